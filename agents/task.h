@@ -1,0 +1,71 @@
+// What an agent sees: units to place, their features, the devices (DESIGN 7, PROTOCOL 4.0).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/simulator.h"
+
+namespace berth::agents {
+
+using UnitIndex = std::int32_t;
+using UnitPlacement = std::vector<sim::DeviceIndex>;  // by unit
+
+// A partition of the ops into units that are placed as one: hard colocation sets, or a grouper's groups. Never splits
+// a colocation set.
+struct Units {
+  std::string grouper;                       // spec that made them
+  std::vector<UnitIndex> unit_of_op;
+  std::vector<std::vector<sim::OpIndex>> ops;  // by unit, ascending
+  UnitIndex size() const { return static_cast<UnitIndex>(ops.size()); }
+};
+
+struct GrouperRow {
+  const char* name;
+  const char* what;
+  const char* parameters;
+};
+const std::vector<GrouperRow>& Groupers();
+// `colocation` (default: one unit per colocation set), `neighbour(groups=128)` (PROTOCOL 3), `stage` (attribute or
+// `group` names), `none` = colocation. Units are numbered by topological order of their first op.
+Units MakeUnits(const std::string& spec, const sim::Problem& problem);
+
+// Data that flows between two units, both ways told apart.
+struct UnitEdge {
+  UnitIndex from = 0;
+  UnitIndex to = 0;
+  sim::Bytes bytes = 0;                      // distinct outputs counted once
+};
+
+// Immutable once made; shared by threads.
+struct Task {
+  const sim::Problem* problem = nullptr;
+  Units units;
+  std::vector<UnitEdge> edges;               // sorted by (from, to); acyclic only if the grouper keeps it so
+  std::vector<sim::DeviceIndex> devices;     // what the agent may choose from; ops that may not go elsewhere are pinned
+  std::vector<sim::Picos> cost;              // [unit * problem devices + device]: sum over its ops
+  std::vector<sim::Bytes> persistent;        // by unit
+  std::vector<sim::Bytes> output;            // by unit: own storage of its ops' outputs
+  std::vector<std::int32_t> stage;           // by unit: smallest `stage` attribute of its ops, -1 = none
+  UnitPlacement expert;                      // given by the scenario; empty = the rule
+  // The fastest feasible trivial placement (single GPU, else CPU only, else expert) [ps]; scales rewards. Costs no
+  // sample: it is computed before the budget opens.
+  sim::Picos reference_runtime = 0;
+
+  const sim::Device& device(sim::DeviceIndex d) const { return problem->cluster().devices[static_cast<std::size_t>(d)]; }
+  sim::Picos unit_cost(UnitIndex unit, sim::DeviceIndex d) const {
+    return cost[static_cast<std::size_t>(unit) * problem->cluster().devices.size() + static_cast<std::size_t>(d)];
+  }
+  // Estimated time to move bytes between two devices when nothing else moves [ps].
+  sim::Picos TransferEstimate(sim::Bytes bytes, sim::DeviceIndex from, sim::DeviceIndex to) const;
+};
+
+// `devices`: names the agent may choose from; empty = all. Throws InputError for unknown ones.
+Task MakeTask(const sim::Problem& problem, const std::string& grouper, const std::vector<std::string>& devices = {},
+              const sim::Placement* expert = nullptr);
+
+// Ops take the device of their unit.
+sim::Placement Expand(const Task& task, const UnitPlacement& units);
+
+}  // namespace berth::agents

@@ -1,0 +1,13 @@
+#include "sim/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace berth {
+
+void CheckFailed(const char* file, int line, const std::string& what) {
+  std::fprintf(stderr, "%s:%d: berth is wrong here: %s\n", file, line, what.c_str());
+  std::abort();
+}
+
+}  // namespace berth

@@ -1,0 +1,80 @@
+// The engine's door. A Problem is a graph on a cluster with its costs, compiled once; a Simulator runs placements on
+// it; a BatchSimulator runs many in parallel.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/cost_model.h"
+#include "sim/op_graph.h"
+#include "sim/outcome.h"
+#include "sim/placement.h"
+
+namespace berth::sim {
+
+// Immutable after construction, shared by any number of threads. Keeps references: graph and cluster must outlive it.
+class Problem {
+ public:
+  Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs);
+  ~Problem();
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+
+  const OpGraph& graph() const { return graph_; }
+  const Cluster& cluster() const { return cluster_; }
+  const CostTable& costs() const { return costs_; }
+
+  struct Compiled;  // CSR arrays of the engine; sim/ only
+  const Compiled& compiled() const { return *compiled_; }
+
+ private:
+  const OpGraph& graph_;
+  const Cluster& cluster_;
+  CostTable costs_;
+  std::unique_ptr<const Compiled> compiled_;
+};
+
+struct RunOptions {
+  enum class Record : std::uint8_t {
+    kNothing,   // runtime, verdict, busy time and peaks
+    kOps,       // + issue, start and end of every op
+    kTimeline,  // + transfers and every change of memory
+  };
+  Record record = Record::kNothing;
+  // Stop as soon as the runtime is known to exceed this. For search, never for rewards (DESIGN 4.2).
+  std::optional<Picos> cutoff;
+};
+
+// Runs placements one after another and reuses its scratch memory: one per thread. Same input, same bits.
+// The cluster's preset chooses the semantics: native (docs/model.md) or placeto (DESIGN 4.3).
+class Simulator {
+ public:
+  virtual ~Simulator() = default;
+
+  // The placement must satisfy CheckPlacement(). The result is valid until the next call.
+  virtual const Outcome& Run(const Placement& placement, const RunOptions& options = {}) = 0;
+};
+
+std::unique_ptr<Simulator> MakeSimulator(const Problem& problem);
+
+// Many placements in one call; outcome i belongs to placement i whatever thread ran it, bit-equal for any number of
+// threads. Calls must not overlap.
+class BatchSimulator {
+ public:
+  // threads = 0: one per core.
+  explicit BatchSimulator(const Problem& problem, int threads = 0);
+  ~BatchSimulator();
+
+  std::vector<Outcome> Run(std::span<const Placement> placements, const RunOptions& options = {});
+  int threads() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::sim
