@@ -129,8 +129,9 @@ bool IsWrongPath(int error) {
 }
 
 [[noreturn]] void FailToOpen(const std::string& path) {
+  const bool wrong_path = IsWrongPath(errno);
   const std::string what = path + ": cannot be written: " + Reason();
-  if (IsWrongPath(errno)) throw InputError(what);
+  if (wrong_path) throw InputError(what);
   throw RunError(what);
 }
 
