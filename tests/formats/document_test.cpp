@@ -20,19 +20,22 @@ std::string YamlError(const std::string& text) {
   return MessageOf([&] { ParseYaml(text, "f.yaml"); });
 }
 
-// ---- JSON ------------------------------------------------------------------------------------------------------
+// ---- JSON
+// ------------------------------------------------------------------------------------------------------
 
 TEST(Json, SyntaxErrorsHaveLineAndColumn) {
   EXPECT_EQ(JsonError("{\"a\": 1,\n  \"b\" 2}"),
-            "f.json:2:7: is not valid JSON: syntax error while parsing object separator - unexpected number literal; "
+            "f.json:2:7: is not valid JSON: syntax error while parsing object separator - unexpected number "
+            "literal; "
             "expected ':'");
   EXPECT_THAT(JsonError(""), StartsWith("f.json:1:1: is not valid JSON: "));
   EXPECT_THAT(JsonError("{\"a\": "), StartsWith("f.json:1:7: is not valid JSON: "));
 }
 
 TEST(Json, RefusesWhatIsNotStrictJson) {
-  for (const char* wrong : {"{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": -inf}", "{} x", "{\"a\": 1,}", "// c\n{}", "{'a': 1}", "[01]",
-                            "[1.]", "[+1]", "\"\xff\"", "[\"\x01\"]", "\xef\xbb{}"}) {
+  for (const char* wrong :
+       {"{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": -inf}", "{} x", "{\"a\": 1,}", "// c\n{}", "{'a': 1}",
+        "[01]", "[1.]", "[+1]", "\"\xff\"", "[\"\x01\"]", "\xef\xbb{}"}) {
     EXPECT_THAT(JsonError(wrong), HasSubstr("is not valid JSON")) << wrong;
   }
 }
@@ -42,13 +45,17 @@ TEST(Json, RefusesNumbersBeyondDouble) {
 }
 
 TEST(Json, RefusesKeysGivenTwice) {
-  EXPECT_EQ(JsonError(R"({"a": {"b": 1, "c": [], "b": 2}})"), "f.json: a.b is there twice; every key must be given once");
+  EXPECT_EQ(JsonError(R"({"a": {"b": 1, "c": [], "b": 2}})"),
+            "f.json: a.b is there twice; every key must be given once");
   EXPECT_EQ(JsonError(R"([0, {"x y": 1, "x y": 1}])"),
             "f.json: [1][\"x y\"] is there twice; every key must be given once");
 }
 
 TEST(Json, LimitsNesting) {
-  const auto nested = [](int depth) { return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']'); };
+  const auto nested = [](int depth) {
+    return std::string(static_cast<std::size_t>(depth), '[') +
+           std::string(static_cast<std::size_t>(depth), ']');
+  };
   ParseJson(nested(kMaxDepth), "f.json");
   EXPECT_THAT(JsonError(nested(kMaxDepth + 1)), HasSubstr("is nested deeper than 64 lists and objects"));
   EXPECT_THAT(JsonError(std::string(1'000'000, '[')), HasSubstr("is nested deeper than 64"));
@@ -56,7 +63,8 @@ TEST(Json, LimitsNesting) {
 
 TEST(Json, WholeNumbersAreTakenOnlyIfExact) {
   const Document document = ParseJson(
-      "[1e3, 2.0, -0.0, 9007199254740992.0, 9007199254740993.0, 1e-3, 1e19, 9223372036854775807, 9223372036854775808]",
+      "[1e3, 2.0, -0.0, 9007199254740992.0, 9007199254740993.0, 1e-3, 1e19, 9223372036854775807, "
+      "9223372036854775808]",
       "f.json");
   std::vector<Value> values;
   for (const Value value : document.root().items()) values.push_back(value);
@@ -66,13 +74,15 @@ TEST(Json, WholeNumbersAreTakenOnlyIfExact) {
   EXPECT_EQ(values[3].Int(), 9007199254740992);
   EXPECT_EQ(values[7].Int(), INT64_MAX);
   for (const std::size_t wrong : {4u, 5u, 6u, 8u}) {  // 2^53 + 1 is lost in a double
-    EXPECT_THAT(MessageOf([&] { values[wrong].Int(); }), HasSubstr("must be a whole number, but is")) << wrong;
+    EXPECT_THAT(MessageOf([&] { values[wrong].Int(); }), HasSubstr("must be a whole number, but is"))
+        << wrong;
   }
   EXPECT_EQ(values[8].Number(), 9223372036854775808.0);
 }
 
 TEST(Json, PlacesPointAtTheValue) {
-  const Document document = ParseJson(R"({"ops": [{}, {"outputs": [{"bytes": "12"}], "od.d": {"": null}}]})", "graph.json");
+  const Document document =
+      ParseJson(R"({"ops": [{}, {"outputs": [{"bytes": "12"}], "od.d": {"": null}}]})", "graph.json");
   const Value op = *++(*document.root().members().begin()).value.items().begin();
   const auto members = op.members();
   const Value output = *(*members.begin()).value.items().begin();
@@ -106,7 +116,8 @@ TEST(Json, LongTextsAreCutBetweenCharacters) {
             "f: the file must be true or false, but is \"" + shown + "...\"");
 }
 
-// ---- Fields ----------------------------------------------------------------------------------------------------
+// ---- Fields
+// ----------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kKeys[] = {"name", "bytes"};
 
@@ -148,14 +159,17 @@ TEST(CheckFormat, NamesFormatAndVersion) {
   EXPECT_EQ(error(R"({"format": "berth.graph"})"), "f.json: the file has no \"version\", which must be 2");
   EXPECT_EQ(error(R"({"format": "berth.graph", "version": 3})"),
             "f.json: version is 3, but this program knows berth.graph only up to version 2");
-  EXPECT_EQ(error(R"({"format": "berth.graph", "version": "1"})"), "f.json: version must be a whole number, but is \"1\"");
+  EXPECT_EQ(error(R"({"format": "berth.graph", "version": "1"})"),
+            "f.json: version must be a whole number, but is \"1\"");
   EXPECT_EQ(CheckFormat(ParseJson(R"({"version": 1, "format": "berth.graph"})", "f"), "berth.graph", 2), 1);
 }
 
-// ---- YAML ------------------------------------------------------------------------------------------------------
+// ---- YAML
+// ------------------------------------------------------------------------------------------------------
 
 TEST(Yaml, ValuesKnowTheirLines) {
-  const Document document = ParseYaml("# a comment\na: 1\nb:\n  - {c: x}\n  - {c: y,\n     d: z}\n", "f.yaml");
+  const Document document =
+      ParseYaml("# a comment\na: 1\nb:\n  - {c: x}\n  - {c: y,\n     d: z}\n", "f.yaml");
   const auto members = document.root().members();
   EXPECT_EQ((*members.begin()).value.Place(), "f.yaml:2: a");
   const Value list = (*++members.begin()).value;
@@ -175,7 +189,8 @@ TEST(Yaml, PlainScalarsAreWhatTheReaderAsksFor) {
   EXPECT_THAT(MessageOf([&] { values[2].Int(); }), HasSubstr("must be a whole number"));
   EXPECT_TRUE(values[3].Bool());
   for (const std::size_t wrong : {4u, 5u, 6u, 8u}) {
-    EXPECT_THAT(MessageOf([&] { values[wrong].Number(); }), HasSubstr("must be a finite number, but is")) << wrong;
+    EXPECT_THAT(MessageOf([&] { values[wrong].Number(); }), HasSubstr("must be a finite number, but is"))
+        << wrong;
   }
   EXPECT_TRUE(values[6].IsNull());
   EXPECT_EQ(values[7].Text(), "");
@@ -188,7 +203,8 @@ TEST(Yaml, RefusesKeysGivenTwice) {
 
 TEST(Yaml, RefusesWhatBerthHasNoUseFor) {
   EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
-  EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"), "f.yaml:2: tags are not read; remove the !tag:yaml.org,2002:int");
+  EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
+            "f.yaml:2: tags are not read; remove the !tag:yaml.org,2002:int");
   EXPECT_EQ(YamlError("? [a, b]\n: 1\n"), "f.yaml:1: a key must be plain text");
   EXPECT_EQ(YamlError("a: 1\n---\nb: 2\n"), "f.yaml: holds a second document; a file must hold one");
   EXPECT_EQ(YamlError(""), "f.yaml: the file is empty");

@@ -1,13 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zstd.h>
-
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -23,9 +23,8 @@ using ::testing::HasSubstr;
 class Files : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("berth_files_" + std::to_string(::getpid()) + "_" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ = fs::temp_directory_path() / ("berth_files_" + std::to_string(::getpid()) + "_" +
+                                           ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -72,7 +71,8 @@ TEST_F(Files, RefusesDamagedCompression) {
   const std::string whole = ReadText(Path("a.zst"));
   for (std::size_t size = 4; size < whole.size(); ++size) {
     Put("cut.zst", whole.substr(0, size));
-    EXPECT_EQ(MessageOf([&] { ReadFile(Path("cut.zst")); }), Path("cut.zst") + ": ends in the middle of its zstd data");
+    EXPECT_EQ(MessageOf([&] { ReadFile(Path("cut.zst")); }),
+              Path("cut.zst") + ": ends in the middle of its zstd data");
   }
   std::string flipped = whole;
   flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x40);
@@ -109,7 +109,8 @@ TEST_F(Files, RefusesDecompressionBombs) {
 TEST_F(Files, RefusesPathsThatLeadNowhere) {
   EXPECT_EQ(MessageOf([&] { ReadFile(Path("none.json")); }),
             Path("none.json") + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(MessageOf([&] { ReadFile(folder_.string()); }), folder_.string() + ": cannot be read: Is a directory");
+  EXPECT_EQ(MessageOf([&] { ReadFile(folder_.string()); }),
+            folder_.string() + ": cannot be read: Is a directory");
   EXPECT_EQ(MessageOf([&] { WriteFile(Path("no/such/folder"), "x"); }),
             Path("no/such/folder") + ": cannot be written: No such file or directory");
   EXPECT_EQ(MessageOf([&] { WriteFile(folder_.string(), "x"); }),

@@ -1,10 +1,10 @@
 #include "tests/formats/testing.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+
+#include <gtest/gtest.h>
 
 #include "sim/error.h"
 
@@ -48,7 +48,8 @@ class Catalogue : public sim::HardwareCatalogue {
 };
 
 bool Same(const sim::Output& a, const sim::Output& b) {
-  return a.bytes == b.bytes && a.dtype == b.dtype && a.shape == b.shape && a.storage == b.storage && a.alias == b.alias;
+  return a.bytes == b.bytes && a.dtype == b.dtype && a.shape == b.shape && a.storage == b.storage &&
+         a.alias == b.alias;
 }
 
 std::string Difference(const sim::Op& a, const sim::Op& b) {
@@ -56,7 +57,8 @@ std::string Difference(const sim::Op& a, const sim::Op& b) {
   if (a.type != b.type) return "type";
   if (a.inputs != b.inputs) return "inputs";
   if (a.control != b.control) return "control";
-  if (!std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), Same)) return "outputs";
+  if (!std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), Same))
+    return "outputs";
   if (a.persistent_bytes != b.persistent_bytes) return "persistent_bytes";
   if (a.workspace_bytes != b.workspace_bytes) return "workspace_bytes";
   if (a.flops != b.flops) return "flops";
@@ -102,7 +104,8 @@ std::string ListDifference(const std::string& what, const std::vector<T>& a, con
   return "";
 }
 
-// ---- random values ---------------------------------------------------------------------------------------------
+// ---- random values
+// ---------------------------------------------------------------------------------------------
 
 namespace gen = rc::gen;
 
@@ -110,26 +113,38 @@ template <typename T>
 T Draw(const rc::Gen<T>& generator) {
   return *generator;
 }
-int Between(int low, int high) { return *gen::inRange(low, high + 1); }
-bool Sometimes() { return Between(0, 3) == 0; }
+int Between(int low, int high) {
+  return *gen::inRange(low, high + 1);
+}
+bool Sometimes() {
+  return Between(0, 3) == 0;
+}
 
 std::string RandomText() {
-  static const std::vector<std::string> kPieces = {"conv", "/", "weights", " ", ":", "é", "\"", "\\", "漢", "'", "{", "#", "-", "null", "[0]", "1", ","};
+  static const std::vector<std::string> kPieces = {
+      "conv", "/", "weights", " ", ":", "é", "\"", "\\", "漢", "'", "{", "#", "-", "null", "[0]", "1", ","};
   std::string text;
   for (int i = Between(0, 4); i > 0; --i) text += *gen::elementOf(kPieces);
   return text;
 }
 
 // No two with different numbers are equal, and none ends in ':' and digits.
-std::string RandomName(int number) { return RandomText() + std::to_string(number) + "n"; }
+std::string RandomName(int number) {
+  return RandomText() + std::to_string(number) + "n";
+}
 
 sim::Attribute RandomAttribute(int depth) {
   switch (Between(0, depth > 0 ? 6 : 4)) {
-    case 0: return {nullptr};
-    case 1: return {Between(0, 1) == 1};
-    case 2: return {*gen::arbitrary<std::int64_t>()};
-    case 3: return {std::ldexp(static_cast<double>(*gen::arbitrary<std::int32_t>()), Between(-300, 300))};
-    case 4: return {RandomText()};
+    case 0:
+      return {nullptr};
+    case 1:
+      return {Between(0, 1) == 1};
+    case 2:
+      return {*gen::arbitrary<std::int64_t>()};
+    case 3:
+      return {std::ldexp(static_cast<double>(*gen::arbitrary<std::int32_t>()), Between(-300, 300))};
+    case 4:
+      return {RandomText()};
     case 5: {
       sim::Attribute::List list;
       for (int i = Between(0, 3); i > 0; --i) list.push_back(RandomAttribute(depth - 1));
@@ -149,8 +164,12 @@ sim::Attributes RandomAttributes() {
   return attributes;
 }
 
-sim::Bytes RandomBytes() { return Sometimes() ? 0 : *gen::inRange<sim::Bytes>(0, sim::kMaxBytes + 1); }
-double RandomMicros() { return static_cast<double>(*gen::inRange<std::int64_t>(0, std::int64_t{1} << 40)) / 1024.0; }
+sim::Bytes RandomBytes() {
+  return Sometimes() ? 0 : *gen::inRange<sim::Bytes>(0, sim::kMaxBytes + 1);
+}
+double RandomMicros() {
+  return static_cast<double>(*gen::inRange<std::int64_t>(0, std::int64_t{1} << 40)) / 1024.0;
+}
 
 sim::Output RandomOutput(const sim::Op& op) {
   sim::Output output;
@@ -199,11 +218,16 @@ sim::Op RandomOp(int i, const std::vector<sim::Op>& before, const std::vector<in
   return op;
 }
 
-sim::Picos RandomTime() { return *gen::inRange<sim::Picos>(0, 1'000'000'000'000); }
-std::int64_t RandomShare() { return *gen::inRange<std::int64_t>(1, sim::kPpm + 1); }
+sim::Picos RandomTime() {
+  return *gen::inRange<sim::Picos>(0, 1'000'000'000'000);
+}
+std::int64_t RandomShare() {
+  return *gen::inRange<std::int64_t>(1, sim::kPpm + 1);
+}
 
 sim::Device RandomDevice(int i) {
-  const sim::DeviceKind& kind = *SampleCatalogue().FindDevice(*gen::elementOf(SampleCatalogue().DeviceNames()));
+  const sim::DeviceKind& kind =
+      *SampleCatalogue().FindDevice(*gen::elementOf(SampleCatalogue().DeviceNames()));
   sim::Device device;
   device.name = RandomName(i);
   device.kind = kind.name;
@@ -253,7 +277,9 @@ std::string MessageOf(const std::function<void()>& refused) {
   return "";
 }
 
-std::string SamplePath(const std::string& name) { return BERTH_SOURCE_DIR "/tests/formats/samples/" + name; }
+std::string SamplePath(const std::string& name) {
+  return BERTH_SOURCE_DIR "/tests/formats/samples/" + name;
+}
 
 std::string ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -278,7 +304,8 @@ std::string Difference(const sim::Cluster& a, const sim::Cluster& b) {
                                       });
   if (!same_routes) return "routes";
   const auto &x = a.dispatch, &y = b.dispatch;
-  if (x.per != y.per || x.order != y.order || x.automatic != y.automatic || x.cost != y.cost) return "dispatch";
+  if (x.per != y.per || x.order != y.order || x.automatic != y.automatic || x.cost != y.cost)
+    return "dispatch";
   const std::string devices = ListDifference("devices", a.devices, b.devices);
   return devices.empty() ? ListDifference("links", a.links, b.links) : devices;
 }
@@ -297,7 +324,8 @@ rc::Gen<sim::OpGraph> RandomGraph() {
     graph.name = RandomText();
     graph.attributes = RandomAttributes();
     graph.ops.resize(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < by_rank.size(); ++i) graph.ops[static_cast<std::size_t>(index_of[i])] = by_rank[i];
+    for (std::size_t i = 0; i < by_rank.size(); ++i)
+      graph.ops[static_cast<std::size_t>(index_of[i])] = by_rank[i];
     graph.Finish();
     return graph;
   });

@@ -1,10 +1,11 @@
-// What the tests of formats share: a small catalogue, messages of refusals, equality of what was read, random values.
+// What the tests of formats share: a small catalogue, messages of refusals, equality of what was read, random
+// values.
 #pragma once
-
-#include <rapidcheck.h>
 
 #include <functional>
 #include <string>
+
+#include <rapidcheck.h>
 
 #include "sim/cluster.h"
 #include "sim/hardware.h"
@@ -13,8 +14,8 @@
 
 namespace berth::formats {
 
-// Kinds: cpu-a (64GiB), cpu-bare (no memory given), gpu-a (12GiB, 3us to launch), gpu-one (one copy engine). Links: pcie
-// (with a curve and both = 0.71), wire.
+// Kinds: cpu-a (64GiB), cpu-bare (no memory given), gpu-a (12GiB, 3us to launch), gpu-one (one copy engine).
+// Links: pcie (with a curve and both = 0.71), wire.
 const sim::HardwareCatalogue& SampleCatalogue();
 
 // What the InputError says; fails the test where there is none.

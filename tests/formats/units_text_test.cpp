@@ -53,16 +53,20 @@ TEST(UnitsText, PrintsTheShortestExactText) {
 }
 
 TEST(UnitsText, RefusesWithPlaceAndCure) {
-  const auto bytes = [](const char* text) { return MessageOf([&] { ParseBytes(text, "c.yaml:7: memory"); }); };
+  const auto bytes = [](const char* text) {
+    return MessageOf([&] { ParseBytes(text, "c.yaml:7: memory"); });
+  };
   EXPECT_EQ(bytes("12"),
-            "c.yaml:7: memory is \"12\", but must be a number of bytes such as \"12GiB\" (B, kB, MB, GB, TB, KiB, MiB, "
+            "c.yaml:7: memory is \"12\", but must be a number of bytes such as \"12GiB\" (B, kB, MB, GB, TB, "
+            "KiB, MiB, "
             "GiB, TiB); a bare number has no unit");
   EXPECT_EQ(bytes("2000TiB"), "c.yaml:7: memory is \"2000TiB\", but must be at most 2^50 bytes");
   EXPECT_EQ(MessageOf([] { ParseTime("-1us", "t"); }),
             "t is \"-1us\", but must be a time such as \"25us\" (ps, ns, us, ms, s), not negative");
   EXPECT_EQ(MessageOf([] { ParseTime("2e12us", "t"); }), "t is \"2e12us\", but must be at most 1e12 us");
-  for (const char* wrong : {"", " ", "GiB", "1gib", "1 GiB ", "1  GiB", "+1GiB", "1e99999GiB", ".5GiB", "1.GiB", "0x10B", "nan",
-                            "infB", "1,5GiB", "1GiB/s", "12345678901234567890123B"}) {
+  for (const char* wrong :
+       {"", " ", "GiB", "1gib", "1 GiB ", "1  GiB", "+1GiB", "1e99999GiB", ".5GiB", "1.GiB", "0x10B", "nan",
+        "infB", "1,5GiB", "1GiB/s", "12345678901234567890123B"}) {
     EXPECT_NE(bytes(wrong), "") << wrong;
   }
   for (const char* wrong : {"1GB", "1GB/", "1GB/ s", "1/s", "9e15B/s"}) {
