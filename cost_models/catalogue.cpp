@@ -1,12 +1,13 @@
 // The hardware catalogue: berth.devices, berth.links and berth.efficiency files, each number with its source.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
 #include "cost_models/embedded_data.h"
@@ -19,7 +20,8 @@ namespace {
 using formats::Fields;
 using formats::Value;
 
-constexpr std::string_view kSourceKinds[] = {"data sheet", "measured", "paper", "derived", "recalled", "assumption"};
+constexpr std::string_view kSourceKinds[] = {"data sheet", "measured", "paper",
+                                             "derived",    "recalled", "assumption"};
 
 // {value: …, source: …}; notes the number and returns its value.
 Value Sourced(Value entry, std::string_view key, std::vector<SourcedNumber>* numbers) {
@@ -30,8 +32,8 @@ Value Sourced(Value entry, std::string_view key, std::vector<SourcedNumber>* num
   const bool known = std::ranges::any_of(
       kSourceKinds, [&](std::string_view kind) { return source.starts_with(std::string(kind) + ": "); });
   if (!known) {
-    fields.Require("source").Fail(fmt::format("opens with none of '{}: ', which say what kind of source it is",
-                                              fmt::join(kSourceKinds, ": ', '")));
+    fields.Require("source").Fail(fmt::format(
+        "opens with none of '{}: ', which say what kind of source it is", fmt::join(kSourceKinds, ": ', '")));
   }
   if (numbers != nullptr) numbers->push_back({std::string(key), std::string(value.Text()), source});
   return value;
@@ -46,7 +48,8 @@ double FlopRate(Value value) {
   for (const auto& [unit, factor] : kUnits) {
     if (end != text.c_str() && unit == end && number > 0 && number < 1e9) return number * factor;
   }
-  value.Fail(fmt::format("is '{}', but must be a positive rate in GFLOP/s or TFLOP/s, as in 4.29TFLOP/s", text));
+  value.Fail(
+      fmt::format("is '{}', but must be a positive rate in GFLOP/s or TFLOP/s, as in 4.29TFLOP/s", text));
 }
 
 class CatalogueImpl : public Catalogue {
@@ -96,8 +99,9 @@ class CatalogueImpl : public Catalogue {
 
   static DeviceSheet ReadDevice(Value entry) {
     static constexpr std::string_view kKeys[] = {
-        "name",     "class",    "description",      "memory",         "copy_engines", "multiprocessors", "cores",      "peak_f32",
-        "peak_tf32", "peak_f16", "peak_f64", "memory_bandwidth", "core_bandwidth", "kernel_time",  "ramp",            "launch_cost"};
+        "name",           "class",       "description", "memory",     "copy_engines", "multiprocessors",
+        "cores",          "peak_f32",    "peak_tf32",   "peak_f16",   "peak_f64",     "memory_bandwidth",
+        "core_bandwidth", "kernel_time", "ramp",        "launch_cost"};
     static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
     const Fields fields(entry, kKeys);
     DeviceSheet sheet;
@@ -109,19 +113,24 @@ class CatalogueImpl : public Catalogue {
       return found ? std::optional(Sourced(*found, key, &sheet.numbers)) : std::nullopt;
     };
     if (const auto value = read("memory")) sheet.kind.memory = value->ByteCount();
-    if (const auto value = read("copy_engines")) sheet.kind.copy_engines = static_cast<int>(value->Int(1, 64));
-    if (const auto value = read("multiprocessors")) sheet.multiprocessors = static_cast<int>(value->Int(1, 10'000));
+    if (const auto value = read("copy_engines"))
+      sheet.kind.copy_engines = static_cast<int>(value->Int(1, 64));
+    if (const auto value = read("multiprocessors"))
+      sheet.multiprocessors = static_cast<int>(value->Int(1, 10'000));
     if (const auto value = read("cores")) sheet.cores = static_cast<int>(value->Int(1, 10'000));
     if (const auto value = read("peak_f32")) sheet.peak_f32 = FlopRate(*value);
     if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
     if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
     if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
-    if (const auto value = read("memory_bandwidth")) sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());
-    if (const auto value = read("core_bandwidth")) sheet.core_bandwidth = static_cast<double>(value->Bandwidth());
+    if (const auto value = read("memory_bandwidth"))
+      sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());
+    if (const auto value = read("core_bandwidth"))
+      sheet.core_bandwidth = static_cast<double>(value->Bandwidth());
     if (const auto value = read("kernel_time")) sheet.kernel_us = sim::ToMicros(value->Time());
     if (const auto value = read("ramp")) sheet.ramp_us = sim::ToMicros(value->Time());
     if (const auto value = read("launch_cost")) sheet.kind.launch_cost = value->Time();
-    if ((sheet.cores > 0) != (sheet.core_bandwidth > 0)) entry.Fail("must give cores and core_bandwidth together");
+    if ((sheet.cores > 0) != (sheet.core_bandwidth > 0))
+      entry.Fail("must give cores and core_bandwidth together");
     return sheet;
   }
 
@@ -154,7 +163,8 @@ class CatalogueImpl : public Catalogue {
     for (const Value entry : top.Require("classes").items()) ReadClass(entry, &seen);
     for (int i = 0; i < kOpClasses; ++i) {
       if (seen[static_cast<std::size_t>(i)]) continue;
-      top.Require("classes").Fail(fmt::format("says nothing of the class '{}'", ToString(static_cast<OpClass>(i))));
+      top.Require("classes").Fail(
+          fmt::format("says nothing of the class '{}'", ToString(static_cast<OpClass>(i))));
     }
     static constexpr std::string_view kTiles[] = {"source", "shapes"};
     static constexpr std::string_view kShape[] = {"rows", "columns", "share"};
@@ -181,7 +191,8 @@ class CatalogueImpl : public Catalogue {
       fields.Require("bound").Fail("is not what bounds this class in the roofline");
     }
     for (const auto device_class : {sim::DeviceClass::kCpu, sim::DeviceClass::kGpu}) {
-      const Value value = Sourced(fields.Require(sim::ToString(device_class)), sim::ToString(device_class), nullptr);
+      const Value value =
+          Sourced(fields.Require(sim::ToString(device_class)), sim::ToString(device_class), nullptr);
       efficiency_[at][static_cast<std::size_t>(device_class)] = value.Number(1e-6, 1);
     }
   }
@@ -196,7 +207,9 @@ class CatalogueImpl : public Catalogue {
 
 }  // namespace
 
-bool IsContraction(OpClass op_class) { return op_class <= OpClass::kRecurrentGemm; }
+bool IsContraction(OpClass op_class) {
+  return op_class <= OpClass::kRecurrentGemm;
+}
 
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source) {
   return std::make_unique<CatalogueImpl>(text, source);

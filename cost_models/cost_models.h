@@ -1,5 +1,5 @@
-// From measurement to prediction: how long an op takes (DESIGN 5). The table of cost models is in registry.cpp;
-// docs/calibration.md explains models, classes, tiers and where each number comes from.
+// From measurement to prediction: how long an op takes (DESIGN 5). The table of cost models is in
+// registry.cpp; docs/calibration.md explains models, classes, tiers and where each number comes from.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,16 @@ std::optional<OpClass> OpClassNamed(std::string_view name);             // not k
 // Bound by arithmetic; the others move bytes.
 bool IsContraction(OpClass op_class);
 
-// By op type, refined by the attributes "recurrent" (true: a GEMM of a recurrent cell) and "dilations" (above 1:
-// a dilated convolution). Unknown types are GEMMs where they have flops, else views where all their outputs are
-// views, else element-wise.
+// By op type, refined by the attributes "recurrent" (true: a GEMM of a recurrent cell) and "dilations" (above
+// 1: a dilated convolution). Unknown types are GEMMs where they have flops, else views where all their
+// outputs are views, else element-wise.
 OpClass ClassOf(const sim::Op& op);
 
 // Every type that ClassOf knows, sorted by name within each class; for docs and tests.
 std::vector<std::string> TypesOf(OpClass op_class);
 
-// ---- the hardware catalogue --------------------------------------------------------------------------------------
+// ---- the hardware catalogue
+// --------------------------------------------------------------------------------------
 
 // One number of the catalogue as it stands in cost_models/data/*.yaml.
 struct SourcedNumber {
@@ -98,8 +99,8 @@ class Catalogue : public sim::HardwareCatalogue {
 // The catalogue that ships with berth (compiled in from cost_models/data/*.yaml). Loaded once, thread-safe.
 const Catalogue& BuiltinCatalogue();
 
-// A catalogue of other files in the same formats. `source` is what messages call them. Throws InputError for what is
-// not well-formed, for a number without a source, and for a kind given twice.
+// A catalogue of other files in the same formats. `source` is what messages call them. Throws InputError for
+// what is not well-formed, for a number without a source, and for a kind given twice.
 struct CatalogueText {
   std::string_view devices;     // berth.devices
   std::string_view links;       // berth.links
@@ -107,7 +108,8 @@ struct CatalogueText {
 };
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source);
 
-// ---- cost models -------------------------------------------------------------------------------------------------
+// ---- cost models
+// -------------------------------------------------------------------------------------------------
 
 struct CostModelRow {
   const char* name;
@@ -117,9 +119,10 @@ struct CostModelRow {
 };
 const std::vector<CostModelRow>& CostModels();
 
-// From a spec ("analytic", "chain(table(file=t.json),analytic)") or the path of a berth.cost_model parameter file,
-// which stands for chain(table(file=…),fitted(file=…),analytic(file=…)). Empty = the default chain. The model keeps
-// a reference to the catalogue. Throws InputError for unknown names and parameters.
-std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& spec, const Catalogue& catalogue = BuiltinCatalogue());
+// From a spec ("analytic", "chain(table(file=t.json),analytic)") or the path of a berth.cost_model parameter
+// file, which stands for chain(table(file=…),fitted(file=…),analytic(file=…)). Empty = the default chain. The
+// model keeps a reference to the catalogue. Throws InputError for unknown names and parameters.
+std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& spec,
+                                              const Catalogue& catalogue = BuiltinCatalogue());
 
 }  // namespace berth::cost_models

@@ -202,14 +202,16 @@ bool IsDilated(const sim::Attributes& attributes) {
   const sim::Attribute* found = sim::FindAttribute(attributes, "dilations");
   const auto* list = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
   return list != nullptr && std::ranges::any_of(*list, [](const sim::Attribute& item) {
-    const auto* dilation = std::get_if<std::int64_t>(&item.value);
-    return dilation != nullptr && *dilation > 1;
-  });
+           const auto* dilation = std::get_if<std::int64_t>(&item.value);
+           return dilation != nullptr && *dilation > 1;
+         });
 }
 
 }  // namespace
 
-std::span<const OpType> OpTypes() { return kOpTypes; }
+std::span<const OpType> OpTypes() {
+  return kOpTypes;
+}
 
 const OpType* FindOpType(std::string_view type) {
   static const auto* const index = [] {
@@ -221,7 +223,9 @@ const OpType* FindOpType(std::string_view type) {
   return found != index->end() ? found->second : nullptr;
 }
 
-const char* ToString(OpClass op_class) { return kClassNames[static_cast<std::size_t>(op_class)]; }
+const char* ToString(OpClass op_class) {
+  return kClassNames[static_cast<std::size_t>(op_class)];
+}
 
 std::optional<OpClass> OpClassNamed(std::string_view name) {
   for (int i = 0; i < kOpClasses; ++i) {

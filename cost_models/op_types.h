@@ -1,5 +1,5 @@
-// The table of op types behind ClassOf: class, how much of its tensors a type touches, and whether its output is a
-// matrix product whose tile grid is known. Rows in op_types.cpp.
+// The table of op types behind ClassOf: class, how much of its tensors a type touches, and whether its output
+// is a matrix product whose tile grid is known. Rows in op_types.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 #include "cost_models/op_work.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "cost_models/op_types.h"
 
@@ -16,7 +16,9 @@ const sim::Output& OutputOf(const sim::OpGraph& graph, const sim::TensorRef& ten
   return graph.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
 }
 
-bool HasShape(const sim::Output& output) { return !output.shape.empty() || !output.dtype.empty(); }
+bool HasShape(const sim::Output& output) {
+  return !output.shape.empty() || !output.dtype.empty();
+}
 
 // A tensor that is named twice is read once: the second read hits a cache or the same register.
 double BytesRead(const sim::OpGraph& graph, const sim::Op& op) {
@@ -35,8 +37,9 @@ double BytesWritten(const sim::Op& op) {
   return bytes;
 }
 
-// The gradient is the largest input that is computed; weight, slots and rates come from variables and constants. A
-// sparse gradient (of an embedding) touches only its own rows, so the weight's size must not count.
+// The gradient is the largest input that is computed; weight, slots and rates come from variables and
+// constants. A sparse gradient (of an embedding) touches only its own rows, so the weight's size must not
+// count.
 double GradientBytes(const sim::OpGraph& graph, const sim::Op& op) {
   double computed = 0;
   double any = 0;
@@ -72,7 +75,9 @@ bool IsChannelsFirst(const sim::Op& op) {
 }
 
 // A filter's gradient has no image layout; everything else of a convolution has.
-bool IsFilterGradient(const sim::Op& op) { return op.type.ends_with("BackpropFilter"); }
+bool IsFilterGradient(const sim::Op& op) {
+  return op.type.ends_with("BackpropFilter");
+}
 
 std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   if (grid == Grid::kNone || op.flops <= 0 || op.outputs.empty()) return std::nullopt;
@@ -84,7 +89,8 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   const bool channels_first = grid == Grid::kMatrix && IsChannelsFirst(op) && !IsFilterGradient(op);
   MatrixProduct product;
   product.columns = static_cast<double>(channels_first ? shape[1] : shape.back());
-  product.rows = grid == Grid::kBatched ? static_cast<double>(shape[shape.size() - 2]) : elements / product.columns;
+  product.rows =
+      grid == Grid::kBatched ? static_cast<double>(shape[shape.size() - 2]) : elements / product.columns;
   product.count = elements / (product.rows * product.columns);
   product.depth = op.flops / (2 * elements);
   return product;
@@ -114,12 +120,13 @@ struct AttributeText {
 };
 
 std::string WorkAttributes(const sim::Op& op) {
-  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",     "kernel",
+  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",      "kernel",
                                        "padding",     "transpose_a", "transpose_b", "strides"};
   std::vector<std::string> parts;
   for (const char* key : kKeys) {
     const sim::Attribute* found = sim::FindAttribute(op.attributes, key);
-    if (found != nullptr) parts.push_back(fmt::format("{}={}", key, std::visit(AttributeText{}, found->value)));
+    if (found != nullptr)
+      parts.push_back(fmt::format("{}={}", key, std::visit(AttributeText{}, found->value)));
   }
   return parts.empty() ? "" : fmt::format("{{{}}}", fmt::join(parts, ","));
 }
@@ -146,7 +153,8 @@ std::string Signature(const sim::OpGraph& graph, sim::OpIndex index) {
   for (const sim::TensorRef& input : op.inputs) inputs.push_back(TensorText(OutputOf(graph, input)));
   std::vector<std::string> outputs;
   for (const sim::Output& output : op.outputs) outputs.push_back(TensorText(output));
-  return fmt::format("{}({})->{}{}", op.type, fmt::join(inputs, ","), fmt::join(outputs, ","), WorkAttributes(op));
+  return fmt::format("{}({})->{}{}", op.type, fmt::join(inputs, ","), fmt::join(outputs, ","),
+                     WorkAttributes(op));
 }
 
 }  // namespace berth::cost_models

@@ -26,12 +26,13 @@ struct OpWork {
   std::optional<MatrixProduct> product;  // where the output's tile grid can be derived
 };
 
-// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype points into the graph.
+// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype
+// points into the graph.
 OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
 
-// Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs, and the
-// attributes that change the work. Tensors of unknown shape stand with their bytes. The key of measured tables:
-// "Conv2D(f32[64,299,299,3],f32[3,3,3,32])->f32[64,149,149,32]{strides=[2,2]}"
+// Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs,
+// and the attributes that change the work. Tensors of unknown shape stand with their bytes. The key of
+// measured tables: "Conv2D(f32[64,299,299,3],f32[3,3,3,32])->f32[64,149,149,32]{strides=[2,2]}"
 std::string Signature(const sim::OpGraph& graph, sim::OpIndex op);
 
 }  // namespace berth::cost_models

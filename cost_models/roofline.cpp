@@ -8,7 +8,8 @@
 namespace berth::cost_models {
 namespace {
 
-// A contraction may be split along its depth so that more multiprocessors have a tile; the parts are then added.
+// A contraction may be split along its depth so that more multiprocessors have a tile; the parts are then
+// added.
 constexpr double kSplits[] = {1, 2, 4, 8, 16, 32};
 // A tile's loop over the depth costs at least this many steps, however short the depth.
 constexpr double kLeastDepth = 32;
@@ -33,8 +34,8 @@ struct Rates {
 };
 
 Rates RatesOf(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency, bool tf32) {
-  // The other side of the roof: contractions stream their tensors like element-wise ops do, and the rare flops of a
-  // memory-bound class run like a GEMM.
+  // The other side of the roof: contractions stream their tensors like element-wise ops do, and the rare
+  // flops of a memory-bound class run like a GEMM.
   const bool contraction = IsContraction(work.op_class);
   const OpClass arithmetic = contraction ? work.op_class : OpClass::kGemm;
   const OpClass memory = contraction ? OpClass::kElementwise : work.op_class;
@@ -42,8 +43,8 @@ Rates RatesOf(const OpWork& work, const DeviceSheet& sheet, const ClassEfficienc
           sheet.memory_bandwidth * EfficiencyOf(efficiency, memory) * 1e-6};
 }
 
-// The fastest way to cut the products into tiles and splits. Each way is monotone in rows, columns and depth, so the
-// fastest one is too.
+// The fastest way to cut the products into tiles and splits. Each way is monotone in rows, columns and depth,
+// so the fastest one is too.
 double WavesMicros(const MatrixProduct& product, const Rates& rates, int multiprocessors,
                    const std::vector<Tile>& tiles) {
   double best = INFINITY;
@@ -54,7 +55,8 @@ double WavesMicros(const MatrixProduct& product, const Rates& rates, int multipr
     for (const double split : kSplits) {
       const double waves = std::ceil(grid * split / multiprocessors);
       const double depth = std::max(product.depth / split, kLeastDepth);
-      const double parts = split > 1 ? split * product.count * product.rows * product.columns * kBytesPerPart : 0;
+      const double parts =
+          split > 1 ? split * product.count * product.rows * product.columns * kBytesPerPart : 0;
       best = std::min(best, waves * 2 * tile.rows * tile.columns * depth / rate + parts / rates.bytes);
     }
   }

@@ -1,4 +1,5 @@
-// The structural model: the time of an op from its work and the device's data sheet. docs/calibration.md derives it.
+// The structural model: the time of an op from its work and the device's data sheet. docs/calibration.md
+// derives it.
 //
 //   accelerator   kernel + max(arithmetic, bytes / W + ramp)
 //                 arithmetic = waves of output tiles where the grid is known, else flops / P + ramp
@@ -6,13 +7,14 @@
 //                 one core  = max(flops / (P / cores), bytes / W1)
 //                 all cores = max(flops / P, bytes / W) + ramp
 //
-// with P = peak of the number format x efficiency of the class, W = memory bandwidth x efficiency. The ramp is the
-// saturating efficiency e(x) = e x / (x + x_half), x_half = ramp x rate, written as time. A wave is one tile on each
-// multiprocessor; the last one is as long as the others however few tiles it has.
+// with P = peak of the number format x efficiency of the class, W = memory bandwidth x efficiency. The ramp
+// is the saturating efficiency e(x) = e x / (x + x_half), x_half = ramp x rate, written as time. A wave is
+// one tile on each multiprocessor; the last one is as long as the others however few tiles it has.
 //
-// Modelled: number format, arithmetic against memory, small kernels, ragged waves, split contractions. Not modelled:
-// caches, sparsity, algorithms with fewer multiplications than counted (Winograd, FFT), bank conflicts, clocks that
-// fall under load. What it is off by goes into the classes' efficiencies when they are fitted.
+// Modelled: number format, arithmetic against memory, small kernels, ragged waves, split contractions. Not
+// modelled: caches, sparsity, algorithms with fewer multiplications than counted (Winograd, FFT), bank
+// conflicts, clocks that fall under load. What it is off by goes into the classes' efficiencies when they are
+// fitted.
 #pragma once
 
 #include <array>
