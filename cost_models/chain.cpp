@@ -10,12 +10,14 @@ namespace {
 class Chain : public sim::CostModel, public ParameterUser {
  public:
   Chain(const Spec& spec, const Catalogue& catalogue) {
-    if (spec.positional.empty() || !spec.named.empty()) {
-      throw InputError("'" + spec.ToString() +
-                       "' must list cost models and nothing else, as in chain(table,fitted,analytic)");
+    if (!spec.named.empty()) {
+      throw InputError("'" + spec.ToString() + "' has no parameter '" + spec.named.front().first +
+                       "'; it takes a list of cost models, as in chain(table,fitted,analytic)");
     }
+    std::vector<std::string> members = spec.positional;
+    if (members.empty()) members = {"table", "fitted", "analytic"};
     Spec name{spec.name, {}, {}};
-    for (const std::string& link : spec.positional) {
+    for (const std::string& link : members) {
       links_.push_back(MakeCostModel(link, catalogue));
       name.positional.push_back(links_.back()->name());
     }

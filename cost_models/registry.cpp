@@ -9,7 +9,6 @@
 namespace berth::cost_models {
 namespace {
 
-constexpr char kDefault[] = "chain(table,fitted,analytic)";
 constexpr int kDeepestNesting = 8;
 
 bool IsFile(const std::string& text) {
@@ -44,7 +43,7 @@ const std::vector<CostModelRow>& CostModels() {
 }
 
 std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Catalogue& catalogue) {
-  if (text.empty()) return MakeCostModel(kDefault, catalogue);
+  if (text.empty()) return MakeCostModel("chain", catalogue);
   if (IsFile(text)) {
     if (text.find_first_of("),") != std::string::npos) {
       throw InputError("the parameter file '" + text + "' has a comma or parenthesis in its path; rename it");
