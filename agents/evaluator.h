@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "agents/task.h"
@@ -19,6 +20,7 @@ namespace berth::agents {
 struct Evaluation {
   sim::Picos runtime = 0;              // without memory limit
   bool feasible = true;
+  bool stopped = false;                // given up at the cutoff: runtime is a lower bound, the rest is not known
   std::vector<sim::Bytes> peak;        // by device
   std::optional<sim::OutOfMemory> oom;
   std::vector<sim::Picos> start;       // by op; only if asked for
@@ -43,9 +45,11 @@ class Evaluator {
   Evaluator(const Task& task, const Options& options);
   ~Evaluator();
 
-  // One sample each. Must not be called with remaining() == 0 (aborts: an agent that does is wrong). A batch longer
+  // One sample each. A placement gives each unit a device of task.devices. Must not be called with remaining() == 0 (aborts: an agent that does is wrong). A batch longer
   // than remaining() is cut: the result has as many entries as were evaluated. Not to be called from two threads.
-  Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false);
+  // `cutoff`: give up once the runtime is known to be larger, for search only; a sample like any other.
+  Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false,
+                      std::optional<sim::Picos> cutoff = std::nullopt);
   std::vector<Evaluation> EvaluateBatch(std::span<const UnitPlacement> placements, bool want_starts = false);
 
   // An agent stands for a placement (PROTOCOL 1.3): one per draw for one-shot agents, one per episode for Placeto.
@@ -61,6 +65,7 @@ class Evaluator {
   bool has_best() const;               // a feasible placement was seen
   const UnitPlacement& best() const;
   sim::Picos best_runtime() const;
+  // All below are 0 where nothing feasible was seen.
   std::int64_t samples_to_best() const;            // first sample with the final best
   std::int64_t samples_to_within(double fraction) const;  // first sample within (1 + fraction) of the final best
   const std::vector<CurvePoint>& curve() const;    // one point for each improvement

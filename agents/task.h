@@ -43,21 +43,22 @@ struct Task {
   const sim::Problem* problem = nullptr;
   Units units;
   std::vector<UnitEdge> edges;               // sorted by (from, to); acyclic only if the grouper keeps it so
-  std::vector<sim::DeviceIndex> devices;     // what the agent may choose from; ops that may not go elsewhere are pinned
+  std::vector<sim::DeviceIndex> devices;     // what the agent may choose from, ascending
   std::vector<sim::Picos> cost;              // [unit * problem devices + device]: sum over its ops
   std::vector<sim::Bytes> persistent;        // by unit
   std::vector<sim::Bytes> output;            // by unit: own storage of its ops' outputs
   std::vector<std::int32_t> stage;           // by unit: smallest `stage` attribute of its ops, -1 = none
-  UnitPlacement expert;                      // given by the scenario; empty = the rule
-  // The fastest feasible trivial placement (single GPU, else CPU only, else expert) [ps]; scales rewards. Costs no
-  // sample: it is computed before the budget opens.
-  sim::Picos reference_runtime = 0;
+  std::vector<sim::DeviceIndex> expert;      // by op, given by the scenario; empty = none, agents use the rule
+  // Runtime of the fastest feasible trivial placement: single GPU, else CPU only, else the given expert (PROTOCOL
+  // 4.0), on whatever devices the cluster has; where none fits, the fastest of them without memory limit. Positive.
+  // It scales rewards and costs no sample: it is computed before the budget opens.
+  sim::Picos reference_runtime = 1;
 
   const sim::Device& device(sim::DeviceIndex d) const { return problem->cluster().devices[static_cast<std::size_t>(d)]; }
   sim::Picos unit_cost(UnitIndex unit, sim::DeviceIndex d) const {
     return cost[static_cast<std::size_t>(unit) * problem->cluster().devices.size() + static_cast<std::size_t>(d)];
   }
-  // Estimated time to move bytes between two devices when nothing else moves [ps].
+  // Time to move bytes between two devices when nothing else moves [ps]; no transfer between them is ever faster.
   sim::Picos TransferEstimate(sim::Bytes bytes, sim::DeviceIndex from, sim::DeviceIndex to) const;
 };
 
@@ -67,5 +68,13 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper, const std
 
 // Ops take the device of their unit.
 sim::Placement Expand(const Task& task, const UnitPlacement& units);
+
+// A number that tells tasks apart (graph, units, devices, costs, preset): written into checkpoints.
+std::uint64_t Fingerprint(const Task& task);
+
+// The members of task.devices of one class; may be empty.
+std::vector<sim::DeviceIndex> DevicesOf(const Task& task, sim::DeviceClass device_class);
+// What partitioners and experts spread a model over: the task's GPUs, or all its devices where there is no GPU.
+std::vector<sim::DeviceIndex> Accelerators(const Task& task);
 
 }  // namespace berth::agents
