@@ -1,5 +1,5 @@
-// The agents' random numbers. Engine and distributions are written out here because those of the standard library
-// differ between implementations, and a seed must mean the same placements everywhere.
+// The agents' random numbers. Engine and distributions are written out here because those of the standard
+// library differ between implementations, and a seed must mean the same placements everywhere.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace berth::agents {
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one step of a counter
-// through a mixer; also the hash of this folder.
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one step of a
+// counter through a mixer; also the hash of this folder.
 constexpr std::uint64_t Mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -20,8 +20,9 @@ constexpr std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// xoshiro256++ (Blackman, Vigna: Scrambled linear pseudorandom number generators, 2019). Streams are told apart by
-// name, so that one purpose drawing more numbers never changes another: Rng(seed, "start"), Rng(seed, "moves").
+// xoshiro256++ (Blackman, Vigna: Scrambled linear pseudorandom number generators, 2019). Streams are told
+// apart by name, so that one purpose drawing more numbers never changes another: Rng(seed, "start"),
+// Rng(seed, "moves").
 class Rng {
  public:
   using State = std::array<std::uint64_t, 4>;
@@ -51,7 +52,8 @@ class Rng {
 
   // Uniform on [0, n), without bias; n must be positive.
   std::uint64_t Below(std::uint64_t n) {
-    const std::uint64_t unfair = (0 - n) % n;  // 2^64 mod n: that many first values would be drawn once too often
+    const std::uint64_t unfair =
+        (0 - n) % n;  // 2^64 mod n: that many first values would be drawn once too often
     std::uint64_t x = Next();
     while (x < unfair) x = Next();
     return x % n;
@@ -73,7 +75,9 @@ class Rng {
   }
 
  private:
-  static constexpr std::uint64_t Rotate(std::uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
+  static constexpr std::uint64_t Rotate(std::uint64_t x, int bits) {
+    return (x << bits) | (x >> (64 - bits));
+  }
 
   State state_;
 };
