@@ -1,5 +1,6 @@
 // What a person would do: the placement that the scenario gives, else a rule over the accelerators (PROTOCOL
 // 3).
+//   rule=auto      branches where the graph's attribute `expert` says "branch", else layers
 //   rule=layers    stage l of L on GPU l * G / L (hierarchical, placeto)
 //   rule=modulo    stage l on GPU l mod G (sgdp, mars)
 //   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
@@ -125,7 +126,7 @@ class Expert final : public Agent {
  public:
   explicit Expert(const Spec& spec) {
     ParameterReader parameters(spec);
-    rule_ = parameters.Choice("rule", {"layers", "modulo", "branches", "halves", "one"});
+    rule_ = parameters.Choice("rule", {"auto", "layers", "modulo", "branches", "halves", "one"});
     parameters.Finish();
     name_ = parameters.Canonical();
   }
@@ -139,24 +140,31 @@ class Expert final : public Agent {
   }
 
  private:
+  std::string RuleFor(const Task& task) const {
+    if (rule_ != "auto") return rule_;
+    const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
+    return attribute == "branch" ? "branches" : "layers";
+  }
+
   UnitPlacement ByRule(const Task& task) const {
     const std::vector<sim::DeviceIndex> devices = Accelerators(task);
     const auto gpus = static_cast<std::int32_t>(devices.size());
+    const std::string rule = RuleFor(task);
     const std::int32_t stages =
         task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
-    const bool staged = stages > 0 && (rule_ == "layers" || rule_ == "modulo");
+    const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
     std::vector<std::int32_t> part(task.units.ops.size(), 0);
-    if (rule_ == "branches") {
+    if (rule == "branches") {
       part = Branches(task);
     } else if (staged) {
       part = Stages(task);
-    } else if (rule_ != "one") {
+    } else if (rule != "one") {
       part = EqualParts(task, devices.front(), gpus);
     }
     UnitPlacement placement;
     for (const std::int32_t number : part) {
       const std::int64_t known = std::max(number, 0);
-      const std::int64_t gpu = rule_ == "layers" && staged ? known * gpus / stages : known % gpus;
+      const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
       placement.push_back(devices[static_cast<std::size_t>(gpu)]);
     }
     return placement;

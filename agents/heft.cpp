@@ -10,10 +10,10 @@
 // transfers compete.
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <unordered_map>
 
 #include "agents/agents.h"
-#include "agents/dispatch.h"
+#include "agents/timing.h"
 
 namespace berth::agents {
 namespace {
@@ -121,14 +121,16 @@ class Schedule {
     return std::max(cost, DispatchCost(cluster, task_.problem->graph().ops[static_cast<std::size_t>(op)], d));
   }
 
-  Picos MeanTransfer(sim::Bytes bytes) const {
+  Picos MeanTransfer(sim::Bytes bytes) {
     const auto devices = static_cast<Picos>(task_.devices.size());
     if (devices < 2) return 0;
+    const auto [known, is_new] = mean_transfer_.try_emplace(bytes, 0);
+    if (!is_new) return known->second;
     Picos sum = 0;
     for (const DeviceIndex from : task_.devices) {
       for (const DeviceIndex to : task_.devices) sum += task_.TransferEstimate(bytes, from, to);
     }
-    return sum / (devices * (devices - 1));
+    return known->second = sum / (devices * (devices - 1));
   }
 
   void Rank() {

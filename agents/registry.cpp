@@ -12,7 +12,7 @@ const std::vector<AgentRow>& Agents() {
       {"round_robin", "units onto the devices by turns", "", "", AgentKind::kFloor, MakeRoundRobin},
       {"expert",
        "the scenario's placement, else stages onto GPUs by a rule (layers, modulo, branches, halves, one)",
-       "the papers' expert columns", "rule=layers", AgentKind::kFloor, MakeExpert},
+       "the papers' expert columns", "rule=auto", AgentKind::kFloor, MakeExpert},
       {"random",
        "uniform random placements of units (op), groups of a grouper (group) or contiguous blocks (block)",
        "", "unit=op,grouper=neighbour(groups=128)", AgentKind::kFloor, MakeRandom},
@@ -32,6 +32,15 @@ const std::vector<AgentRow>& Agents() {
        MakeAnnealing},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
+      {"placeto",
+       "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
+       "Addanki et al., NeurIPS 2019",
+       "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-3, lr_end=lr/10, entropy=0.1 (paper, "
+       "code: 1), "
+       "entropy_end=0.001 (paper: 0, code: 1), clip=1.25, window=10, greedy=25 (paper, code: 999), "
+       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
+       "memory=no",
+       AgentKind::kLearner, MakeLearner},
   };
   return rows;
 }

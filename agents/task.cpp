@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "agents/random.h"
+#include "agents/timing.h"
 #include "sim/error.h"
 #include "sim/spec.h"
 
@@ -160,23 +161,7 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper,
 }
 
 sim::Picos Task::TransferEstimate(sim::Bytes bytes, DeviceIndex from, DeviceIndex to) const {
-  if (from == to) return 0;
-  if (problem->cluster().preset == sim::Preset::kPlaceto) {
-    // DESIGN 4.3: bytes / 7600 us. In whole picoseconds, rounded down: bytes * 10^6 / 7600 = bytes * 2500
-    // / 19.
-    return bytes / 19 * 2500 + bytes % 19 * 2500 / 19;
-  }
-  // docs/model.md 4: L + M, the latencies of the route and the largest of its links' times for the bytes
-  // alone.
-  sim::Picos latency = 0;
-  sim::Picos slowest = 0;
-  for (const sim::Cluster::Hop& hop : problem->cluster().route(from, to)) {
-    const sim::Link& link = problem->cluster().links[static_cast<std::size_t>(hop.link)];
-    const sim::Picos empty = sim::LoneTime(link, 0);
-    latency += empty;
-    if (bytes > 0) slowest = std::max(slowest, sim::LoneTime(link, bytes) - empty);
-  }
-  return latency + slowest;
+  return LoneTransferTime(problem->cluster(), bytes, from, to);
 }
 
 sim::Placement Expand(const Task& task, const UnitPlacement& units) {
