@@ -232,6 +232,7 @@ class Schedule {
 
   const Task& task_;
   const std::vector<std::vector<Dependency>> dependencies_;
+  std::unordered_map<sim::Bytes, Picos> mean_transfer_;
   std::vector<OpIndex> order_;      // falling upward rank
   std::vector<bool> only_sources_;  // by unit
   double share_ = 0;
