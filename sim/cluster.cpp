@@ -8,16 +8,11 @@
 #include <utility>
 
 #include "sim/error.h"
+#include "sim/exact.h"
 
 namespace berth::sim {
 namespace {
 
-// Rounds a * b / c to the nearest integer without leaving 128 bits.
-std::int64_t MulDivNearest(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<std::int64_t>((static_cast<__int128>(a) * b + c / 2) / c);
-}
-
-constexpr std::int64_t kPicosPerSecond = 1'000'000'000'000;
 
 void CheckDevice(const Device& device) {
   const std::string who = "device '" + device.name + "': ";
