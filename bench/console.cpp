@@ -48,6 +48,12 @@ std::string TimeText(double micros) {
 
 std::string TimeText(sim::Picos picos) { return TimeText(sim::ToMicros(picos)); }
 
+std::string SecondsDigits(double seconds) {
+  if (seconds <= 0) return "0";
+  const int before = static_cast<int>(std::floor(std::log10(seconds))) + 1;
+  return fmt::format("{:.{}f}", seconds, std::clamp(3 - before, 0, 6));
+}
+
 std::string BytesText(double bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   std::size_t unit = 0;

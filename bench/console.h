@@ -15,6 +15,8 @@ namespace berth::bench {
 // "812.5 us", "1.184 s", "2 h 05 min": four significant digits, the unit that keeps the number above 1.
 std::string TimeText(double micros);
 std::string TimeText(sim::Picos picos);
+// Three significant digits, no exponent, no unit: "1.57", "0.152", "12.5".
+std::string SecondsDigits(double seconds);
 // "9.12 GB": powers of 1000, as data sheets and the papers count.
 std::string BytesText(double bytes);
 // "12,345,678"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/console.h"
 #include "bench/tables/html.h"
 
 namespace berth::bench {

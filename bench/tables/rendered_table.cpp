@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "bench/console.h"
@@ -120,12 +119,6 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
 }
 
 }  // namespace
-
-std::string SecondsDigits(double seconds) {
-  if (seconds <= 0) return "0";
-  const int before = static_cast<int>(std::floor(std::log10(seconds))) + 1;
-  return fmt::format("{:.{}f}", seconds, std::clamp(3 - before, 0, 6));
-}
 
 RenderedTable BuildRenderedTable(const TableResults& results) {
   const TableDefinition& table = results.table();

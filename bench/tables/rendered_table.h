@@ -78,7 +78,4 @@ std::string RenderLatex(const RenderedTable& table);
 std::string RenderHtml(const RenderedTable& table);
 std::string RenderTerminal(const RenderedTable& table);  // the blocks alone, for a screen
 
-// Three significant digits, no exponent: "1.57", "0.152", "12.5".
-std::string SecondsDigits(double seconds);
-
 }  // namespace berth::bench

@@ -35,7 +35,7 @@ class CellRunner {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
   }
 
-  // False if it was interrupted.
+  // False if it was interrupted, or is not done where only done cells are wanted.
   bool Run(const CellPlan& plan, CellRecord& record, bool& skipped) {
     record = Describe(plan);
     record.note = CannotRun(*plan.line);
@@ -43,12 +43,14 @@ class CellRunner {
       record.status = "not_run";
       return true;
     }
+    if (options_.only_done && !MayBeDone(record)) return false;
     const LineProblem& line = Problem(plan);
     const auto task = MakeTask(plan, line);
-    auto agent = agents::MakeAgent(plan.column->agent);
+    auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
     record.agent = agent->name();
     record.scenario = Scenario(line, task);
     if (options_.resume && TakeDone(record)) return skipped = true;
+    if (options_.only_done) return false;
     record.lower_bound_us = sim::ToMicros(line.lower_bound);
     return Search(plan, task, *agent, record);
   }
@@ -56,15 +58,14 @@ class CellRunner {
  private:
   CellRecord Describe(const CellPlan& plan) const {
     const Provenance now = CurrentProvenance();
-    const bool fitted = std::count(plan.line->fitted.begin(), plan.line->fitted.end(), plan.column->key) > 0;
     CellRecord record;
     record.block = plan.block->key;
     record.row = plan.line->key;
     record.column = plan.column->key;
-    record.agent = plan.column->agent;
+    record.agent = plan.line->AgentOf(*plan.column);
     record.seed = plan.seed;
     record.budget = plan.budget;
-    record.kind = ToString(fitted && testbed_.calibrated() ? CellKind::kFitted : plan.column->kind);
+    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted : plan.column->kind);
     record.command = RepeatCommand(table_, plan);
     record.revision = now.revision;
     record.dirty = now.dirty ? "yes" : "no";
@@ -93,6 +94,14 @@ class CellRunner {
     for (const agents::UnitIndex unit : task.units.unit_of_op) fingerprint.Add(unit);
     for (const sim::DeviceIndex device : task.devices) fingerprint.Add(device);
     return fingerprint.ToString();
+  }
+
+  // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
+  bool MayBeDone(const CellRecord& record) const {
+    return std::any_of(options_.done.begin(), options_.done.end(), [&](const CellRecord& done) {
+      return done.block == record.block && done.row == record.row && done.column == record.column && done.seed == record.seed &&
+             done.budget == record.budget;
+    });
   }
 
   bool TakeDone(CellRecord& record) const {

@@ -39,6 +39,7 @@ struct RunOptions {
   int threads = 0;                        // 0 = one per core
   std::string checkpoints;                // folder where learners keep their state; empty = none
   bool resume = false;                    // skip cells that are in `done`, go on from checkpoints
+  bool only_done = false;                 // with resume: run nothing, return the cells that are in `done`
   std::vector<CellRecord> done;
   const std::atomic<bool>* stop = nullptr;
   // Told of each finished cell (new or skipped), one at a time, from any thread.

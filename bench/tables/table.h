@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ const char* ToString(CellKind kind);
 struct TableColumn {
   std::string key;                 // "single_gpu"; what --cells names
   std::string title;               // "single GPU"
-  std::string agent;               // spec
+  std::string agent;               // spec; empty = each row has its own
   CellKind kind = CellKind::kSearched;
   std::string published;           // column of the paper's CSV; empty = the paper has none
   bool sampled = false;            // spends the row's budget, once for each seed; else one placement, once
@@ -38,7 +39,11 @@ struct TableLine {                 // a row of the table
   int gpus = 0;
   std::string paper_workload;      // which line of the paper's CSV: its columns workload and gpus
   std::string grouper;             // unit of placement
+  std::map<std::string, std::string> agents;  // by column key: specs that only this row has
   std::vector<std::string> fitted; // keys of the columns whose cell is fitted in this row
+
+  const std::string& AgentOf(const TableColumn& column) const;
+  bool IsFitted(const TableColumn& column) const;
 };
 
 struct TableBlock {
@@ -60,10 +65,22 @@ struct ClaimReading {
   ClaimWord word = ClaimWord::kCannotBeTested;
 };
 
+// One number that the fitted cells may choose (PROTOCOL 6.6): an efficiency of some op classes on one device kind, or
+// the dispatch cost of one framework op there. Nothing is fitted for a single row.
+struct TableParameter {
+  std::string kind;                  // of the hardware catalogue
+  std::vector<std::string> classes;  // op classes that share the efficiency; empty = the dispatch cost [us]
+  double low = 0;
+  double high = 0;
+
+  std::string name() const;          // "k40.gemm", "k40.dispatch_us"
+};
+
 struct TableDefinition {
   std::string name;                // "hierarchical"
   std::string title;               // "A Hierarchical Model for Device Placement (ICLR 2018)"
   std::string papers_csv;          // "hierarchical.csv", in bench/data/papers
+  std::vector<TableParameter> parameters;  // of `berth calibrate --table`
   std::vector<std::string> assumptions;  // what nobody published and we chose (PROTOCOL 6)
   std::int64_t samples = 10000;    // budget of a sampled cell
   std::int64_t quick_samples = 1000;

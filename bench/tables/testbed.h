@@ -8,6 +8,10 @@
 #include "bench/loaded_problem.h"
 #include "bench/tables/table.h"
 
+namespace berth::cost_models {
+struct Parameters;
+}
+
 namespace berth::bench {
 
 class Testbed {
@@ -23,6 +27,7 @@ class Testbed {
   std::unique_ptr<LoadedProblem> Load(const TableBlock& block, const TableLine& line) const;
 
  private:
+  std::unique_ptr<cost_models::Parameters> parameters_;
   std::unique_ptr<sim::CostModel> cost_model_;
   bool calibrated_ = false;
 };
