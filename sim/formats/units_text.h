@@ -1,5 +1,7 @@
-// Numbers with units as strings: "7.6GB/s", "25us", "12GiB" (DESIGN 3). A space before the unit is allowed; bare
-// numbers other than 0 are refused. Exact where the value is: "11440MiB" is 11440 * 2^20 bytes.
+// Numbers with units as strings: "7.6GB/s", "25us", "12GiB" (DESIGN 3). A space before the unit is allowed;
+// bare numbers other than 0 are refused, and so is what is negative or beyond sim/units.h (bandwidths: 2^50
+// bytes a second). Exact where the value is whole: "11440MiB" is 11440 * 2^20 bytes; otherwise to the nearest
+// byte or picosecond.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,7 @@ sim::Bytes ParseBytes(std::string_view text, const std::string& where);
 sim::Picos ParseTime(std::string_view text, const std::string& where);
 std::int64_t ParseBandwidth(std::string_view text, const std::string& where);  // [B/s]
 
-// The shortest text that reads back equal: "12GiB", "7.6GB/s", "25us".
+// The shortest exact text, which reads back equal: "12GiB", "7.6GB/s", "25us".
 std::string PrintBytes(sim::Bytes bytes);
 std::string PrintTime(sim::Picos time);
 std::string PrintBandwidth(std::int64_t bytes_per_second);

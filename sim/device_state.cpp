@@ -1,0 +1,12 @@
+#include "sim/device_state.h"
+
+namespace berth::sim {
+
+std::int64_t OpRate(const Device& device, int running, bool copying) {
+  const auto k = static_cast<std::size_t>(running);
+  const std::int64_t concurrency = k <= device.concurrency_ppm.size() ? kRateUnit * device.concurrency_ppm[k - 1]
+                                                                      : kRateUnit * kPpm / running;
+  return concurrency * (copying ? device.overlap_copy_ppm : kPpm);
+}
+
+}  // namespace berth::sim

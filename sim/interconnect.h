@@ -1,0 +1,33 @@
+// How transfers share the machine (docs/model.md section 4). Each row of the table is one file in sim/interconnect/.
+//
+// An interconnect is a class `Links` that native_simulator.h is instantiated with, so that the engine calls it without
+// indirection. It sees heavy transfers only (light ones take their latency and nothing else). Its contract:
+//
+//   Links(const Problem::Compiled&);
+//   void Reset();                                      // before every run
+//   void Queue(TransferIndex, Transfer&);              // in order of queue numbers; must not start anything yet
+//   void Start(Picos now, transfers, started);         // starts what may start: sets start, appends to started in
+//                                                      // order of queue numbers; lets flows begin
+//   Picos next() const;                                // when the next transfer ends or flow begins; kNever = none
+//   void End(Picos now, transfers, ended);             // appends those that end now and releases what they hold
+//
+// Guaranteed by every instance and tested over the table: bytes are conserved; a transfer is never faster than alone
+// (L + M); alone it takes exactly L + M; same input, same times.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/simulator.h"
+
+namespace berth::sim {
+
+struct InterconnectRow {
+  const char* name;
+  const char* what;  // one line: what is shared, and how realistic it is
+  std::unique_ptr<Simulator> (*make)(const Problem& problem);
+};
+const std::vector<InterconnectRow>& Interconnects();
+
+}  // namespace berth::sim

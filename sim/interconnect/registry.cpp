@@ -1,0 +1,19 @@
+#include "sim/interconnect.h"
+
+namespace berth::sim {
+
+std::unique_ptr<Simulator> MakeIdealSimulator(const Problem& problem);
+std::unique_ptr<Simulator> MakeFifoSimulator(const Problem& problem);
+std::unique_ptr<Simulator> MakeFairSimulator(const Problem& problem);
+
+const std::vector<InterconnectRow>& Interconnects() {
+  static const std::vector<InterconnectRow> rows = {
+      {"ideal", "nothing is shared: the fastest any machine with these links could be", MakeIdealSimulator},
+      {"fifo", "one transfer at a time on each engine and link direction, in order: what drivers do with big copies",
+       MakeFifoSimulator},
+      {"fair", "concurrent transfers share links max-min fairly: PCIe switches and networks", MakeFairSimulator},
+  };
+  return rows;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,200 @@
+#include "sim/op_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+
+#include "sim/error.h"
+
+namespace berth::sim {
+namespace {
+
+bool EndsLikeAnOutput(const std::string& name) {
+  const auto colon = name.rfind(':');
+  return colon != std::string::npos && colon + 1 < name.size() &&
+         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(colon) + 1, name.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+[[noreturn]] void Fail(const Op& op, const std::string& what) { throw InputError("op '" + op.name + "': " + what); }
+
+void CheckBytes(const Op& op, const std::string& what, Bytes bytes) {
+  if (bytes < 0 || bytes > kMaxBytes) {
+    Fail(op, what + " is " + std::to_string(bytes) + ", but must be between 0 and 2^50");
+  }
+}
+
+void CheckMicros(const Op& op, const std::string& what, double micros) {
+  if (!std::isfinite(micros) || micros < 0 || micros > kMaxMicros) {
+    Fail(op, what + " is " + std::to_string(micros) + ", but must be between 0 and 1e12 microseconds");
+  }
+}
+
+void CheckNumbers(const Op& op) {
+  CheckBytes(op, "persistent_bytes", op.persistent_bytes);
+  CheckBytes(op, "workspace_bytes", op.workspace_bytes);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const std::string place = "outputs[" + std::to_string(i) + "]";
+    CheckBytes(op, place + ".bytes", op.outputs[i].bytes);
+    for (const auto dim : op.outputs[i].shape) {
+      if (dim < 0) Fail(op, place + ".shape has the negative dimension " + std::to_string(dim));
+    }
+  }
+  if (!std::isfinite(op.flops) || op.flops < 0 || op.flops > 1e24) {
+    Fail(op, "flops is " + std::to_string(op.flops) + ", but must be between 0 and 1e24");
+  }
+  if (op.framework_ops < 0) Fail(op, "framework_ops is negative");
+  if (op.cost_us) CheckMicros(op, "cost_us", *op.cost_us);
+  for (const auto& [kind, micros] : op.cost_us_by_kind) CheckMicros(op, "cost_us." + kind, micros);
+}
+
+void CheckReferences(const Op& op, const std::vector<Op>& ops) {
+  const auto count = static_cast<OpIndex>(ops.size());
+  for (const auto& input : op.inputs) {
+    if (input.op < 0 || input.op >= count) Fail(op, "reads an op that does not exist");
+    const Op& producer = ops[static_cast<std::size_t>(input.op)];
+    if (input.output < 0 || input.output >= static_cast<std::int32_t>(producer.outputs.size())) {
+      Fail(op, "reads output " + std::to_string(input.output) + " of '" + producer.name + "', which has " +
+                   std::to_string(producer.outputs.size()) + " outputs");
+    }
+  }
+  for (const OpIndex control : op.control) {
+    if (control < 0 || control >= count) Fail(op, "waits for an op that does not exist");
+  }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const Output& output = op.outputs[i];
+    if (output.storage == Output::Storage::kInput &&
+        std::find(op.inputs.begin(), op.inputs.end(), output.alias) == op.inputs.end()) {
+      Fail(op, "outputs[" + std::to_string(i) + "].alias names what is not one of the op's inputs");
+    }
+  }
+}
+
+}  // namespace
+
+const Attribute* FindAttribute(const Attributes& attributes, const std::string& key) {
+  for (const auto& [name, value] : attributes) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+std::optional<double> FindNumber(const Attributes& attributes, const std::string& key) {
+  const Attribute* found = FindAttribute(attributes, key);
+  if (found == nullptr) return std::nullopt;
+  if (const auto* integer = std::get_if<std::int64_t>(&found->value)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&found->value)) return *real;
+  return std::nullopt;
+}
+
+std::optional<std::string> FindString(const Attributes& attributes, const std::string& key) {
+  const Attribute* found = FindAttribute(attributes, key);
+  const auto* text = found != nullptr ? std::get_if<std::string>(&found->value) : nullptr;
+  return text != nullptr ? std::optional(*text) : std::nullopt;
+}
+
+bool Op::IsSource() const {
+  return type == "Variable" || type == "Constant" || type == "Const" || type == "Placeholder";
+}
+
+void OpGraph::Finish() {
+  if (static_cast<std::int64_t>(ops.size()) >= kMaxOps) throw InputError("a graph of 2^31 ops or more");
+  index_.clear();
+  index_.reserve(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = ops[i];
+    if (op.name.empty()) throw InputError("ops[" + std::to_string(i) + "] has an empty name");
+    if (op.type.empty()) Fail(op, "has an empty type");
+    if (EndsLikeAnOutput(op.name)) {
+      Fail(op, "a name must not end in ':' and digits, which is how outputs are written; rename it");
+    }
+    if (!index_.emplace(op.name, static_cast<OpIndex>(i)).second) {
+      throw InputError("two ops are named '" + op.name + "'; names must be unique");
+    }
+  }
+  for (const Op& op : ops) {
+    CheckNumbers(op);
+    CheckReferences(op, ops);
+  }
+
+  consumers_.assign(ops.size(), {});
+  edges_ = 0;
+  std::vector<TensorRef> dependencies;
+  for (OpIndex i = 0; i < size(); ++i) {
+    const Op& op = ops[static_cast<std::size_t>(i)];
+    dependencies.assign(op.inputs.begin(), op.inputs.end());
+    for (const OpIndex control : op.control) dependencies.push_back({control, -1});
+    std::sort(dependencies.begin(), dependencies.end());
+    dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
+    edges_ += static_cast<std::int64_t>(dependencies.size());
+    for (const auto& dependency : dependencies) {
+      auto& readers = consumers_[static_cast<std::size_t>(dependency.op)];
+      if (readers.empty() || readers.back() != i) readers.push_back(i);
+    }
+  }
+
+  // Kahn, smallest index first.
+  std::vector<std::int32_t> missing(ops.size(), 0);
+  for (const auto& readers : consumers_) {
+    for (const OpIndex reader : readers) ++missing[static_cast<std::size_t>(reader)];
+  }
+  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready;
+  for (OpIndex i = 0; i < size(); ++i) {
+    if (missing[static_cast<std::size_t>(i)] == 0) ready.push(i);
+  }
+  topological_order_.clear();
+  topological_order_.reserve(ops.size());
+  while (!ready.empty()) {
+    const OpIndex op = ready.top();
+    ready.pop();
+    topological_order_.push_back(op);
+    for (const OpIndex reader : consumers(op)) {
+      if (--missing[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+    }
+  }
+  if (topological_order_.size() != ops.size()) {
+    const auto stuck = std::find_if(missing.begin(), missing.end(), [](std::int32_t m) { return m > 0; });
+    Fail(ops[static_cast<std::size_t>(stuck - missing.begin())],
+         "is on a cycle or behind one; a graph must have none");
+  }
+
+  colocation_set_.assign(ops.size(), -1);
+  colocation_sets_ = 0;
+  std::unordered_map<std::string, std::int32_t> sets;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].colocate.empty()) {
+      colocation_set_[i] = colocation_sets_++;
+      continue;
+    }
+    const auto [it, fresh] = sets.emplace(ops[i].colocate, colocation_sets_);
+    if (fresh) ++colocation_sets_;
+    colocation_set_[i] = it->second;
+  }
+}
+
+OpIndex OpGraph::Find(const std::string& op_name) const {
+  const auto it = index_.find(op_name);
+  return it == index_.end() ? -1 : it->second;
+}
+
+OpGraph::Totals OpGraph::totals() const {
+  Totals totals;
+  for (const Op& op : ops) {
+    totals.flops += op.flops;
+    totals.persistent_bytes += op.persistent_bytes;
+    for (const Output& output : op.outputs) {
+      if (output.storage == Output::Storage::kOwn) totals.output_bytes += output.bytes;
+    }
+    const Attribute* trainable = FindAttribute(op.attributes, "trainable");
+    const bool frozen = trainable != nullptr && trainable->value == decltype(trainable->value)(false);
+    if (op.type != "Variable" || frozen || op.outputs.empty()) continue;
+    std::int64_t elements = 1;
+    for (const auto dim : op.outputs.front().shape) elements *= dim;
+    const bool known = !op.outputs.front().dtype.empty() || !op.outputs.front().shape.empty();
+    totals.parameters += known ? elements : 0;
+  }
+  return totals;
+}
+
+}  // namespace berth::sim

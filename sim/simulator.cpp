@@ -1,0 +1,98 @@
+#include "sim/simulator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/compiled.h"
+#include "sim/error.h"
+#include "sim/interconnect.h"
+#include "sim/parallel.h"
+#include "sim/placeto_simulator.h"
+
+namespace berth::sim {
+namespace {
+
+// Sums of times must stay inside 64 bits whatever the placement; refuses what could leave them.
+void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs, const Problem::Compiled& c) {
+  double slowest = 1;  // by how much sharing can stretch an op
+  double latency = 0;
+  std::int64_t narrowest = 0;
+  for (const Device& device : cluster.devices) {
+    double rate = 1.0 / device.streams;
+    for (const auto ppm : device.concurrency_ppm) rate = std::min(rate, static_cast<double>(ppm) / kPpm);
+    slowest = std::max(slowest, kPpm / (rate * static_cast<double>(device.overlap_copy_ppm)));
+  }
+  for (const auto& route : c.routes) {
+    latency = std::max(latency, static_cast<double>(route.latency));
+    if (route.narrowest > 0) narrowest = narrowest == 0 ? route.narrowest : std::min(narrowest, route.narrowest);
+  }
+  double total = 0;
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    double worst = 0;
+    for (DeviceIndex d = 0; d < cluster.size(); ++d) {
+      const auto dispatch = c.dispatch_cost[static_cast<std::size_t>(d)];
+      worst = std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
+                                  static_cast<double>(dispatch) * c.dispatch_ops[static_cast<std::size_t>(op)]);
+    }
+    total += worst;
+    double sent = latency;
+    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
+      sent += latency;
+      if (narrowest > 0) sent += static_cast<double>(output.bytes) * 1e12 / static_cast<double>(narrowest);
+    }
+    const auto consumers = graph.consumers(op).size();
+    total += sent * static_cast<double>(std::min(consumers, cluster.devices.size()));
+  }
+  if (!(total < 0x1p61)) {
+    throw InputError("graph '" + graph.name + "' on cluster '" + cluster.name +
+                     "' could run for more than 26 simulated days, beyond what integer picoseconds hold; check its "
+                     "costs, bytes, bandwidths and latencies");
+  }
+}
+
+}  // namespace
+
+Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
+    : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
+  BERTH_CHECK_EQ(costs_.devices, cluster.size());
+  BERTH_CHECK_EQ(costs_.picos.size(), graph.ops.size() * cluster.devices.size());
+  compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);
+  CheckHorizon(graph, cluster, costs_, *compiled_);
+}
+
+Problem::~Problem() = default;
+
+std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  if (cluster.preset == Preset::kPlaceto) return MakePlacetoSimulator(problem);
+  // Without links nothing can be shared: every transfer takes no time (Cluster::route is empty).
+  const std::string wanted = cluster.links.empty() ? "ideal" : cluster.interconnect;
+  for (const InterconnectRow& row : Interconnects()) {
+    if (row.name == wanted) return row.make(problem);
+  }
+  throw InputError("interconnect '" + wanted + "' is not known");
+}
+
+struct BatchSimulator::Impl {
+  int threads;
+  std::vector<std::unique_ptr<Simulator>> simulators;  // by slot, made at first use
+};
+
+BatchSimulator::BatchSimulator(const Problem& problem, int threads) : impl_(std::make_unique<Impl>()) {
+  impl_->threads = ResolveThreads(threads);
+  for (int slot = 0; slot < impl_->threads; ++slot) impl_->simulators.push_back(MakeSimulator(problem));
+}
+
+BatchSimulator::~BatchSimulator() = default;
+
+std::vector<Outcome> BatchSimulator::Run(std::span<const Placement> placements, const RunOptions& options) {
+  std::vector<Outcome> outcomes(placements.size());
+  ParallelFor(placements.size(), impl_->threads, [&](std::size_t item, int slot) {
+    outcomes[item] = impl_->simulators[static_cast<std::size_t>(slot)]->Run(placements[item], options);
+  });
+  return outcomes;
+}
+
+int BatchSimulator::threads() const { return impl_->threads; }
+
+}  // namespace berth::sim

@@ -1,0 +1,20 @@
+// The oracle: a second, slow and simple simulator of the preset `native`, written from docs/model.md and from
+// nothing else. Sets and maps stand where the engine has compact arrays, and everything is looked up anew at
+// each instant, so that its agreement with the engine means something. Section numbers in oracle.cpp are
+// those of docs/model.md.
+#pragma once
+
+#include "sim/cluster.h"
+#include "sim/cost_model.h"
+#include "sim/op_graph.h"
+#include "sim/outcome.h"
+#include "sim/placement.h"
+
+namespace berth::sim {
+
+// Everything is recorded: ops, transfers in queue order, memory points. The placement must satisfy
+// CheckPlacement().
+Outcome OracleRun(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
+                  const Placement& placement);
+
+}  // namespace berth::sim

@@ -1,0 +1,312 @@
+#include "tests/sim/random_case.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sim/formats/formats.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr Picos kMicro = kPicosPerMicro;
+
+// Numbers drawn so that many instants coincide, or hardly any.
+struct Numbers {
+  bool ties = false;
+  std::vector<Bytes> sizes;
+  std::vector<std::int64_t> bandwidths;
+  std::vector<Picos> latencies;
+
+  Numbers(bool with_ties, Dice& dice) : ties(with_ties) {
+    if (ties) {  // 10 kB take 1 us at 10 GB/s
+      sizes = {0, 10'000, 10'000, 20'000, 50'000};
+      bandwidths = {10'000'000'000, 5'000'000'000, 20'000'000'000};
+      latencies = {0, kMicro, 5 * kMicro};
+    } else {
+      sizes = {0, 1, 255, 256, 257, 1000, 76'000};
+      for (int i = 0; i < 8; ++i) sizes.push_back(dice.Between(1, 400'000));
+      bandwidths = {dice.Between(1'000'000, 10'000'000), dice.Between(1, 9) * 1'000'000'000, 7'600'000'000,
+                    dice.Between(1'000'000'000, 400'000'000'000)};
+      latencies = {0, dice.Between(1, 40) * kMicro, dice.Between(1, 30'000'000)};
+    }
+  }
+  Bytes Size(Dice& dice) const { return dice.OneOf(sizes); }
+  Picos Cost(Dice& dice) const {
+    if (ties) return dice.OneOf<Picos>({0, kMicro, kMicro, 2 * kMicro, 5 * kMicro});
+    return dice.Percent(10) ? 0 : dice.Between(1, 20 * kMicro);
+  }
+};
+
+// ---- graph
+// -----------------------------------------------------------------------------------------------------
+
+void AddInputs(OpGraph& graph, OpIndex i, bool chain, Dice& dice) {
+  Op& op = graph.ops[static_cast<std::size_t>(i)];
+  if (chain) {
+    if (i > 0) op.inputs.push_back({i - 1, 0});
+    return;
+  }
+  const std::int64_t reach = dice.Percent(70) ? std::min<OpIndex>(i, 6) : i;
+  for (std::int64_t n = dice.OneOf<std::int64_t>({0, 1, 1, 1, 2, 2, 3, 4}); n > 0 && i > 0; --n) {
+    const auto producer = static_cast<OpIndex>(i - dice.Between(1, reach));
+    const auto outputs =
+        static_cast<std::int64_t>(graph.ops[static_cast<std::size_t>(producer)].outputs.size());
+    if (outputs == 0 || dice.Percent(12)) op.control.push_back(producer);
+    if (outputs > 0) op.inputs.push_back({producer, static_cast<std::int32_t>(dice.Between(0, outputs - 1))});
+    if (outputs > 0 && dice.Percent(8)) op.inputs.push_back(op.inputs.back());
+  }
+}
+
+void AddOutputs(Op& op, bool chain, const Numbers& numbers, Dice& dice) {
+  const bool variable = op.type == "Variable";
+  for (auto n = dice.OneOf<int>({chain ? 1 : 0, 1, 1, 1, 1, 2, 3}); n > 0; --n) {
+    Output output;
+    output.bytes = numbers.Size(dice);
+    if (variable ? dice.Percent(85) : dice.Percent(4)) {
+      output.storage = Output::Storage::kPersistent;
+    } else if (!op.inputs.empty() && dice.Percent(20)) {
+      output.storage = Output::Storage::kInput;
+      output.alias = dice.OneOf(op.inputs);
+    }
+    op.outputs.push_back(output);
+  }
+}
+
+// Moves op `from[i]` to place i; references follow.
+void Permute(OpGraph& graph, const std::vector<OpIndex>& from) {
+  std::vector<OpIndex> to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    to[static_cast<std::size_t>(from[i])] = static_cast<OpIndex>(i);
+  const auto move = [&](OpIndex& op) { op = to[static_cast<std::size_t>(op)]; };
+  std::vector<Op> ops;
+  for (const OpIndex i : from) ops.push_back(std::move(graph.ops[static_cast<std::size_t>(i)]));
+  for (Op& op : ops) {
+    for (TensorRef& input : op.inputs) move(input.op);
+    for (OpIndex& control : op.control) move(control);
+    for (Output& output : op.outputs) {
+      if (output.storage == Output::Storage::kInput) move(output.alias.op);
+    }
+  }
+  graph.ops = std::move(ops);
+}
+
+std::vector<OpIndex> Shuffled(OpIndex n, Dice& dice) {
+  std::vector<OpIndex> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1],
+              order[static_cast<std::size_t>(dice.Between(0, static_cast<std::int64_t>(i) - 1))]);
+  }
+  return order;
+}
+
+OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
+  OpGraph graph;
+  graph.name = "random";
+  const auto n =
+      static_cast<OpIndex>(dice.Between(1, dice.Percent(50) ? std::min(12, shape.max_ops) : shape.max_ops));
+  graph.ops.resize(static_cast<std::size_t>(n));
+  const bool colocated = dice.Percent(30);
+  for (OpIndex i = 0; i < n; ++i) {
+    Op& op = graph.ops[static_cast<std::size_t>(i)];
+    op.name = "op" + std::to_string(i);
+    op.type = dice.OneOf<std::string>(
+        {"MatMul", "MatMul", "MatMul", "MatMul", "MatMul", "MatMul", "Variable", "Const"});
+    if (op.type == "MatMul" || shape.chain || dice.Percent(20)) AddInputs(graph, i, shape.chain, dice);
+    AddOutputs(op, shape.chain, numbers, dice);
+    if (op.type == "Variable" || dice.Percent(5)) op.persistent_bytes = numbers.Size(dice);
+    if (dice.Percent(20)) op.workspace_bytes = numbers.Size(dice);
+    if (dice.Percent(15)) op.framework_ops = static_cast<std::int32_t>(dice.Between(1, 3));
+    if (colocated && dice.Percent(30)) op.colocate = dice.OneOf<std::string>({"a", "b", "c"});
+  }
+  if (dice.Percent(30)) Permute(graph, Shuffled(n, dice));
+  graph.Finish();
+  return graph;
+}
+
+// ---- cluster
+// ---------------------------------------------------------------------------------------------------
+
+Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
+  Device device;
+  const bool cpu = dice.Percent(25);
+  device.name = (cpu ? "cpu" : "gpu") + std::to_string(d);
+  device.device_class = cpu ? DeviceClass::kCpu : DeviceClass::kGpu;
+  device.kind = cpu ? "cpu-broadwell" : dice.OneOf<std::string>({"k80", "p100"});
+  device.memory = dice.Percent(25) ? dice.Between(0, numbers.ties ? 200'000 : 1'500'000) : Bytes{1} << 36;
+  device.reserve = dice.Percent(20) ? device.memory / 10 : 0;
+  device.granularity = dice.OneOf<Bytes>({1, 64, 256, 512});
+  device.streams = dice.OneOf<int>({1, 1, 1, 2, 2, 3, 8, 20});
+  device.copy_engines = dice.OneOf<int>({1, 1, 2, 2, 3, 4});
+  if (dice.Percent(25)) device.concurrency_ppm = {1'000'000, 600'000, 333'333};
+  if (dice.Percent(10)) device.concurrency_ppm = {dice.Between(1, kPpm)};
+  if (dice.Percent(30))
+    device.overlap_copy_ppm = dice.OneOf<std::int64_t>({500'000, 900'000, dice.Between(1000, kPpm)});
+  device.launch_cost = dice.Between(0, 6) * kMicro;
+  return device;
+}
+
+Link MakeLink(std::size_t number, std::int32_t a, std::int32_t b, const Numbers& numbers, Dice& dice) {
+  Link link;
+  link.name = "link" + std::to_string(number);
+  link.ends = {a, b};
+  if (dice.Percent(50)) std::swap(link.ends[0], link.ends[1]);
+  link.bandwidth = dice.OneOf(numbers.bandwidths);
+  link.latency = dice.OneOf(numbers.latencies);
+  if (dice.Percent(25)) link.duplex = Duplex::kHalf;
+  if (dice.Percent(30)) link.both_ppm = dice.OneOf<std::int64_t>({500'000, 710'000, 333'333});
+  if (dice.Percent(15)) {
+    link.curve = {
+        {0, link.latency}, {10'000, link.latency + 3 * kMicro}, {100'000, link.latency + 9 * kMicro + 1}};
+  }
+  return link;
+}
+
+// Reachable by construction: a mesh, a star around a switch, or two switches with a trunk; then a few links
+// more.
+void AddLinks(Cluster& cluster, const Numbers& numbers, Dice& dice) {
+  const auto devices = cluster.size();
+  const auto connect = [&](std::int32_t a, std::int32_t b) {
+    cluster.links.push_back(MakeLink(cluster.links.size(), a, b, numbers, dice));
+  };
+  if (dice.Percent(35)) {
+    for (DeviceIndex a = 0; a < devices; ++a) {
+      for (DeviceIndex b = a + 1; b < devices; ++b) connect(a, b);
+    }
+  } else {
+    const auto switches = static_cast<std::int32_t>(dice.Between(1, 2));
+    for (std::int32_t s = 0; s < switches; ++s) cluster.switches.push_back("switch" + std::to_string(s));
+    for (DeviceIndex d = 0; d < devices; ++d)
+      connect(d, devices + static_cast<std::int32_t>(dice.Between(0, switches - 1)));
+    if (switches == 2) connect(devices, devices + 1);
+    const auto nodes = devices + switches;
+    for (auto n = dice.Between(0, 2); n > 0; --n) {
+      const auto a = static_cast<std::int32_t>(dice.Between(0, nodes - 1));
+      const auto b = static_cast<std::int32_t>(dice.Between(0, nodes - 1));
+      if (a != b) connect(a, b);
+    }
+  }
+}
+
+// A route by hand over a third device, which the search would not take if that is an accelerator.
+void AddRoute(Cluster& cluster, Dice& dice) {
+  const auto find = [&](std::int32_t a, std::int32_t b) {
+    for (std::size_t l = 0; l < cluster.links.size(); ++l) {
+      const auto& ends = cluster.links[l].ends;
+      if ((ends[0] == a && ends[1] == b) || (ends[0] == b && ends[1] == a))
+        return static_cast<std::int32_t>(l);
+    }
+    return -1;
+  };
+  const auto from = static_cast<DeviceIndex>(dice.Between(0, 2));
+  const auto over = (from + 1) % 3, to = (from + 2) % 3;
+  const auto first = find(from, over), second = find(over, to);
+  if (first >= 0 && second >= 0) cluster.routes.push_back({from, to, {first, second}});
+}
+
+Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
+  Cluster cluster;
+  cluster.name = "random";
+  const auto devices = static_cast<DeviceIndex>(dice.Between(1, 5));
+  for (DeviceIndex d = 0; d < devices; ++d) {
+    cluster.devices.push_back(MakeDevice(d, numbers, dice));
+  }
+  cluster.interconnect = shape.interconnect.empty()
+                             ? dice.OneOf<std::string>({"ideal", "fifo", "fifo", "fair", "fair"})
+                             : shape.interconnect;
+  if (devices > 1 && dice.Percent(92)) AddLinks(cluster, numbers, dice);
+  if (devices > 2 && dice.Percent(20)) AddRoute(cluster, dice);
+  Dispatch& dispatch = cluster.dispatch;
+  dispatch.per = dice.OneOf<Dispatch::Per>({Dispatch::Per::kDevice, Dispatch::Per::kProcess});
+  dispatch.order = dice.Percent(75) ? Dispatch::Order::kReady : Dispatch::Order::kProgram;
+  dispatch.automatic = dice.Percent(20);
+  dispatch.cost =
+      dice.OneOf<Picos>({0, 0, kMicro, 5 * kMicro, numbers.ties ? 2 * kMicro : dice.Between(1, 5 * kMicro)});
+  cluster.Finish();
+  return cluster;
+}
+
+// ---- costs and placements
+// --------------------------------------------------------------------------------------
+
+// Costs by kind, written into the graph too so that PrintCase() shows them.
+CostTable MakeCosts(OpGraph& graph, const Cluster& cluster, const Numbers& numbers, Dice& dice) {
+  CostTable costs;
+  costs.cost_model = "random";
+  costs.devices = cluster.size();
+  for (Op& op : graph.ops) {
+    const Picos cost = numbers.Cost(dice);
+    const Picos on_cpu = dice.Percent(50) ? 2 * cost : numbers.Cost(dice);
+    op.cost_us_by_kind = {
+        {"k80", ToMicros(cost)}, {"p100", ToMicros(cost / 2)}, {"cpu-broadwell", ToMicros(on_cpu)}};
+    for (const Device& device : cluster.devices) {
+      costs.picos.push_back(device.kind == "k80" ? cost : device.kind == "p100" ? cost / 2 : on_cpu);
+      costs.tier.push_back(Tier::kMeasured);
+    }
+  }
+  return costs;
+}
+
+std::vector<OpIndex> RandomTopologicalOrder(const OpGraph& graph, Dice& dice) {
+  std::vector<int> missing(graph.ops.size(), 0);
+  for (OpIndex i = 0; i < graph.size(); ++i) {
+    for (const OpIndex consumer : graph.consumers(i)) ++missing[static_cast<std::size_t>(consumer)];
+  }
+  std::vector<OpIndex> ready, order;
+  for (OpIndex i = 0; i < graph.size(); ++i) {
+    if (missing[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const auto chosen = ready.begin() + dice.Between(0, static_cast<std::int64_t>(ready.size()) - 1);
+    const OpIndex op = *chosen;
+    ready.erase(chosen);
+    order.push_back(op);
+    for (const OpIndex consumer : graph.consumers(op)) {
+      if (--missing[static_cast<std::size_t>(consumer)] == 0) ready.push_back(consumer);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice) {
+  Placement placement;
+  std::vector<DeviceIndex> of_set;
+  const bool blocks = dice.Percent(30);
+  for (std::int32_t s = 0; s < graph.colocation_sets(); ++s) {
+    of_set.push_back(
+        blocks ? static_cast<DeviceIndex>(std::int64_t{s} * cluster.size() / graph.colocation_sets())
+               : static_cast<DeviceIndex>(dice.Between(0, cluster.size() - 1)));
+  }
+  for (const auto s : graph.colocation_set()) placement.device.push_back(of_set[static_cast<std::size_t>(s)]);
+  if (dice.Percent(20)) {
+    for (OpIndex i = 0; i < graph.size(); ++i)
+      placement.priority.push_back(static_cast<double>(dice.Between(-3, 3)));
+  } else if (dice.Percent(20)) {
+    placement.order = RandomTopologicalOrder(graph, dice);
+  }
+  return placement;
+}
+
+RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape) {
+  Dice dice(seed);
+  const Numbers numbers(shape.may_tie && dice.Percent(50), dice);
+  RandomCase made;
+  made.seed = seed;
+  made.graph = MakeGraph(shape, numbers, dice);
+  made.cluster = MakeCluster(shape, numbers, dice);
+  made.costs = MakeCosts(made.graph, made.cluster, numbers, dice);
+  made.placement = MakeRandomPlacement(made.graph, made.cluster, dice);
+  CheckPlacement(made.graph, made.cluster, made.placement);
+  return made;
+}
+
+std::string PrintCase(const RandomCase& random_case) {
+  return "seed " + std::to_string(random_case.seed) + "\n" + formats::PrintGraph(random_case.graph) + "\n" +
+         formats::PrintCluster(random_case.cluster) + "\n" +
+         formats::PrintPlacement(random_case.placement, random_case.graph, random_case.cluster) + "\n";
+}
+
+}  // namespace berth::sim

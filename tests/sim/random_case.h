@@ -1,0 +1,60 @@
+// Random problems for comparing programs that must agree: small graphs with everything in them that DESIGN 3
+// allows, on small machines with everything in them that the model knows.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/cost_model.h"
+#include "sim/op_graph.h"
+#include "sim/placement.h"
+
+namespace berth::sim {
+
+// Draws that are the same on every standard library, unlike those of <random>'s distributions.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  // In [low, high].
+  std::int64_t Between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool Percent(int percent) { return Between(1, 100) <= percent; }
+  template <typename T>
+  const T& OneOf(const std::vector<T>& values) {
+    return values[static_cast<std::size_t>(Between(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// What a kind of test needs of its cases; the defaults allow everything.
+struct CaseShape {
+  int max_ops = 60;
+  bool may_tie = true;       // half of the cases: few different times and sizes, so that much happens at once
+  bool chain = false;        // each op reads one output of the one before: never two transfers at a time
+  std::string interconnect;  // empty = any
+};
+
+struct RandomCase {
+  std::uint64_t seed = 0;
+  OpGraph graph;
+  Cluster cluster;
+  CostTable costs;
+  Placement placement;
+};
+
+RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape = {});
+
+// Another placement of the same case, colocation kept; priority or order now and then.
+Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice);
+
+// Seed, berth.graph (with the costs), berth.cluster and berth.placement: all that is needed to look at a
+// failure.
+std::string PrintCase(const RandomCase& random_case);
+
+}  // namespace berth::sim
