@@ -1,5 +1,7 @@
 #include "cost_models/op_types.h"
 
+#include <algorithm>
+#include <fstream>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -31,11 +33,29 @@ TEST(OpTypes, TypesOfListsEveryTypeInOneClass) {
   std::size_t listed = 0;
   for (int i = 0; i <= kOpClasses; ++i) {
     const auto types = TypesOf(static_cast<OpClass>(i));
-    EXPECT_FALSE(types.empty() && i != static_cast<int>(OpClass::kDilatedConvolution)) << i;
+    EXPECT_EQ(types.empty(), i == static_cast<int>(OpClass::kDilatedConvolution)) << i;
     EXPECT_TRUE(std::is_sorted(types.begin(), types.end()));
     listed += types.size();
   }
   EXPECT_EQ(listed, OpTypes().size());
+}
+
+// docs/calibration.md lists the types of each class in a table row: "| `gemm` | arithmetic | … |".
+TEST(OpTypes, TheDocsListExactlyTheTypesOfEachClass) {
+  std::ifstream docs(std::string(BERTH_SOURCE_DIR) + "/docs/calibration.md");
+  ASSERT_TRUE(docs);
+  int classes = 0;
+  for (std::string line; std::getline(docs, line);) {
+    for (int i = 0; i <= kOpClasses; ++i) {
+      const auto op_class = static_cast<OpClass>(i);
+      if (!line.starts_with("| `" + std::string(ToString(op_class)) + "` |")) continue;
+      ++classes;
+      std::string types;
+      for (const std::string& type : TypesOf(op_class)) types += (types.empty() ? "" : ", ") + type;
+      EXPECT_TRUE(line.ends_with(types + " |")) << "the row should end with: " << types;
+    }
+  }
+  EXPECT_EQ(classes, kOpClasses + 1);
 }
 
 // The names that workloads and importers use; one of each class that must not fall through to element-wise.
