@@ -73,7 +73,7 @@ void FromShapeRule(GradientContext& context) {
   context.EmitFor(0, kType, "input", {context.dy()});
 }
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
-constexpr char kBroadcastTo[] = "BroadcastTo";
+constexpr char kTile[] = "Tile";
 
 // Where an input was broadcast its gradient is summed back to its shape.
 void AddRule(GradientContext& context) {
@@ -81,7 +81,7 @@ void AddRule(GradientContext& context) {
     if (context.shape(context.input(i)) == context.shape(context.dy())) {
       context.Give(i, context.dy());
     } else {
-      context.EmitFor(i, "Sum", "input" + std::to_string(i), {context.dy()});
+      context.EmitFor(i, "ReduceSum", "input" + std::to_string(i), {context.dy()});
     }
   }
 }
@@ -156,7 +156,7 @@ constexpr std::array kRules = {
     Row{"GatherV2", GatherRule},
     Row{"MatMul", MatMulRule},
     Row{"MaxPool", MaxPoolRule},
-    Row{"Mean", FromShapeRule<kBroadcastTo>},
+    Row{"Mean", FromShapeRule<kTile>},
     Row{"Mul", MulRule},
     Row{"Pack", ConcatRule},
     Row{"Relu", FromOutputRule<kReluGrad>},
@@ -165,7 +165,7 @@ constexpr std::array kRules = {
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},
-    Row{"Sum", FromShapeRule<kBroadcastTo>},
+    Row{"ReduceSum", FromShapeRule<kTile>},
     Row{"Tanh", FromOutputRule<kTanhGrad>},
     Row{"Unpack", SplitRule},
 };
