@@ -104,7 +104,8 @@ void ReshapeRule(GradientContext& context) {
 }
 
 void ConcatRule(GradientContext& context) {
-  EmitForAll(context, {.type = "Split", .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
+  const char* type = context.forward().type == "Pack" ? "Unpack" : "Split";
+  EmitForAll(context, {.type = type, .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
 }
 
 // Parts that nothing reads count as zero.
@@ -167,7 +168,6 @@ constexpr std::array kRules = {
     Row{"Split", SplitRule},
     Row{"ReduceSum", FromShapeRule<kTile>},
     Row{"Tanh", FromOutputRule<kTanhGrad>},
-    Row{"Unpack", SplitRule},
 };
 
 }  // namespace
