@@ -1,0 +1,381 @@
+// berth.cluster: YAML. What the file leaves out comes from the catalogue's kinds, then from the defaults of
+// DESIGN 3.
+#include "sim/cluster.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_text.h"
+#include "sim/formats/source.h"
+#include "sim/formats/units_text.h"
+#include "sim/formats/yaml_reader.h"
+#include "sim/spec.h"
+
+namespace berth::formats {
+namespace {
+
+using sim::Cluster;
+using sim::Device;
+using sim::DeviceClass;
+using sim::Dispatch;
+using sim::Duplex;
+using sim::HardwareCatalogue;
+using sim::Link;
+using sim::Preset;
+
+constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "preset", "devices",
+                                         "interconnect", "switches", "links", "routes", "dispatch"};
+constexpr std::string_view kDeviceKeys[] = {"name",        "kind",        "memory",
+                                            "reserve",     "streams",     "copy_engines",
+                                            "granularity", "concurrency", "overlap_copy"};
+constexpr std::string_view kLinkKeys[] = {"name",    "ends",   "kind",  "bandwidth",
+                                          "latency", "duplex", "curve", "both"};
+constexpr std::string_view kRouteKeys[] = {"from", "to", "via"};
+constexpr std::string_view kDispatchKeys[] = {"per", "order", "cost"};
+
+// Words in the order of their enumerators.
+constexpr std::string_view kPresets[] = {"native", "placeto"};
+constexpr std::string_view kDuplexes[] = {"full", "half"};
+constexpr std::string_view kPers[] = {"device", "process"};
+constexpr std::string_view kOrders[] = {"ready", "program"};
+
+constexpr std::string_view kAutomatic = "auto";
+constexpr sim::Bytes kGranularityOfGpu = 256;
+constexpr sim::Bytes kGranularityOfCpu = 64;
+constexpr int kMaxStreams = 1024;
+constexpr sim::Picos kMaxLatency = 1'000'000'000'000'000;  // 1000 s
+constexpr sim::Picos kMaxDispatch = 1'000'000'000'000;     // 1 s an op
+
+// A rate between 0 and 1 as parts per million.
+std::int64_t ReadShare(const Value& value) {
+  const auto ppm = std::llround(value.Number(0, 1) * static_cast<double>(sim::kPpm));
+  if (ppm < 1) value.Fail("must be above 0 (at least 1e-6) and at most 1");
+  return ppm;
+}
+
+template <typename Enum, std::size_t N>
+Enum ReadEnum(const Fields& fields, std::string_view key, const std::string_view (&words)[N], Enum fallback) {
+  const auto value = fields.Find(key);
+  return value ? static_cast<Enum>(value->Choice(words)) : fallback;
+}
+
+// A length of time up to `most`.
+sim::Picos ReadTime(const Value& value, sim::Picos most) {
+  const sim::Picos time = value.Time();
+  if (time > most) value.Fail(fmt::format("is {}, but must be at most {}", PrintTime(time), PrintTime(most)));
+  return time;
+}
+
+// "k40, k80 and p100"; long lists are cut.
+std::string NameList(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 40;
+  if (names.empty()) return "there are none";
+  if (names.size() > kShown) {
+    names.resize(kShown);
+    names.emplace_back("others");
+  }
+  return JoinNames(names);
+}
+
+// Where the names of devices and switches, or of links, stand in their lists.
+class NameIndex {
+ public:
+  // `what` they are, for messages: "a device or switch".
+  explicit NameIndex(std::string what) : what_(std::move(what)) {}
+
+  std::string Add(const Value& value) {
+    std::string name = value.Name();
+    const bool fresh = index_.emplace(name, static_cast<std::int32_t>(names_.size())).second;
+    if (!fresh)
+      value.Fail(fmt::format("is \"{}\", which names {} already; names must be unique", name, what_));
+    names_.push_back(name);
+    return name;
+  }
+  // The index, if it is below `count`.
+  std::int32_t Find(const Value& value, std::size_t count = SIZE_MAX) const {
+    const auto found = index_.find(value.Text());
+    if (found != index_.end() && static_cast<std::size_t>(found->second) < count) return found->second;
+    const std::vector<std::string> known(
+        names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(std::min(count, names_.size())));
+    value.Fail(fmt::format("is \"{}\", but must be {}: {}", value.Text(), what_, NameList(known)));
+  }
+
+ private:
+  std::string what_;
+  std::map<std::string, std::int32_t, std::less<>> index_;
+  std::vector<std::string> names_;
+};
+
+class ClusterReader {
+ public:
+  ClusterReader(const Fields& top, const HardwareCatalogue& catalogue) : top_(top), catalogue_(catalogue) {}
+
+  Cluster Read(const std::string& source) {
+    cluster_.name = top_.String("name", NameFromSource(source));
+    cluster_.preset = ReadEnum(top_, "preset", kPresets, Preset::kNative);
+    cluster_.interconnect = top_.String("interconnect", cluster_.interconnect);
+    for (const Value device : top_.Require("devices").items()) cluster_.devices.push_back(ReadDevice(device));
+    if (const auto switches = top_.Find("switches")) {
+      for (const Value name : switches->items()) cluster_.switches.push_back(nodes_.Add(name));
+    }
+    if (const auto links = top_.Find("links")) {
+      for (const Value link : links->items()) cluster_.links.push_back(ReadLink(link));
+    }
+    if (const auto routes = top_.Find("routes")) {
+      for (const Value route : routes->items()) cluster_.routes.push_back(ReadRoute(route));
+    }
+    if (const auto dispatch = top_.Find("dispatch")) cluster_.dispatch = ReadDispatch(*dispatch);
+    return std::move(cluster_);
+  }
+
+ private:
+  template <typename Kind>
+  static const Kind& Known(const Value& value, const Kind* kind, const std::vector<std::string>& names) {
+    if (kind == nullptr) {
+      value.Fail(fmt::format("is \"{}\", which the catalogue does not have; it has {}", value.Text(),
+                             NameList(names)));
+    }
+    return *kind;
+  }
+
+  Device ReadDevice(const Value& value) {
+    const Fields fields(value, kDeviceKeys);
+    Device device;
+    device.name = nodes_.Add(fields.Require("name"));
+    const Value kind_value = fields.Require("kind");
+    device.kind = kind_value.Text();
+    const sim::DeviceKind& kind =
+        Known(kind_value, catalogue_.FindDevice(device.kind), catalogue_.DeviceNames());
+    device.device_class = kind.device_class;
+    device.launch_cost = kind.launch_cost;
+    ReadMemory(fields, kind, device);
+    device.streams = static_cast<int>(fields.Int("streams", 1, 1, kMaxStreams));
+    device.copy_engines = static_cast<int>(fields.Int("copy_engines", kind.copy_engines, 1, kMaxStreams));
+    if (const auto rates = fields.Find("concurrency")) {
+      for (const Value rate : rates->items()) device.concurrency_ppm.push_back(ReadShare(rate));
+    }
+    if (const auto rate = fields.Find("overlap_copy")) device.overlap_copy_ppm = ReadShare(*rate);
+    return device;
+  }
+
+  static void ReadMemory(const Fields& fields, const sim::DeviceKind& kind, Device& device) {
+    if (const auto memory = fields.Find("memory")) {
+      device.memory = memory->ByteCount();
+    } else if (kind.memory) {
+      device.memory = *kind.memory;
+    } else {
+      fields.object().Fail(fmt::format(
+          "has no \"memory\", which is required: the catalogue does not say how much a {} has", device.kind));
+    }
+    if (const auto reserve = fields.Find("reserve")) {
+      device.reserve = reserve->ByteCount();
+      if (device.reserve > device.memory) {
+        reserve->Fail(fmt::format("is {}, but must be at most the memory, {}", PrintBytes(device.reserve),
+                                  PrintBytes(device.memory)));
+      }
+    }
+    device.granularity = device.device_class == DeviceClass::kCpu ? kGranularityOfCpu : kGranularityOfGpu;
+    if (const auto granularity = fields.Find("granularity")) {
+      device.granularity = granularity->ByteCount();
+      if (device.granularity < 1) granularity->Fail("must be at least 1 B");
+    }
+  }
+
+  Link ReadLink(const Value& value) {
+    const Fields fields(value, kLinkKeys);
+    Link link;
+    link.name = links_.Add(fields.Require("name"));
+    const Value ends = fields.Require("ends");
+    if (!ends.IsList() || ends.size() != 2) ends.Fail("must be a list of two devices or switches");
+    std::size_t end = 0;
+    for (const Value name : ends.items()) link.ends[end++] = nodes_.Find(name);
+    if (link.ends[0] == link.ends[1]) ends.Fail("must be two different devices or switches");
+    link.duplex = ReadEnum(fields, "duplex", kDuplexes, Duplex::kFull);
+    if (const auto kind = fields.Find("kind")) TakeKind(*kind, link);
+    ReadSpeed(fields, link);
+    if (const auto both = fields.Find("both")) link.both_ppm = ReadShare(*both);
+    return link;
+  }
+
+  void TakeKind(const Value& value, Link& link) const {
+    link.kind = value.Text();
+    const sim::LinkKind& kind = Known(value, catalogue_.FindLink(link.kind), catalogue_.LinkNames());
+    link.bandwidth = kind.bandwidth;
+    link.latency = kind.latency;
+    link.curve = kind.curve;
+    link.both_ppm = kind.both_ppm;
+  }
+
+  static void ReadSpeed(const Fields& fields, Link& link) {
+    const auto bandwidth = fields.Find("bandwidth"), latency = fields.Find("latency"),
+               curve = fields.Find("curve");
+    if (!bandwidth && link.kind.empty()) {
+      fields.object().Fail(
+          "has no \"bandwidth\", which is required where no \"kind\" of the catalogue is given");
+    }
+    // A number of the file's own contradicts the curve that the catalogue measured.
+    if (bandwidth || latency) link.curve.clear();
+    if (bandwidth) {
+      link.bandwidth = bandwidth->Bandwidth();
+      if (link.bandwidth < 1) bandwidth->Fail("must be at least 1 B/s");
+    }
+    if (latency) link.latency = ReadTime(*latency, kMaxLatency);
+    if (!curve) return;
+    link.curve.clear();
+    for (const Value knot : curve->items()) link.curve.push_back(ReadKnot(knot, link));
+    if (link.curve.size() < 2) curve->Fail("must have at least two knots");
+    if (latency && link.latency != link.curve.front().second) {
+      latency->Fail("must be the time of the curve's first knot, or be left out");
+    }
+    link.latency = link.curve.front().second;
+  }
+
+  static std::pair<sim::Bytes, sim::Picos> ReadKnot(const Value& value, const Link& link) {
+    if (!value.IsList() || value.size() != 2)
+      value.Fail("must be a pair [bytes, time], such as [1MiB, 90us]");
+    auto part = value.items().begin();
+    const sim::Bytes bytes = (*part).ByteCount();
+    const sim::Picos time = ReadTime(*++part, kMaxLatency);
+    if (link.curve.empty() && bytes != 0) value.Fail("must be at 0 bytes, where a curve begins");
+    if (!link.curve.empty() && (bytes <= link.curve.back().first || time < link.curve.back().second)) {
+      value.Fail("must have more bytes than the knot before it, and no less time");
+    }
+    return {bytes, time};
+  }
+
+  sim::Route ReadRoute(const Value& value) const {
+    const Fields fields(value, kRouteKeys);
+    sim::Route route;
+    route.from = nodes_.Find(fields.Require("from"), cluster_.devices.size());
+    route.to = nodes_.Find(fields.Require("to"), cluster_.devices.size());
+    for (const Value link : fields.Require("via").items()) route.via.push_back(links_.Find(link));
+    return route;
+  }
+
+  static Dispatch ReadDispatch(const Value& value) {
+    const Fields fields(value, kDispatchKeys);
+    Dispatch dispatch;
+    dispatch.per = ReadEnum(fields, "per", kPers, Dispatch::Per::kDevice);
+    dispatch.order = ReadEnum(fields, "order", kOrders, Dispatch::Order::kReady);
+    if (const auto cost = fields.Find("cost")) {
+      dispatch.automatic = cost->Text() == kAutomatic;
+      if (!dispatch.automatic) dispatch.cost = ReadTime(*cost, kMaxDispatch);
+    }
+    return dispatch;
+  }
+
+  const Fields& top_;
+  const HardwareCatalogue& catalogue_;
+  NameIndex nodes_{"a device or switch"};
+  NameIndex links_{"a link"};
+  Cluster cluster_;
+};
+
+// ---- printing
+// --------------------------------------------------------------------------------------------------
+
+// Plain where YAML would read it back so.
+std::string YamlText(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == '-';
+  });
+  const bool null = text == "null" || text == "Null" || text == "NULL";
+  return plain && !null && std::isalnum(static_cast<unsigned char>(text[0])) != 0 ? text : JsonString(text);
+}
+
+// Parts per million as a share: "0.71".
+std::string YamlShare(std::int64_t ppm) {
+  return JsonMicros(ppm);
+}
+
+std::string PrintDevice(const Device& device) {
+  std::string line = fmt::format(
+      "  - {{name: {}, kind: {}, memory: {}, reserve: {}, granularity: {}, streams: {}, copy_engines: {}",
+      YamlText(device.name), YamlText(device.kind), PrintBytes(device.memory), PrintBytes(device.reserve),
+      PrintBytes(device.granularity), device.streams, device.copy_engines);
+  if (!device.concurrency_ppm.empty()) {
+    std::vector<std::string> rates;
+    for (const auto ppm : device.concurrency_ppm) rates.push_back(YamlShare(ppm));
+    line += fmt::format(", concurrency: [{}]", fmt::join(rates, ", "));
+  }
+  return line + fmt::format(", overlap_copy: {}}}\n", YamlShare(device.overlap_copy_ppm));
+}
+
+std::string PrintLink(const Cluster& cluster, const Link& link) {
+  const auto name_of = [&](std::int32_t node) {
+    const auto i = static_cast<std::size_t>(node);
+    return YamlText(i < cluster.devices.size() ? cluster.devices[i].name
+                                               : cluster.switches[i - cluster.devices.size()]);
+  };
+  std::string line = fmt::format("  - {{name: {}, ends: [{}, {}]", YamlText(link.name), name_of(link.ends[0]),
+                                 name_of(link.ends[1]));
+  if (!link.kind.empty()) line += fmt::format(", kind: {}", YamlText(link.kind));
+  line += fmt::format(", bandwidth: {}, latency: {}, duplex: {}, both: {}", PrintBandwidth(link.bandwidth),
+                      PrintTime(link.latency), kDuplexes[static_cast<std::size_t>(link.duplex)],
+                      YamlShare(link.both_ppm));
+  if (!link.curve.empty()) {
+    std::vector<std::string> knots;
+    for (const auto& [bytes, time] : link.curve)
+      knots.push_back(fmt::format("[{}, {}]", PrintBytes(bytes), PrintTime(time)));
+    line += fmt::format(", curve: [{}]", fmt::join(knots, ", "));
+  }
+  return line + "}\n";
+}
+
+std::string PrintRoute(const Cluster& cluster, const sim::Route& route) {
+  std::vector<std::string> via;
+  for (const auto link : route.via)
+    via.push_back(YamlText(cluster.links[static_cast<std::size_t>(link)].name));
+  return fmt::format("  - {{from: {}, to: {}, via: [{}]}}\n",
+                     YamlText(cluster.devices[static_cast<std::size_t>(route.from)].name),
+                     YamlText(cluster.devices[static_cast<std::size_t>(route.to)].name),
+                     fmt::join(via, ", "));
+}
+
+}  // namespace
+
+Cluster ParseCluster(std::string_view yaml, const std::string& source, const HardwareCatalogue& catalogue) {
+  const Document document = ParseYaml(yaml, source);
+  CheckFormat(document, "berth.cluster", 1);
+  const Fields top(document.root(), kTopKeys);
+  Cluster cluster = ClusterReader(top, catalogue).Read(source);
+  CheckedAt(source, [&] { cluster.Finish(); });
+  return cluster;
+}
+
+Cluster ReadCluster(const std::string& path, const HardwareCatalogue& catalogue) {
+  return ParseCluster(ReadFile(path), SourceOf(path), catalogue);
+}
+
+std::string PrintCluster(const Cluster& cluster) {
+  const Dispatch& dispatch = cluster.dispatch;
+  std::string out =
+      fmt::format("format: berth.cluster\nversion: 1\nname: {}\npreset: {}\ninterconnect: {}\n",
+                  YamlText(cluster.name), ToString(cluster.preset), YamlText(cluster.interconnect));
+  out += fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}\n",
+                     kPers[static_cast<std::size_t>(dispatch.per)],
+                     kOrders[static_cast<std::size_t>(dispatch.order)],
+                     dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
+  out += "devices:\n";
+  for (const Device& device : cluster.devices) out += PrintDevice(device);
+  if (!cluster.switches.empty()) {
+    std::vector<std::string> names;
+    for (const auto& name : cluster.switches) names.push_back(YamlText(name));
+    out += fmt::format("switches: [{}]\n", fmt::join(names, ", "));
+  }
+  if (!cluster.links.empty()) out += "links:\n";
+  for (const Link& link : cluster.links) out += PrintLink(cluster, link);
+  if (!cluster.routes.empty()) out += "routes:\n";
+  for (const auto& route : cluster.routes) out += PrintRoute(cluster, route);
+  return out;
+}
+
+}  // namespace berth::formats

@@ -1,0 +1,231 @@
+// Files as strings: zstd told by its magic number, and writing that leaves the old file or the new one, never
+// a part.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/source.h"
+
+namespace berth::formats {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
+constexpr std::size_t kChunk = std::size_t{1} << 18;
+// A file may grow by this factor, or to this size, whichever is more: our formats compress 10 to 100 times, a
+// file of zeros made to fill the memory 30 000 times.
+constexpr std::size_t kMaxGrowth = 1000;
+constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
+constexpr int kCompressionLevel = 9;
+
+std::string Shown(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
+std::string Reason() {
+  return std::strerror(errno);
+}  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+
+// A file descriptor that closes itself, but for standard input and output.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ > STDERR_FILENO) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool Close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd <= STDERR_FILENO || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string ReadAll(int fd, const std::string& path) {
+  std::string content;
+  for (;;) {
+    const std::size_t size = content.size();
+    if (size > kMaxFileBytes) throw InputError(SourceOf(path) + ": is larger than 2 GiB, which is not read");
+    content.resize(std::max(size + kChunk, size + size / 2));
+    const ssize_t got = ::read(fd, content.data() + size, content.size() - size);
+    content.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return content;
+    if (got < 0 && errno != EINTR) throw InputError(SourceOf(path) + ": cannot be read: " + Reason());
+  }
+}
+
+void WriteAll(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(fd, content.data(), content.size());
+    if (put < 0 && errno != EINTR) throw RunError(path + ": cannot be written: " + Reason());
+    content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
+  }
+}
+
+bool IsCompressed(std::string_view content) {
+  constexpr std::string_view kMagic("\x28\xB5\x2F\xFD", 4);
+  return content.starts_with(kMagic);
+}
+
+std::string Decompress(std::string_view compressed, const std::string& path) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  BERTH_CHECK(context != nullptr);
+  const std::size_t limit = std::min(kMaxFileBytes, std::max(kAlwaysAllowed, compressed.size() * kMaxGrowth));
+  std::string content;
+  ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
+  for (;;) {
+    const std::size_t size = content.size();
+    content.resize(std::max(size + kChunk, size + size / 2));
+    ZSTD_outBuffer out{content.data() + size, content.size() - size, 0};
+    const std::size_t hint = ZSTD_decompressStream(context.get(), &out, &in);
+    content.resize(size + out.pos);
+    if (ZSTD_isError(hint) != 0) {
+      throw InputError(SourceOf(path) + ": is not valid zstd data: " + ZSTD_getErrorName(hint));
+    }
+    if (content.size() > limit) {
+      throw InputError(SourceOf(path) + ": decompresses to more than " + std::to_string(limit >> 20) +
+                       " MiB, which is not read");
+    }
+    if (out.pos < out.size && in.pos == in.size) {
+      if (hint != 0) throw InputError(SourceOf(path) + ": ends in the middle of its zstd data");
+      return content;
+    }
+  }
+}
+
+std::string Compress(std::string_view content) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  BERTH_CHECK(context != nullptr);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kCompressionLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string compressed(ZSTD_compressBound(content.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress2(context.get(), compressed.data(), compressed.size(), content.data(), content.size());
+  if (ZSTD_isError(size) != 0)
+    throw RunError(std::string("zstd cannot compress: ") + ZSTD_getErrorName(size));
+  compressed.resize(size);
+  return compressed;
+}
+
+// Whether the path is to blame, not the machine.
+bool IsWrongPath(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EISDIR || error == EACCES || error == EPERM ||
+         error == EROFS || error == ENAMETOOLONG || error == ELOOP;
+}
+
+[[noreturn]] void FailToOpen(const std::string& path) {
+  const bool wrong_path = IsWrongPath(errno);
+  const std::string what = path + ": cannot be written: " + Reason();
+  if (wrong_path) throw InputError(what);
+  throw RunError(what);
+}
+
+// A temporary file beside `target`, removed unless it is renamed.
+class Temporary {
+ public:
+  explicit Temporary(const fs::path& target) : file_(Open(target, name_)) {
+    if (file_.get() < 0) FailToOpen(target.string());
+  }
+  ~Temporary() {
+    if (!kept_) ::unlink(name_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void Fill(std::string_view content, const std::string& path) {
+    WriteAll(file_.get(), content, path);
+    struct stat old {};
+    const bool replaces = ::stat(path.c_str(), &old) == 0;
+    const bool mode_kept = !replaces || ::fchmod(file_.get(), old.st_mode & 0777) == 0;
+    if (!mode_kept || ::fsync(file_.get()) != 0 || !file_.Close()) {
+      throw RunError(path + ": cannot be written: " + Reason());
+    }
+  }
+  void RenameTo(const std::string& path) {
+    if (::rename(name_.c_str(), path.c_str()) != 0)
+      throw RunError(path + ": cannot be replaced: " + Reason());
+    kept_ = true;
+  }
+
+ private:
+  // A name that no thread of any process has; one that a killed process left behind is stepped over.
+  static int Open(const fs::path& target, std::string& name) {
+    static std::atomic<std::uint64_t> counter = 0;
+    const std::string base =
+        "." + target.filename().string().substr(0, 200) + "." + std::to_string(::getpid()) + "-";
+    int fd = -1;
+    do {
+      name = (target.parent_path() / (base + std::to_string(counter++) + ".tmp")).string();
+      fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+  }
+
+  std::string name_;  // before file_, whose opening fills it
+  Descriptor file_;
+  bool kept_ = false;
+};
+
+// So that the new name survives a power cut, too. Some file systems cannot; the content is safe in any case.
+void SyncFolder(const fs::path& target) {
+  const auto folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.get() >= 0) ::fsync(descriptor.get());
+}
+
+// Devices and pipes, which cannot be replaced by a file.
+bool IsSpecial(const std::string& path) {
+  std::error_code ignored;
+  const auto status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+}  // namespace
+
+std::string ReadFile(const std::string& path) {
+  const Descriptor descriptor(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.get() < 0) throw InputError(path + ": cannot be opened: " + Reason());
+  std::string content = ReadAll(descriptor.get(), path);
+  return IsCompressed(content) ? Decompress(content, path) : content;
+}
+
+void WriteFile(const std::string& path, std::string_view content) {
+  if (path == "-") return WriteAll(STDOUT_FILENO, content, "standard output");
+  std::string compressed;
+  if (path.ends_with(".zst")) {
+    compressed = Compress(content);
+    content = compressed;
+  }
+  if (IsSpecial(path)) {
+    const Descriptor descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (descriptor.get() < 0) FailToOpen(path);
+    return WriteAll(descriptor.get(), content, path);
+  }
+  std::error_code ignored;
+  // Behind a symbolic link its target is replaced, not the link.
+  const fs::path target =
+      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  if (fs::is_directory(target, ignored))
+    throw InputError(path + ": is a folder, but a file is to be written");
+  Temporary temporary(target);
+  temporary.Fill(content, target.string());
+  temporary.RenameTo(target.string());
+  SyncFolder(target);
+}
+
+}  // namespace berth::formats

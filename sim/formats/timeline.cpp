@@ -1,0 +1,174 @@
+// The plain golden timeline: one event a line, in an order that depends on nothing but the outcome.
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_text.h"
+
+namespace berth::formats {
+namespace {
+
+using sim::OpGraph;
+using sim::Outcome;
+using sim::Picos;
+using sim::Placement;
+using sim::Problem;
+
+// Kinds of lines in their order within one instant. What begins and ends at one instant ends right behind its
+// start.
+enum class Kind : std::uint8_t { kEnd, kArrive, kIssue, kStart, kQueue, kSend, kMemory };
+
+struct Event {
+  Picos time;
+  Kind kind;
+  std::size_t index;  // op, transfer or point of memory
+  bool ends_at_once = false;
+  bool operator<(const Event& other) const {
+    return std::tie(time, kind, index, ends_at_once) <
+           std::tie(other.time, other.kind, other.index, other.ends_at_once);
+  }
+};
+
+std::string TimeText(Picos time) {
+  const auto whole = fmt::format("{}{}", time < 0 ? "-" : "", std::abs(time / sim::kPicosPerMicro));
+  return fmt::format("{:>10}.{:06}", whole, std::abs(time % sim::kPicosPerMicro));
+}
+
+// Names stand between spaces; those that hold any are quoted.
+std::string NameText(const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return c > 0x20 && c != '"' && c != 0x7F; });
+  return plain ? name : JsonString(name);
+}
+
+class TimelinePrinter {
+ public:
+  TimelinePrinter(const Outcome& outcome, const Problem& problem, const Placement& placement)
+      : outcome_(outcome), problem_(problem), placement_(placement) {}
+
+  std::string Print() {
+    const auto& graph = problem_.graph();
+    const auto& cluster = problem_.cluster();
+    out_ = fmt::format("# {} on {}, preset {}, us\n", NameText(graph.name), NameText(cluster.name),
+                       ToString(cluster.preset));
+    for (const Event& event : SortedEvents()) PrintEvent(event);
+    PrintSummary();
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Args>
+  void Line(Picos time, fmt::format_string<Args...> format, Args&&... args) {
+    out_ += TimeText(time) + ' ';
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+
+  std::string DeviceName(sim::DeviceIndex device) const {
+    return NameText(problem_.cluster().devices[static_cast<std::size_t>(device)].name);
+  }
+  std::string OpName(sim::OpIndex op) const {
+    return NameText(problem_.graph().ops[static_cast<std::size_t>(op)].name);
+  }
+  std::string TransferName(const sim::TransferTimes& transfer) const {
+    const std::string output =
+        transfer.tensor.output < 0 ? "control" : std::to_string(transfer.tensor.output);
+    return fmt::format("{}:{} {} -> {}", OpName(transfer.tensor.op), output, DeviceName(transfer.from),
+                       DeviceName(transfer.to));
+  }
+
+  std::vector<Event> SortedEvents() const {
+    std::vector<Event> events;
+    const bool issues = problem_.cluster().preset == sim::Preset::kNative;  // placeto has no host threads
+    for (std::size_t op = 0; op < outcome_.ops.size(); ++op) {
+      const sim::OpTimes& times = outcome_.ops[op];
+      if (issues) events.push_back({times.issue, Kind::kIssue, op});
+      events.push_back({times.start, Kind::kStart, op});
+      events.push_back(
+          {times.end, times.end > times.start ? Kind::kEnd : Kind::kStart, op, times.end == times.start});
+    }
+    for (std::size_t i = 0; i < outcome_.transfers.size(); ++i) {
+      const sim::TransferTimes& times = outcome_.transfers[i];
+      events.push_back({times.queued, Kind::kQueue, i});
+      events.push_back({times.start, Kind::kSend, i});
+      events.push_back(
+          {times.end, times.end > times.start ? Kind::kArrive : Kind::kSend, i, times.end == times.start});
+    }
+    for (std::size_t i = 0; i < outcome_.memory.size(); ++i) {
+      events.push_back({outcome_.memory[i].time, Kind::kMemory, i});
+    }
+    std::sort(events.begin(), events.end());
+    return events;
+  }
+
+  void PrintEvent(const Event& event) {
+    switch (event.kind) {
+      case Kind::kIssue:
+      case Kind::kStart:
+      case Kind::kEnd:
+        return PrintOpEvent(event);
+      case Kind::kQueue:
+      case Kind::kSend:
+      case Kind::kArrive:
+        return PrintTransferEvent(event);
+      case Kind::kMemory:
+        return PrintMemory(outcome_.memory[event.index]);
+    }
+  }
+
+  void PrintOpEvent(const Event& event) {
+    const bool ends = event.kind == Kind::kEnd || event.ends_at_once;
+    const char* what = ends ? "end" : event.kind == Kind::kIssue ? "issue" : "start";
+    Line(event.time, "{:<6} {} {}", what, DeviceName(placement_.device[event.index]),
+         OpName(static_cast<sim::OpIndex>(event.index)));
+  }
+
+  void PrintTransferEvent(const Event& event) {
+    const sim::TransferTimes& transfer = outcome_.transfers[event.index];
+    const bool ends = event.kind == Kind::kArrive || event.ends_at_once;
+    const char* what = ends ? "arrive" : event.kind == Kind::kQueue ? "queue" : "send";
+    Line(event.time, "{:<6} {} {}B", what, TransferName(transfer), transfer.bytes);
+  }
+
+  void PrintMemory(const sim::MemoryPoint& point) {
+    const std::string op = point.op < 0 ? "" : " of " + OpName(point.op);
+    Line(point.time, "{:<6} {} {:+}B = {}B, {}{}", "memory", DeviceName(point.device), point.change,
+         point.live, ToString(point.what), op);
+  }
+
+  void PrintSummary() {
+    Line(outcome_.runtime, "{}", "the run ends");
+    const auto& devices = problem_.cluster().devices;
+    for (std::size_t d = 0; d < outcome_.devices.size(); ++d) {
+      const sim::DeviceUse& use = outcome_.devices[d];
+      fmt::format_to(std::back_inserter(out_), "# {}: busy {} us, peak {}B of {}B\n",
+                     NameText(devices[d].name), JsonMicros(use.busy), use.peak, devices[d].capacity());
+    }
+    if (outcome_.feasible()) return;
+    const sim::OutOfMemory& oom = *outcome_.oom;
+    fmt::format_to(std::back_inserter(out_), "# out of memory on {} at {} us: {} of {}, {}B of {}B\n",
+                   DeviceName(oom.device), JsonMicros(oom.time), ToString(oom.what), OpName(oom.op),
+                   oom.needed, oom.capacity);
+  }
+
+  const Outcome& outcome_;
+  const Problem& problem_;
+  const Placement& placement_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string PrintTimeline(const Outcome& outcome, const Problem& problem, const Placement& placement) {
+  BERTH_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
+  return TimelinePrinter(outcome, problem, placement).Print();
+}
+
+}  // namespace berth::formats

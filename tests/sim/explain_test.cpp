@@ -1,0 +1,78 @@
+// The explanation must account for every picosecond: the critical path runs without a gap from 0 to the end, and the
+// idle parts add up.
+#include "sim/explain.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/random_case.h"
+
+namespace berth::sim {
+namespace {
+
+RunOptions Timeline() {
+  RunOptions options;
+  options.record = RunOptions::Record::kTimeline;
+  return options;
+}
+
+TEST(Explain, AccountsForEveryPicosecondOfRandomCases) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomCase random_case = MakeRandomCase(seed);
+    const Problem problem(random_case.graph, random_case.cluster, random_case.costs);
+    const auto simulator = MakeSimulator(problem);
+    const Outcome& outcome = simulator->Run(random_case.placement, Timeline());
+    const Explanation why = Explain(problem, random_case.placement, outcome);
+
+    Picos until = 0;
+    for (const CriticalStep& step : why.critical_path) {
+      ASSERT_EQ(step.start, until);
+      ASSERT_LE(step.start, step.end);
+      until = step.end;
+    }
+    ASSERT_EQ(until, outcome.runtime);
+    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+      const IdleTime& idle = why.idle[d];
+      ASSERT_EQ(idle.upstream + idle.queued + idle.transfer + idle.dispatch + idle.finished + outcome.devices[d].busy,
+                outcome.runtime);
+      Bytes held = 0;
+      for (const PeakItem& item : why.peak[d]) held += item.bytes;
+      ASSERT_EQ(held, outcome.devices[d].peak);
+    }
+  }
+}
+
+// a (10 us) on gpu0 sends 1 MB over 10 GB/s and 5 us to b (10 us) on gpu1: every stretch is known.
+TEST(Explain, NamesTheStretchesOfAKnownCase) {
+  OpGraph graph;
+  graph.ops.resize(2);
+  graph.ops[0].name = "a";
+  graph.ops[1].name = "b";
+  for (Op& op : graph.ops) op.type = "Op";
+  graph.ops[0].outputs = {{.bytes = 1'000'000}};
+  graph.ops[1].inputs = {{0, 0}};
+  graph.Finish();
+  Cluster cluster;
+  for (const char* name : {"gpu0", "gpu1"}) cluster.devices.push_back({.name = name, .kind = "gpu", .memory = kMaxBytes});
+  cluster.links = {{.name = "link", .ends = {0, 1}, .bandwidth = 10'000'000'000, .latency = FromMicros(5)}};
+  cluster.Finish();
+  const CostTable costs{"test", 2, std::vector<Picos>(4, FromMicros(10)), std::vector<Tier>(4)};
+  const Problem problem(graph, cluster, costs);
+  const Placement placement{{0, 1}, {}, {}};
+  const auto simulator = MakeSimulator(problem);
+  const Explanation why = Explain(problem, placement, simulator->Run(placement, Timeline()));
+
+  using Kind = CriticalStep::Kind;
+  ASSERT_EQ(why.critical_path.size(), 3u);
+  EXPECT_EQ(why.critical_path[0].kind, Kind::kOp);
+  EXPECT_EQ(why.critical_path[1].kind, Kind::kTransfer);
+  EXPECT_EQ(ToMicros(why.critical_path[1].start), 10);
+  EXPECT_EQ(ToMicros(why.critical_path[1].end), 115);
+  EXPECT_EQ(why.critical_path[2].kind, Kind::kOp);
+  EXPECT_EQ(ToMicros(why.idle[0].finished), 115);
+  EXPECT_EQ(ToMicros(why.idle[1].upstream), 10);
+  EXPECT_EQ(ToMicros(why.idle[1].transfer), 105);
+}
+
+}  // namespace
+}  // namespace berth::sim
