@@ -70,19 +70,19 @@ Listing ListDevices() {
     const cost_models::DeviceSheet& sheet = *catalogue.FindSheet(name);
     listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
                             sheet.kind.memory ? formats::PrintBytes(*sheet.kind.memory) : "-",
-                            PeakText(sheet.peak_flops_f32), PeakText(sheet.peak_flops_f16),
-                            formats::PrintBandwidth(static_cast<std::int64_t>(sheet.memory_bandwidth)),
-                            formats::PrintTime(sheet.kind.launch_cost), sheet.description});
+                            PeakText(sheet.peak_f32), PeakText(sheet.peak_f16),
+                            sheet.memory_bandwidth > 0 ? RateText(sheet.memory_bandwidth, "B") : "-",
+                            TimeText(sheet.kind.launch_cost), sheet.description});
   }
   return listing;
 }
 
 Listing ListLinks() {
-  Listing listing{{"name", "bandwidth", "latency"}, {}};
+  Listing listing{{"name", "bandwidth", "latency", "what"}, {}};
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.LinkNames()) {
-    const sim::LinkKind& kind = *catalogue.FindLink(name);
-    listing.rows.push_back({name, formats::PrintBandwidth(kind.bandwidth), formats::PrintTime(kind.latency)});
+    const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
+    listing.rows.push_back({name, RateText(static_cast<double>(sheet.kind.bandwidth), "B"), TimeText(sheet.kind.latency), sheet.description});
   }
   return listing;
 }
