@@ -14,6 +14,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/units_text.h"
+#include "sim/interconnect.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -52,6 +53,12 @@ Listing ListAgents() {
 Listing ListImporters() {
   Listing listing{{"name", "what"}, {}};
   for (const scenarios::ImporterRow& row : scenarios::Importers()) listing.rows.push_back({row.name, row.what});
+  return listing;
+}
+
+Listing ListInterconnects() {
+  Listing listing{{"name", "what"}, {}};
+  for (const sim::InterconnectRow& row : sim::Interconnects()) listing.rows.push_back({row.name, row.what});
   return listing;
 }
 
@@ -101,6 +108,7 @@ const std::vector<KindRow>& Kinds() {
       {"cost-models", [] { return Named(cost_models::CostModels()); }},
       {"devices", ListDevices},
       {"links", ListLinks},
+      {"interconnects", ListInterconnects},
       {"importers", ListImporters},
       {"tables", ListTables},
   };
