@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "agents/agent.h"
-#include "scenarios/scenarios.h"
+#include "scenarios/importers/msr.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -14,8 +14,8 @@ namespace {
 
 sim::Placement FromFile(const std::string& path, const sim::Problem& problem) {
   const std::string content = formats::ReadFile(path);
-  if (scenarios::IsMsrExpert(content)) {
-    sim::Placement placement = scenarios::ImportMsrExpert(content, path, problem.graph(), problem.cluster());
+  if (scenarios::RecognisesMsrSplit(content)) {
+    sim::Placement placement = scenarios::ImportMsrSplit(content, path, problem.graph(), problem.cluster());
     sim::CheckPlacement(problem.graph(), problem.cluster(), placement);
     return placement;
   }
@@ -41,7 +41,7 @@ std::string AgentsWithoutSearch() {
 sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
   const agents::Task task = agents::MakeTask(problem, "colocation");
   const auto agent = agents::MakeAgent(spec);
-  agents::Evaluator evaluator(task, {.budget = 1});
+  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
   agents::UnitPlacement units;
   evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
   agent->Search(task, evaluator, {});
