@@ -1,4 +1,5 @@
-// What is placed on what: workloads, clusters, importers (DESIGN 8). The tables of instances are in registry.cpp.
+// What is placed on what: workloads, clusters, importers (DESIGN 8). The tables of instances are in
+// registry.cpp.
 #pragma once
 
 #include <string>
@@ -13,10 +14,10 @@ namespace berth::scenarios {
 
 struct WorkloadRow {
   const char* name;
-  const char* what;                       // one line, with the source of the architecture
-  const char* parameters;                 // with defaults: "batch=32,mode=training"
+  const char* what;                         // one line, with the source of the architecture
+  const char* parameters;                   // with defaults: "batch=32,mode=training"
   sim::OpGraph (*build)(const Spec& spec);  // Finish()ed; throws InputError for parameters that make no sense
-  double published_parameters;            // trainable, of the default spec; 0 = nothing published
+  double published_parameters;              // trainable, of the default spec; 0 = nothing published
 };
 const std::vector<WorkloadRow>& Workloads();
 
@@ -29,7 +30,7 @@ struct ClusterRow {
 const std::vector<ClusterRow>& Clusters();
 
 struct ImporterRow {
-  const char* name;                       // "msr", later "onnx", …
+  const char* name;  // "msr", later "onnx", …
   const char* what;
   bool (*recognises)(const std::string& content);
   sim::OpGraph (*import)(const std::string& content, const std::string& source);

@@ -1,0 +1,31 @@
+#include "agents/rl/byte_state.h"
+
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+
+void StateWriter::PutText(std::string_view text) {
+  Put<std::uint64_t>(text.size());
+  bytes_.append(text);
+}
+
+std::string StateReader::GetText() {
+  return std::string(Next(Get<std::uint64_t>()));
+}
+
+void StateReader::Finish() const {
+  if (!rest_.empty()) Fail(std::to_string(rest_.size()) + " bytes are left over");
+}
+
+void StateReader::Fail(const std::string& why) const {
+  throw InputError(what_ + ": " + why + "; expected the state of the same agent on the same task");
+}
+
+std::string_view StateReader::Next(std::uint64_t count, std::uint64_t element_bytes) {
+  if (count > rest_.size() / element_bytes) Fail("it ends too early");
+  const std::string_view next = rest_.substr(0, static_cast<std::size_t>(count * element_bytes));
+  rest_.remove_prefix(next.size());
+  return next;
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,124 @@
+#include "agents/rl/checkpoint.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+// FNV-1a: finds torn and edited files; no protection against malice is meant.
+std::string Checksum(std::string_view bytes) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+[[noreturn]] void FailDisk(const std::string& path, const std::string& doing) {
+  throw RunError(path + ": cannot " + doing + " the checkpoint: " + std::strerror(errno));
+}
+
+void WriteDurably(const std::string& path, const std::string& bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) FailDisk(path, "create");
+  std::size_t done = 0;
+  bool good = true;
+  while (good && done < bytes.size()) {
+    const ssize_t wrote = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (wrote > 0) {
+      done += static_cast<std::size_t>(wrote);
+    } else {
+      good = wrote < 0 && errno == EINTR;
+    }
+  }
+  good = good && ::fsync(file) == 0;
+  const int why = errno;
+  ::close(file);
+  if (!good) {
+    std::remove(path.c_str());
+    errno = why;
+    FailDisk(path, "write");
+  }
+}
+
+[[noreturn]] void FailFile(const std::string& path, const std::string& why) {
+  throw InputError(path + ": " + why + "; expected a whole file of format berth.checkpoint, version 1");
+}
+
+Checkpoint Split(const std::string& path, const nlohmann::json& header, std::string_view data) {
+  if (header.value("format", "") != "berth.checkpoint") FailFile(path, "it is no checkpoint");
+  if (header.value("version", 0) != 1) FailFile(path, "its version is not known");
+  if (header.at("checksum").get<std::string>() != Checksum(data))
+    FailFile(path, "it is truncated or was changed");
+  Checkpoint checkpoint;
+  checkpoint.agent = header.at("agent").get<std::string>();
+  for (const auto& section : header.at("sections")) {
+    const auto bytes = section.at("bytes").get<std::size_t>();
+    if (bytes > data.size()) FailFile(path, "its sections are longer than the file");
+    checkpoint.sections[section.at("name").get<std::string>()] = std::string(data.substr(0, bytes));
+    data.remove_prefix(bytes);
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+const std::string& Checkpoint::section(const std::string& name, const std::string& path) const {
+  const auto found = sections.find(name);
+  if (found == sections.end()) {
+    throw InputError(path + ": section '" + name +
+                     "' is missing; expected the state of a run, not a policy alone");
+  }
+  return found->second;
+}
+
+void WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
+  std::string data;
+  nlohmann::ordered_json header = {
+      {"format", "berth.checkpoint"}, {"version", 1}, {"agent", checkpoint.agent}};
+  auto sections = nlohmann::ordered_json::array();
+  for (const auto& [name, bytes] : checkpoint.sections) {
+    sections.push_back({{"name", name}, {"bytes", bytes.size()}});
+    data += bytes;
+  }
+  header["checksum"] = Checksum(data);
+  header["sections"] = std::move(sections);
+  const std::string beside = path + ".new";
+  WriteDurably(beside, header.dump() + '\n' + data);
+  if (std::rename(beside.c_str(), path.c_str()) != 0) FailDisk(path, "rename");
+}
+
+Checkpoint ReadCheckpoint(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(path + ": cannot be opened; expected a checkpoint of a learner");
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t line = bytes.find('\n');
+  if (line == std::string::npos) FailFile(path, "it has no header");
+  try {
+    const auto header = nlohmann::json::parse(std::string_view(bytes).substr(0, line));
+    return Split(path, header, std::string_view(bytes).substr(line + 1));
+  } catch (const nlohmann::json::exception&) {
+    FailFile(path, "its header cannot be read");
+  }
+}
+
+bool CheckpointExists(const std::string& path) {
+  return std::filesystem::exists(path);
+}
+
+}  // namespace berth::agents::rl

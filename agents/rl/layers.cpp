@@ -1,0 +1,38 @@
+#include "agents/rl/layers.h"
+
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+namespace berth::agents::rl {
+namespace {
+
+at::Tensor GlorotUniform(std::int64_t copies, std::int64_t in, std::int64_t out, at::ScalarType type,
+                         RandomStream& init) {
+  const double range = std::sqrt(6.0 / static_cast<double>(in + out));
+  return at::empty({copies, in, out}, type).uniform_(-range, range, init.generator());
+}
+
+}  // namespace
+
+Mlp::Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type,
+         RandomStream& init) {
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    parameters_.push_back(GlorotUniform(copies, sizes[i], sizes[i + 1], type, init));
+    parameters_.push_back(at::zeros({copies, 1, sizes[i + 1]}, type));
+  }
+  for (at::Tensor& parameter : parameters_) parameter.set_requires_grad(true);
+}
+
+at::Tensor Mlp::Forward(const at::Tensor& input) const {
+  at::Tensor x = input;
+  const bool flat = input.dim() == 2;
+  for (std::size_t i = 0; i < parameters_.size(); i += 2) {
+    if (i > 0) x = x.relu();
+    x = flat ? at::addmm(parameters_[i + 1][0], x, parameters_[i][0])
+             : at::baddbmm(parameters_[i + 1], x, parameters_[i]);
+  }
+  return x;
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,30 @@
+// Layers with parameters of their own. Glorot-uniform weights, zero biases (PROTOCOL 4.0).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "agents/rl/random_stream.h"
+#include "agents/rl/tensors.h"
+
+namespace berth::agents::rl {
+
+// Fully connected layers with ReLU between them and none after the last. `copies` independent networks of one
+// shape stand side by side and run as one batched product: small products cost their overhead, not their
+// arithmetic.
+class Mlp {
+ public:
+  // sizes: input, hidden…, output.
+  Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type, RandomStream& init);
+
+  // [copies, rows, input] -> [copies, rows, output]; with one copy also [rows, input] -> [rows, output].
+  at::Tensor Forward(const at::Tensor& input) const;
+
+  // Weights [copies, input, output] and biases [copies, 1, output], layer by layer.
+  const Tensors& parameters() const { return parameters_; }
+
+ private:
+  Tensors parameters_;
+};
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,75 @@
+// The policy network of Placeto: message passing in both directions, three pooled summaries around the unit
+// in turn, and a classifier over devices. Facts of the published program (PAPERS 3, PROTOCOL 4.4); d =
+// features of a unit:
+//   - unit transform: layers d-d-d-d;
+//   - two message passes, one along and one against the edges, each with its own f and g (layers d-d-d, ReLU
+//   after the
+//     last): x(v) = e(v) + [v has neighbours] g(sum over neighbours u of f(x(u))), `rounds` times with the
+//     same weights, sums not normalised; the embedding of a unit is both results, 2d;
+//   - summaries of all ancestors, all descendants and all units with no path either way: g(sum of f) with f
+//   and g of
+//     layers 2d-2d-2d, ReLU after the last; an empty set gives g(0), as in the published program;
+//   - classifier 8d-16d-8d-D on the three summaries and the unit's own embedding.
+// 15,962 parameters for two devices, 26,338 for four, without the memory feature.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agents/rl/layers.h"
+#include "agents/rl/tensors.h"
+#include "agents/rl/unit_graph.h"
+
+namespace berth::agents::rl {
+
+// A graph in the form in which the network uses it. Immutable; keeps a reference to `graph`.
+struct PlacetoGraph {
+  // graph_used = false hides the edges from the network (an ablation): no messages, and all other units are
+  // parallel.
+  PlacetoGraph(const UnitGraph& graph, bool graph_used, at::ScalarType type);
+
+  const UnitGraph& units;
+  bool used;
+  // [2N, 2N], block-diagonal: row v of the first block has ones at the predecessors of v, of the second block
+  // at its successors.
+  at::Tensor neighbours;
+  at::Tensor has_neighbours;  // [2, N, 1, 1] of 0 and 1
+};
+
+class PlacetoNetwork {
+ public:
+  struct Sizes {
+    std::int64_t features = 0;
+    std::int64_t devices = 0;
+    int rounds = 8;
+  };
+  PlacetoNetwork(const Sizes& sizes, at::ScalarType type, RandomStream& init);
+
+  // `features` [N, states, d], `current` the unit in turn in each state; gives [states, D]. Differentiable
+  // unless gradients are switched off. Several threads may call it.
+  at::Tensor Logits(const PlacetoGraph& graph, const at::Tensor& features,
+                    std::span<const UnitIndex> current) const;
+
+  const Tensors& parameters() const { return parameters_; }
+  const Sizes& sizes() const { return sizes_; }
+
+ private:
+  // g(sum f): the pair of networks that gathers a set of vectors into one.
+  struct Aggregator {
+    Mlp f, g;
+    at::Tensor Transform(const at::Tensor& vectors) const;
+    at::Tensor Combine(const at::Tensor& sums) const;
+  };
+
+  at::Tensor Embed(const PlacetoGraph& graph, const at::Tensor& features) const;
+
+  Sizes sizes_;
+  Mlp transform_;
+  Aggregator messages_;  // two copies: along the edges, against the edges
+  Aggregator ancestors_, descendants_, parallel_;
+  Mlp classifier_;
+  Tensors parameters_;
+};
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,179 @@
+#include "agents/rl/placeto_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <ATen/ATen.h>
+
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+constexpr double kPicosPerSecond = 1e12;
+constexpr double kBytesPerGb = 1e9;
+
+// Divided by the largest, unless that is 0: the published scaling of a column without negative values.
+std::vector<float> ScaleByMaximum(const std::vector<double>& values) {
+  const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  std::vector<float> scaled;
+  for (const double value : values) scaled.push_back(static_cast<float>(largest > 0 ? value / largest : 0.0));
+  return scaled;
+}
+
+std::vector<double> CheapestCosts(const Task& task) {
+  std::vector<double> costs;
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    sim::Picos least = std::numeric_limits<sim::Picos>::max();
+    for (const sim::DeviceIndex d : task.devices) least = std::min(least, task.unit_cost(unit, d));
+    costs.push_back(static_cast<double>(least));
+  }
+  return costs;
+}
+
+}  // namespace
+
+void PlacetoEpisode::Save(StateWriter& out) const {
+  out.Put(task);
+  out.Put<std::uint8_t>(greedy);
+  out.Put(length);
+  out.Put<std::uint8_t>(complete);
+  out.PutList(start);
+  out.PutList(actions);
+  out.PutList(log_probabilities);
+  out.PutList(costs);
+  out.PutList(starts);
+}
+
+void PlacetoEpisode::Load(StateReader& in) {
+  task = in.Get<std::int32_t>();
+  greedy = in.Get<std::uint8_t>() != 0;
+  length = in.Get<std::int64_t>();
+  complete = in.Get<std::uint8_t>() != 0;
+  start = in.GetList<std::int32_t>();
+  actions = in.GetList<std::int64_t>();
+  log_probabilities = in.GetList<double>();
+  costs = in.GetList<double>();
+  starts = in.GetList<sim::Picos>();
+}
+
+PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
+    : task_(task),
+      graph_(task.units.size(), task.edges),
+      scale_(options.scale),
+      use_starts_(options.starts),
+      memory_(options.memory),
+      passes_(options.passes),
+      position_(static_cast<std::size_t>(task.units.size())),
+      penalty_(options.penalty),
+      limit_gb_(options.limit_gb) {
+  for (std::size_t i = 0; i < position_.size(); ++i) {
+    position_[static_cast<std::size_t>(graph_.order()[i])] = static_cast<std::int64_t>(i);
+  }
+  std::vector<double> output, bytes;
+  for (std::size_t unit = 0; unit < position_.size(); ++unit) {
+    output.push_back(static_cast<double>(task.output[unit]));
+    bytes.push_back(static_cast<double>(task.output[unit] + task.persistent[unit]));
+  }
+  cost_ = ScaleByMaximum(CheapestCosts(task));
+  output_ = ScaleByMaximum(output);
+  bytes_ = ScaleByMaximum(bytes);
+  // A task without any work has no reference runtime; then nothing depends on the scale.
+  const double reference_s =
+      static_cast<double>(std::max<sim::Picos>(task.reference_runtime, 1)) / kPicosPerSecond;
+  cap_s_ = options.cap_s > 0 ? options.cap_s : 10 * reference_s;
+  divisor_ = options.relative ? reference_s : 1.0;
+}
+
+std::vector<std::int32_t> PlacetoView::SlotsBefore(const PlacetoEpisode& episode, std::int64_t step) const {
+  std::vector<std::int32_t> slots = episode.start;
+  for (std::int64_t t = 0; t < step; ++t) {
+    slots[static_cast<std::size_t>(UnitOfStep(t))] =
+        static_cast<std::int32_t>(episode.actions[static_cast<std::size_t>(t)]);
+  }
+  return slots;
+}
+
+UnitPlacement PlacetoView::ToPlacement(const std::vector<std::int32_t>& slots) const {
+  UnitPlacement placement;
+  for (const std::int32_t slot : slots) placement.push_back(task_.devices[static_cast<std::size_t>(slot)]);
+  return placement;
+}
+
+double PlacetoView::CostOf(const Evaluation& evaluation) const {
+  double excess_gb = 0;
+  for (std::size_t d = 0; d < evaluation.peak.size(); ++d) {
+    const double limit = limit_gb_ > 0
+                             ? limit_gb_ * kBytesPerGb
+                             : static_cast<double>(task_.device(static_cast<sim::DeviceIndex>(d)).capacity());
+    excess_gb = std::max(excess_gb, (static_cast<double>(evaluation.peak[d]) - limit) / kBytesPerGb);
+  }
+  const double seconds = static_cast<double>(evaluation.runtime) / kPicosPerSecond;
+  return std::min(seconds + penalty_ * excess_gb, cap_s_) / divisor_;
+}
+
+void PlacetoView::Record(const Evaluation& evaluation, PlacetoEpisode& episode) const {
+  episode.costs.push_back(CostOf(evaluation));
+  if (!use_starts_) return;
+  for (const auto& ops : task_.units.ops) {
+    sim::Picos first = std::numeric_limits<sim::Picos>::max();
+    for (const sim::OpIndex op : ops) first = std::min(first, evaluation.start[static_cast<std::size_t>(op)]);
+    episode.starts.push_back(first);
+  }
+}
+
+at::Tensor PlacetoView::Features(std::span<const State> states) const {
+  const auto count = static_cast<std::int64_t>(states.size());
+  at::Tensor features = at::empty({units(), count, this->features()}, at::kFloat);
+  float* const data = features.data_ptr<float>();
+  for (std::int64_t s = 0; s < count; ++s) {
+    WriteState(states[static_cast<std::size_t>(s)], data + s * this->features(), count * this->features());
+  }
+  return features;
+}
+
+std::vector<UnitIndex> PlacetoView::UnitsInTurn(std::span<const State> states) const {
+  std::vector<UnitIndex> turn;
+  for (const State& state : states) turn.push_back(UnitOfStep(state.step));
+  return turn;
+}
+
+void PlacetoView::WriteState(const State& state, float* first, std::int64_t stride) const {
+  const std::vector<std::int32_t> slots = SlotsBefore(*state.episode, state.step);
+  const std::int64_t pass = state.step / units();
+  const std::int64_t place = state.step % units();
+  for (std::int64_t unit = 0; unit < units(); ++unit) {
+    const auto u = static_cast<std::size_t>(unit);
+    float* const out = first + unit * stride;
+    std::fill(out, out + features(), 0.0F);
+    out[0] = cost_[u];
+    out[1] = output_[u];
+    out[2] = static_cast<float>(pass + (position_[u] < place ? 1 : 0));
+    out[3] = position_[u] == place ? 1.0F : 0.0F;
+    if (memory_) out[5] = bytes_[u];
+    out[features() - devices() + slots[u]] = 1.0F;
+  }
+  if (use_starts_) WriteStarts(state, first + 4, stride);
+}
+
+// Start times under the placement that the step finds, shifted so that the unit in turn is at 0, then
+// divided. The published program divides by the largest, which is 0 for the unit that starts last (nothing is
+// divided then, and microseconds remain) and tiny near it, so that its features reach minus millions; `range`
+// divides by the largest distance from 0 instead and stays in [-1, 1].
+void PlacetoView::WriteStarts(const State& state, float* first, std::int64_t stride) const {
+  const sim::Picos* const starts = state.episode->starts.data() + state.step * units();
+  const sim::Picos origin = starts[UnitOfStep(state.step)];
+  sim::Picos largest = 0;
+  for (std::int64_t unit = 0; unit < units(); ++unit) {
+    const sim::Picos shifted = starts[unit] - origin;
+    largest = std::max(largest, scale_ == PlacetoOptions::Scale::kRange ? std::abs(shifted) : shifted);
+  }
+  const double divisor =
+      largest != 0 ? static_cast<double>(largest) : static_cast<double>(sim::kPicosPerMicro);
+  for (std::int64_t unit = 0; unit < units(); ++unit) {
+    first[unit * stride] = static_cast<float>(static_cast<double>(starts[unit] - origin) / divisor);
+  }
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,71 @@
+#include "agents/rl/reinforce.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+
+double LinearSchedule::At(double progress) const {
+  if (progress >= until) return last;
+  return first + (last - first) * std::max(progress, 0.0) / until;
+}
+
+std::vector<double> ReturnsOfDecreases(std::span<const double> costs) {
+  BERTH_CHECK_LE(1u, costs.size());
+  std::vector<double> returns(costs.size() - 1);
+  double sum = 0;
+  for (std::size_t t = returns.size(); t-- > 0;) {
+    sum += costs[t] - costs[t + 1];
+    returns[t] = sum;
+  }
+  return returns;
+}
+
+std::vector<double> StepBaseline::Update(const std::vector<std::vector<double>>& returns) {
+  BERTH_CHECK(!returns.empty());
+  std::vector<double> mean(returns.front().size(), 0.0);
+  for (const std::vector<double>& episode : returns) {
+    BERTH_CHECK_EQ(episode.size(), mean.size());
+    for (std::size_t t = 0; t < mean.size(); ++t) mean[t] += episode[t] / static_cast<double>(returns.size());
+  }
+  means_.push_back(std::move(mean));
+  if (means_.size() > window_) means_.pop_front();
+
+  std::vector<double> baseline(means_.back().size(), 0.0);
+  for (const std::vector<double>& update : means_) {
+    for (std::size_t t = 0; t < baseline.size(); ++t)
+      baseline[t] += update[t] / static_cast<double>(means_.size());
+  }
+  return baseline;
+}
+
+void StepBaseline::Save(StateWriter& out) const {
+  out.Put<std::uint64_t>(means_.size());
+  for (const std::vector<double>& mean : means_) out.PutList(mean);
+}
+
+void StepBaseline::Load(StateReader& in) {
+  means_.resize(static_cast<std::size_t>(in.Get<std::uint64_t>()));
+  for (std::vector<double>& mean : means_) mean = in.GetList<double>();
+}
+
+ActionTerms TermsOfActions(const at::Tensor& logits, const std::vector<std::int64_t>& actions, double floor) {
+  const at::Tensor log_probabilities = logits.log_softmax(-1);
+  const at::Tensor probabilities = log_probabilities.exp();
+  const at::Tensor logs = floor > 0 ? (probabilities + floor).log() : log_probabilities;
+  ActionTerms terms;
+  terms.log_probability = log_probabilities.gather(-1, IndexTensor(actions).unsqueeze(-1)).squeeze(-1);
+  terms.entropy = -(probabilities * logs).sum(-1);
+  return terms;
+}
+
+at::Tensor PolicyLoss(const ActionTerms& terms, const std::vector<double>& advantages,
+                      double entropy_weight) {
+  const at::Tensor weights = at::tensor(advantages, at::kDouble).to(terms.log_probability.scalar_type());
+  return -(weights * terms.log_probability).sum() - entropy_weight * terms.entropy.sum();
+}
+
+}  // namespace berth::agents::rl

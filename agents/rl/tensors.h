@@ -1,0 +1,36 @@
+// The few things that every learner does with tensors. Headers of agents/rl may name at::Tensor; headers of
+// other folders may not (DESIGN 1).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "agents/rl/byte_state.h"
+
+namespace berth::agents::rl {
+
+using Tensors = std::vector<at::Tensor>;
+
+// Torch's own threads cost more than they give on networks of this size; parallelism is ours. Holds for the
+// calling thread, so each thread that computes calls it.
+void UseOneTorchThread();
+
+// d(loss)/d(parameter) in the order given; zeros where the loss does not depend on one. Does not touch
+// .grad(), so several threads may do this with the same parameters.
+Tensors Gradients(const at::Tensor& loss, const Tensors& parameters);
+
+// Values, bit for bit. Load fills a tensor of the right type and shape in place and throws InputError for
+// others.
+void SaveTensor(const at::Tensor& tensor, StateWriter& out);
+void LoadTensor(StateReader& in, at::Tensor& tensor);
+
+std::int64_t CountElements(const Tensors& tensors);
+// Constant 0-1 matrix [rows, columns] with ones at (row[i], column[i]); the pairs must be distinct and
+// ascending.
+at::Tensor IncidenceMatrix(const std::vector<std::int64_t>& row, const std::vector<std::int64_t>& column,
+                           std::int64_t rows, std::int64_t columns, at::ScalarType type);
+at::Tensor IndexTensor(const std::vector<std::int64_t>& values);
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,125 @@
+#include "agents/rl/checkpoint.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/rl/byte_state.h"
+#include "agents/rl/learning_log.h"
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string InTemp(const std::string& name) {
+  const std::string path = testing::TempDir() + "berth_rl_" + name;
+  std::filesystem::remove(path);
+  return path;
+}
+
+std::string Slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void Spit(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string MessageOf(const std::string& path) {
+  try {
+    ReadCheckpoint(path);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Checkpoint, RoundTrip) {
+  const std::string path = InTemp("roundtrip.ckpt");
+  Checkpoint written;
+  written.agent = "placeto(lr=1e-3)";
+  written.sections = {{"weights", std::string("a\0b\n", 4)}, {"empty", ""}, {"run", "xyz"}};
+  WriteCheckpoint(path, written);
+  const Checkpoint read = ReadCheckpoint(path);
+  EXPECT_EQ(read.agent, written.agent);
+  EXPECT_EQ(read.sections, written.sections);
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+}
+
+TEST(Checkpoint, EveryTruncationIsRefused) {
+  const std::string path = InTemp("truncated.ckpt");
+  WriteCheckpoint(path, {"placeto", {{"weights", "0123456789"}, {"run", "abc"}}});
+  const std::string whole = Slurp(path);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    Spit(path, whole.substr(0, size));
+    EXPECT_THROW(ReadCheckpoint(path), InputError) << size << " of " << whole.size() << " bytes";
+  }
+}
+
+TEST(Checkpoint, SaysWhatIsWrong) {
+  const std::string path = InTemp("bad.ckpt");
+  EXPECT_THAT(MessageOf(path), HasSubstr("cannot be opened"));
+  WriteCheckpoint(path, {"placeto", {{"weights", "0123456789"}}});
+  std::string bytes = Slurp(path);
+  bytes.back() = 'x';
+  Spit(path, bytes);
+  EXPECT_THAT(MessageOf(path), HasSubstr("truncated or was changed"));
+  Spit(path, "{\"format\": \"berth.graph\", \"version\": 1}\n");
+  EXPECT_THAT(MessageOf(path), HasSubstr("no checkpoint"));
+  Spit(path, "{\"format\": \"berth.checkpoint\", \"version\": 7}\n");
+  EXPECT_THAT(MessageOf(path), HasSubstr("version"));
+  Spit(path, "not json\n");
+  EXPECT_THAT(MessageOf(path), HasSubstr("header"));
+  Spit(path, "[1, 2]\n");
+  EXPECT_THAT(MessageOf(path), HasSubstr("header"));
+}
+
+TEST(Checkpoint, AFolderThatIsNotThereIsARunError) {
+  EXPECT_THROW(WriteCheckpoint(testing::TempDir() + "berth_no_such_folder/x.ckpt", {"placeto", {}}),
+               RunError);
+}
+
+TEST(StateReader, RefusesShortAndLongBytes) {
+  StateWriter out;
+  out.Put<std::int64_t>(7);
+  out.PutList(std::vector<double>{1.5, -2});
+  out.PutText("text");
+  const std::string bytes = out.Take();
+  StateReader in(bytes, "here");
+  EXPECT_EQ(in.Get<std::int64_t>(), 7);
+  EXPECT_EQ(in.GetList<double>(), (std::vector<double>{1.5, -2}));
+  EXPECT_THROW(in.Finish(), InputError);
+  EXPECT_EQ(in.GetText(), "text");
+  in.Finish();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    StateReader part(std::string_view(bytes).substr(0, size), "here");
+    const auto read_all = [&part] {
+      part.Get<std::int64_t>();
+      part.GetList<double>();
+      part.GetText();
+    };
+    EXPECT_THROW(read_all(), InputError) << size;
+  }
+}
+
+TEST(LearningLog, ResumesWhereTheCheckpointWas) {
+  const std::string path = InTemp("log.csv");
+  LearningLog log(path);
+  log.Append({.update = 1, .best_us = 2.5});
+  const std::string until_here = Slurp(path);
+  EXPECT_EQ(log.size(), static_cast<std::int64_t>(until_here.size()));
+  log.Append({.update = 2});
+  LearningLog resumed(path, static_cast<std::int64_t>(until_here.size()));
+  EXPECT_EQ(Slurp(path), until_here);
+  resumed.Append({.update = 2, .loss = 1});
+  EXPECT_EQ(Slurp(path), until_here + "2,0,0,0,1,0,0,0,0,0,0.000000\n");
+}
+
+}  // namespace
+}  // namespace berth::agents::rl

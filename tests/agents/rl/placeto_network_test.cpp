@@ -1,0 +1,222 @@
+#include "agents/rl/placeto_network.h"
+
+#include <cmath>
+#include <functional>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace berth::agents::rl {
+namespace {
+
+// 0 -> 1 -> 3, 0 -> 2 -> 3, 4 alone: each relation occurs.
+UnitGraph Diamond() {
+  return UnitGraph(5, {{0, 1, 1}, {0, 2, 1}, {1, 3, 1}, {2, 3, 1}});
+}
+
+at::Tensor RandomTensor(at::IntArrayRef sizes, std::uint64_t seed) {
+  RandomStream stream(seed, "test input");
+  return at::empty(sizes, at::kDouble).uniform_(-1, 1, stream.generator());
+}
+
+// Biases start at zero, where ReLU has its corner for empty sums: move everything off it.
+void Shake(const Tensors& parameters) {
+  at::NoGradGuard no_grad;
+  RandomStream stream(11, "shake");
+  for (const at::Tensor& parameter : parameters) {
+    parameter.add_(at::empty_like(parameter).uniform_(-0.2, 0.2, stream.generator()));
+  }
+}
+
+// Compares the gradient of `loss` with central differences, on up to `checks` elements of each tensor. Where
+// a ReLU changes sides within the step, the two one-sided differences disagree; such elements say nothing and
+// are skipped, but most must remain.
+void ExpectGradient(const std::function<at::Tensor()>& loss, const Tensors& tensors, std::int64_t checks) {
+  const Tensors gradients = Gradients(loss(), tensors);
+  at::NoGradGuard no_grad;
+  const double step = 1e-6;
+  int compared = 0, skipped = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor flat = tensors[i].view({-1});
+    for (std::int64_t k = 0; k < flat.numel(); k += std::max<std::int64_t>(flat.numel() / checks, 1)) {
+      const double value = flat[k].item<double>(), here = loss().item<double>();
+      flat[k] = value + step;
+      const double up = loss().item<double>();
+      flat[k] = value - step;
+      const double down = loss().item<double>();
+      flat[k] = value;
+      if (std::abs((up - here) - (here - down)) > 1e-9) {
+        ++skipped;
+        continue;
+      }
+      ++compared;
+      const double expected = (up - down) / (2 * step);
+      EXPECT_NEAR(gradients[i].view({-1})[k].item<double>(), expected,
+                  1e-6 * std::max(1.0, std::abs(expected)))
+          << "tensor " << i << ", element " << k;
+    }
+  }
+  EXPECT_GT(compared, 9 * skipped);
+}
+
+TEST(Mlp, GradientOfOneAndOfTwoCopies) {
+  RandomStream init(3, "init");
+  const Mlp one({3, 4, 2}, 1, at::kDouble, init);
+  const Mlp two({3, 4, 2}, 2, at::kDouble, init);
+  Shake(one.parameters());
+  Shake(two.parameters());
+  const at::Tensor weights = RandomTensor({5, 2}, 1);
+  at::Tensor flat = RandomTensor({5, 3}, 2).set_requires_grad(true);
+  at::Tensor pair = RandomTensor({2, 5, 3}, 3).set_requires_grad(true);
+  Tensors all = one.parameters();
+  all.push_back(flat);
+  ExpectGradient([&] { return (one.Forward(flat) * weights).sum(); }, all, 100);
+  all = two.parameters();
+  all.push_back(pair);
+  ExpectGradient([&] { return (two.Forward(pair) * weights).sum(); }, all, 100);
+}
+
+TEST(Mlp, CopiesAreApart) {
+  RandomStream init(3, "init");
+  const Mlp two({3, 4, 2}, 2, at::kDouble, init);
+  const at::Tensor x = RandomTensor({5, 3}, 2);
+  const at::Tensor both = two.Forward(at::stack({x, x}));
+  const Tensors& p = two.parameters();
+  for (int copy = 0; copy < 2; ++copy) {
+    const at::Tensor hidden = (at::mm(x, p[0][copy]) + p[1][copy]).relu();
+    EXPECT_TRUE(at::allclose(both[copy], at::mm(hidden, p[2][copy]) + p[3][copy]));
+  }
+  EXPECT_FALSE(at::allclose(both[0], both[1]));
+}
+
+TEST(Mlp, GlorotRangeAndZeroBias) {
+  RandomStream init(3, "init");
+  const Mlp mlp({40, 60}, 1, at::kFloat, init);
+  const double range = std::sqrt(6.0 / 100);
+  EXPECT_LE(mlp.parameters()[0].abs().max().item<double>(), range);
+  EXPECT_GT(mlp.parameters()[0].abs().max().item<double>(), 0.95 * range);
+  EXPECT_EQ(mlp.parameters()[1].abs().max().item<double>(), 0);
+}
+
+// PAPERS 3: 15,962 for two devices, 26,338 for four, without the memory feature (5 + D features).
+TEST(PlacetoNetwork, CountsOfParameters) {
+  RandomStream init(1, "init");
+  EXPECT_EQ(CountElements(PlacetoNetwork({.features = 7, .devices = 2}, at::kFloat, init).parameters()),
+            15'962);
+  EXPECT_EQ(CountElements(PlacetoNetwork({.features = 9, .devices = 4}, at::kFloat, init).parameters()),
+            26'338);
+}
+
+TEST(PlacetoNetwork, GradientOfAllParametersAndInputs) {
+  const UnitGraph units = Diamond();
+  const PlacetoGraph graph(units, true, at::kDouble);
+  RandomStream init(2, "init");
+  const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 3}, at::kDouble, init);
+  Shake(network.parameters());
+  at::Tensor features = RandomTensor({5, 3, 7}, 4).set_requires_grad(true);
+  const std::vector<UnitIndex> current = {0, 1, 4};
+  const at::Tensor weights = RandomTensor({3, 2}, 5);
+  Tensors all = network.parameters();
+  all.push_back(features);
+  ExpectGradient([&] { return (network.Logits(graph, features, current) * weights).sum(); }, all, 6);
+}
+
+// The same network written unit by unit, from the description in the header and not from the code.
+at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, const at::Tensor& x, UnitIndex v,
+                      int rounds) {
+  const Tensors& p = network.parameters();
+  const auto layers = [&p](const at::Tensor& in, std::size_t first, std::size_t count, int copy) {
+    at::Tensor out = in;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i > 0) out = out.relu();
+      out = at::mm(out, p[first + 2 * i][copy]) + p[first + 2 * i + 1][copy];
+    }
+    return out;
+  };
+  const UnitIndex n = units.size();
+  std::vector<at::Tensor> e;
+  for (UnitIndex u = 0; u < n; ++u) e.push_back(layers(x[u].view({1, -1}), 0, 3, 0));
+  std::vector<std::vector<at::Tensor>> result(2);
+  for (int direction = 0; direction < 2; ++direction) {
+    std::vector<at::Tensor> now = e;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<at::Tensor> next = e;
+      for (UnitIndex u = 0; u < n; ++u) {
+        at::Tensor sum;
+        for (const auto& [from, to] : units.edges()) {
+          if ((direction == 0 ? to : from) != u) continue;
+          const auto other = static_cast<std::size_t>(direction == 0 ? from : to);
+          const at::Tensor sent = layers(now[other], 6, 2, direction).relu();
+          sum = sum.defined() ? sum + sent : sent;
+        }
+        if (sum.defined())
+          next[static_cast<std::size_t>(u)] =
+              next[static_cast<std::size_t>(u)] + layers(sum, 10, 2, direction).relu();
+      }
+      now = next;
+    }
+    result[static_cast<std::size_t>(direction)] = now;
+  }
+  std::vector<at::Tensor> embedding;
+  for (std::size_t u = 0; u < e.size(); ++u) embedding.push_back(at::cat({result[0][u], result[1][u]}, 1));
+  std::vector<at::Tensor> parts;
+  for (int pool = 0; pool < 3; ++pool) {
+    at::Tensor sum = at::zeros_like(embedding[0]);
+    for (UnitIndex u = 0; u < n; ++u) {
+      const bool before = units.Reaches(u, v), after = units.Reaches(v, u);
+      const bool in = u != v && (pool == 0 ? before : pool == 1 ? after : !before && !after);
+      if (in)
+        sum = sum +
+              layers(embedding[static_cast<std::size_t>(u)], 14 + 8 * static_cast<std::size_t>(pool), 2, 0)
+                  .relu();
+    }
+    parts.push_back(layers(sum, 18 + 8 * static_cast<std::size_t>(pool), 2, 0).relu());
+  }
+  parts.push_back(embedding[static_cast<std::size_t>(v)]);
+  return layers(at::cat(parts, 1), 38, 3, 0);
+}
+
+TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
+  const UnitGraph units = Diamond();
+  const PlacetoGraph graph(units, true, at::kDouble);
+  RandomStream init(2, "init");
+  const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 4}, at::kDouble, init);
+  Shake(network.parameters());
+  const at::Tensor features = RandomTensor({5, 5, 7}, 4);
+  const std::vector<UnitIndex> current = {3, 0, 4, 2, 1};
+  const at::Tensor logits = network.Logits(graph, features, current);
+  for (std::int64_t s = 0; s < 5; ++s) {
+    const at::Tensor slow =
+        SlowLogits(network, units, features.select(1, s), current[static_cast<std::size_t>(s)], 4);
+    EXPECT_TRUE(at::allclose(logits[s], slow[0], 1e-10, 1e-12)) << logits[s] << slow;
+  }
+}
+
+TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
+  const UnitGraph units = Diamond(), none(5, {});
+  RandomStream init(2, "init");
+  const PlacetoNetwork network({.features = 7, .devices = 2}, at::kDouble, init);
+  Shake(network.parameters());
+  const at::Tensor features = RandomTensor({5, 2, 7}, 4);
+  const std::vector<UnitIndex> current = {3, 1};
+  const at::Tensor hidden = network.Logits(PlacetoGraph(units, false, at::kDouble), features, current);
+  EXPECT_TRUE(at::equal(hidden, network.Logits(PlacetoGraph(none, true, at::kDouble), features, current)));
+  EXPECT_FALSE(
+      at::allclose(hidden, network.Logits(PlacetoGraph(units, true, at::kDouble), features, current)));
+}
+
+TEST(PlacetoNetwork, OneUnitAlone) {
+  const UnitGraph units(1, {});
+  RandomStream init(2, "init");
+  const PlacetoNetwork network({.features = 7, .devices = 2}, at::kDouble, init);
+  const std::vector<UnitIndex> current = {0, 0};
+  at::Tensor features = RandomTensor({1, 2, 7}, 4).set_requires_grad(true);
+  Tensors all = network.parameters();
+  const at::Tensor logits = network.Logits(PlacetoGraph(units, true, at::kDouble), features, current);
+  EXPECT_EQ(logits.sizes(), (at::IntArrayRef{2, 2}));
+  for (const at::Tensor& gradient : Gradients(logits.square().sum(), all))
+    EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace berth::agents::rl
