@@ -82,7 +82,7 @@ def arguments():
     parser.add_argument("--berth", default=find_program(), help="the program")
     parser.add_argument("--ops", type=int, nargs="+", default=[1000, 10000, 50000], help="sizes of random_dag")
     parser.add_argument("--graph", action="append", default=[], help="a workload or graph file instead of those; repeatable")
-    parser.add_argument("--cluster", default="p2.8xlarge(gpus=4)")
+    parser.add_argument("--cluster", default="placeto(gpus=3)", help="one CPU and three GPUs: four devices")
     parser.add_argument("--preset", nargs="+", default=["placeto", "native"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--seconds", type=float, default=2.0, help="about how long one run takes")
