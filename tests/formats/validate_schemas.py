@@ -3,13 +3,14 @@
 
     validate_schemas.py ROOT          ROOT: the folder with docs/ and tests/
 
-Documents of tests/formats/samples must satisfy the schema of their format, those of samples/refused must not (those of
+Documents of tests/formats/samples and excerpts of docs/formats.md must satisfy the schema of their format, those of samples/refused must not (those of
 refused/beyond_schema are wrong in ways that no schema can say, and must satisfy it). Says "skipped" with status 77
 where the packages python3-jsonschema and python3-yaml are missing.
 """
 
 import json
 import pathlib
+import re
 import sys
 
 try:
@@ -49,10 +50,9 @@ def main():
     formats = {path.stem for path in (root / "docs" / "schema").glob("*.json")}
     wrong, seen = [], set()
 
-    def check(path, wanted):
-        name = format_of(path, formats)
+    def check(path, name, document, wanted):
         seen.add(name)
-        errors = list(validator(root, name).iter_errors(load(path)))
+        errors = list(validator(root, name).iter_errors(document))
         if wanted and errors:
             wrong.append(f"{path}: {errors[0].json_path}: {errors[0].message}")
         if not wanted and not errors:
@@ -65,8 +65,13 @@ def main():
         (samples / "refused" / "beyond_schema", True),
     ):
         for path in documents(folder):
-            check(path, wanted)
+            check(path, format_of(path, formats), load(path), wanted)
             count += 1
+    page = root / "docs" / "formats.md"
+    for language, text in re.findall(r"```(json|yaml)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        document = json.loads(text) if language == "json" else yaml.safe_load(text)
+        check(page, document["format"].removeprefix("berth."), document, True)
+        count += 1
     for name in sorted(formats - seen):
         wrong.append(f"docs/schema/{name}.json: no sample shows it")
     for line in wrong:
