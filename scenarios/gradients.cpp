@@ -73,7 +73,7 @@ void FromShapeRule(GradientContext& context) {
   context.EmitFor(0, kType, "input", {context.dy()});
 }
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
-constexpr char kBroadcastTo[] = "BroadcastTo";
+constexpr char kTile[] = "Tile";
 
 // Where an input was broadcast its gradient is summed back to its shape.
 void AddRule(GradientContext& context) {
@@ -81,7 +81,7 @@ void AddRule(GradientContext& context) {
     if (context.shape(context.input(i)) == context.shape(context.dy())) {
       context.Give(i, context.dy());
     } else {
-      context.EmitFor(i, "Sum", "input" + std::to_string(i), {context.dy()});
+      context.EmitFor(i, "ReduceSum", "input" + std::to_string(i), {context.dy()});
     }
   }
 }
@@ -104,7 +104,8 @@ void ReshapeRule(GradientContext& context) {
 }
 
 void ConcatRule(GradientContext& context) {
-  EmitForAll(context, {.type = "Split", .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
+  const char* type = context.forward().type == "Pack" ? "Unpack" : "Split";
+  EmitForAll(context, {.type = type, .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
 }
 
 // Parts that nothing reads count as zero.
@@ -156,7 +157,7 @@ constexpr std::array kRules = {
     Row{"GatherV2", GatherRule},
     Row{"MatMul", MatMulRule},
     Row{"MaxPool", MaxPoolRule},
-    Row{"Mean", FromShapeRule<kBroadcastTo>},
+    Row{"Mean", FromShapeRule<kTile>},
     Row{"Mul", MulRule},
     Row{"Pack", ConcatRule},
     Row{"Relu", FromOutputRule<kReluGrad>},
@@ -165,9 +166,8 @@ constexpr std::array kRules = {
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},
-    Row{"Sum", FromShapeRule<kBroadcastTo>},
+    Row{"ReduceSum", FromShapeRule<kTile>},
     Row{"Tanh", FromOutputRule<kTanhGrad>},
-    Row{"Unpack", SplitRule},
 };
 
 }  // namespace

@@ -208,7 +208,7 @@ void GraphBuilder::AppendUpdates(sim::OpIndex forward_ops) {
       if (op(input).type == "Variable") backward_readers[input.op].push_back(static_cast<sim::OpIndex>(i));
     }
   }
-  for (sim::OpIndex i = forward_ops - 1; i >= 0; --i) {
+  for (sim::OpIndex i = 0; i < forward_ops; ++i) {
     if (graph_.ops[static_cast<std::size_t>(i)].type == "Variable") Update(i, backward_readers[i]);
   }
 }

@@ -162,7 +162,7 @@ Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids
 Tensor Sum(GraphBuilder& b, const std::string& name, Tensor x, int axis) {
   Shape result = b.shape(x);
   result.erase(result.begin() + axis);
-  return b.Append({.type = "Sum",
+  return b.Append({.type = "ReduceSum",
                    .name = name,
                    .inputs = {x},
                    .outputs = {{result}},

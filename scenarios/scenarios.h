@@ -8,6 +8,7 @@
 #include "sim/cluster.h"
 #include "sim/hardware.h"
 #include "sim/op_graph.h"
+#include "sim/placement.h"
 #include "sim/spec.h"
 
 namespace berth::scenarios {
@@ -37,8 +38,12 @@ struct ImporterRow {
 };
 const std::vector<ImporterRow>& Importers();
 
-// A name from the tables with parameters, or a path. Throws InputError listing the known names.
+// A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
+// content. Throws InputError listing the known names.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
+// A berth.placement file, or a human-expert split of msr-fiddle/dnn-partitioning for a graph imported from
+// there.
+sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
 
 }  // namespace berth::scenarios

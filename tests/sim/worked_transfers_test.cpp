@@ -126,19 +126,21 @@ TEST(Engines, OneIsSharedByBothDirections) {
 
 // Two transfers in each direction over links of their own: n engines are (n + 1) / 2 out and n / 2 in.
 TEST(Engines, SplitIntoOutAndIn) {
-  for (const auto& [engines, out_at_once, in_at_once] : {std::tuple{2, 1, 1}, {3, 2, 1}, {4, 2, 2}}) {
+  for (const auto& [engines, out_at_once, in_at_once] :
+       {std::tuple{2, 1, 1}, std::tuple{3, 2, 1}, std::tuple{4, 2, 2}}) {
     for (const char* interconnect : {"fifo", "fair"}) {
       World w;
-      w.Gpu();
-      for (int i = 1; i <= 4; ++i) w.Cpu();
-      for (int i = 1; i <= 4; ++i) w.Connect(0, i);
+      for (int i = 0; i < 4; ++i) w.Cpu();
+      w.Gpu();  // behind them all; CPUs forward between one another
+      for (int i = 0; i < 4; ++i) w.Connect(4, i);
+      for (int i = 0; i < 3; ++i) w.Connect(i, i + 1);
       w.cluster.interconnect = interconnect;
-      w.device(0).copy_engines = engines;
-      const OpIndex a = w.Add(0, 10, {kMB});
-      const OpIndex b = w.Add(3, 10, {kMB}), c = w.Add(4, 10, {kMB});
+      w.device(4).copy_engines = engines;
+      const OpIndex a = w.Add(4, 10, {kMB});
+      const OpIndex b = w.Add(2, 10, {kMB}), c = w.Add(3, 10, {kMB});
+      w.Add(0, 0, {}, {{a, 0}});
       w.Add(1, 0, {}, {{a, 0}});
-      w.Add(2, 0, {}, {{a, 0}});
-      w.Add(0, 0, {}, {{b, 0}, {c, 0}});
+      w.Add(4, 0, {}, {{b, 0}, {c, 0}});
       const Outcome out = w.Run();
       EXPECT_EQ(out.transfers[1].start, (out_at_once == 2 ? 10 : 115) * kUs) << engines << interconnect;
       EXPECT_EQ(out.transfers[3].start, (in_at_once == 2 ? 10 : 115) * kUs) << engines << interconnect;
