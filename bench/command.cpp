@@ -1,10 +1,10 @@
 #include "bench/command.h"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "bench/commands/commands.h"
 #include "bench/provenance.h"
@@ -56,7 +56,8 @@ int ParseFailure(const CLI::App& app, const CLI::ParseError& error, const std::s
   if (!is_verb && !first.empty() && first.front() != '-') {
     return Fail(2, fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
   }
-  return Fail(2, OneLine(error.what()) + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
+  return Fail(2, OneLine(error.what()) +
+                     fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
 }
 
 }  // namespace
@@ -65,7 +66,8 @@ const std::vector<CommandRow>& Commands() {
   static const std::vector<CommandRow> rows = {
       {"list", "what there is: workloads, clusters, agents, cost models, tables and more", MakeListCommand},
       {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
-      {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for", MakeSimulateCommand},
+      {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for",
+       MakeSimulateCommand},
       {"place", "search a placement with an agent", MakePlaceCommand},
       {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
       {"calibrate", "fit the few parameters of a table's testbed to its fitted cells", MakeCalibrateCommand},
@@ -96,7 +98,8 @@ int RunProgram(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     return Fail(1, "this machine has not enough memory for the job.");
   } catch (const std::exception& error) {
-    return Fail(1, fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
+    return Fail(
+        1, fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
   }
 }
 

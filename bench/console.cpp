@@ -1,20 +1,20 @@
 #include "bench/console.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace berth::bench {
 namespace {
 
 // Code points of a UTF-8 text: every byte that does not continue one.
 std::size_t Width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 // Four significant digits without an exponent for 1 <= value < 100000.
@@ -46,7 +46,9 @@ std::string TimeText(double micros) {
   return LongTime(micros / 1e6);
 }
 
-std::string TimeText(sim::Picos picos) { return TimeText(sim::ToMicros(picos)); }
+std::string TimeText(sim::Picos picos) {
+  return TimeText(sim::ToMicros(picos));
+}
 
 std::string SecondsDigits(double seconds) {
   if (seconds <= 0) return "0";
@@ -94,7 +96,9 @@ void TextTable::AddColumn(std::string title, Align align) {
   aligns_.push_back(align);
 }
 
-void TextTable::AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void TextTable::AddRow(std::vector<std::string> cells) {
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::ToString(int indent) const {
   std::vector<std::size_t> widths;
@@ -122,7 +126,9 @@ std::string TextTable::ToString(int indent) const {
 Progress::Progress(std::string what, std::int64_t total, bool quiet)
     : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 
-Progress::~Progress() { Finish(); }
+Progress::~Progress() {
+  Finish();
+}
 
 void Progress::Update(std::int64_t done, const std::string& note) {
   done_ = done;
@@ -161,7 +167,9 @@ void Progress::Draw(bool last) {
   if (last) {
     line += ", took " + TimeText(seconds * 1e6);
   } else if (total_ > 0 && done_ > 0) {
-    line += ", " + TimeText(seconds * 1e6 * static_cast<double>(total_ - done_) / static_cast<double>(done_)) + " left";
+    line += ", " +
+            TimeText(seconds * 1e6 * static_cast<double>(total_ - done_) / static_cast<double>(done_)) +
+            " left";
   }
   fmt::print(stderr, "{}{}", line, terminal_ && !last ? "" : "\n");
   std::fflush(stderr);

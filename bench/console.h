@@ -1,5 +1,5 @@
-// What the program writes for people: aligned tables, numbers with units, bars and progress. Plain text in UTF-8;
-// widths are counted in code points. Nothing here writes to standard output on its own.
+// What the program writes for people: aligned tables, numbers with units, bars and progress. Plain text in
+// UTF-8; widths are counted in code points. Nothing here writes to standard output on its own.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Progress of long work on standard error: a bar that redraws itself on a terminal, else a plain line every few
-// seconds. One thread at a time.
+// Progress of long work on standard error: a bar that redraws itself on a terminal, else a plain line every
+// few seconds. One thread at a time.
 class Progress {
  public:
   // total = 0: not known, no bar and no time left. quiet: writes nothing.

@@ -61,7 +61,8 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
       ++at;
     }
     if (at < text.size() && text[at] != '\n') {
-      throw InputError(fmt::format("{}:{}: text behind a quoted field; a comma or the end of the line is wanted.", source, number));
+      throw InputError(fmt::format(
+          "{}:{}: text behind a quoted field; a comma or the end of the line is wanted.", source, number));
     }
     ++at;
     if (fields.size() > 1 || !fields[0].empty()) lines.push_back(std::move(fields));

@@ -1,8 +1,7 @@
 #include "bench/loaded_problem.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
@@ -34,13 +33,16 @@ sim::Cluster LoadOverridden(const ProblemSource& source) {
 }  // namespace
 
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
-  app.add_option("--cost-model", source.cost_model, "what prices ops without a measured time: a name or parameter file")
+  app.add_option("--cost-model", source.cost_model,
+                 "what prices ops without a measured time: a name or parameter file")
       ->option_text("M");
   app.add_option("--preset", source.preset, "rules of the simulator, native or placeto; else the cluster's")
       ->option_text("P");
-  app.add_option("--interconnect", source.interconnect, "how links are shared, ideal, fifo or fair; else the cluster's")
+  app.add_option("--interconnect", source.interconnect,
+                 "how links are shared, ideal, fifo or fair; else the cluster's")
       ->option_text("I");
-  app.add_option("--memory", source.memory, "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
+  app.add_option("--memory", source.memory,
+                 "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
       ->option_text("D=SIZE");
 }
 
@@ -64,15 +66,16 @@ void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
   for (sim::Device& device : cluster.devices) {
     if (!Matches(device, selector)) continue;
     if (memory <= device.reserve) {
-      throw InputError(fmt::format("--memory {}: device {} reserves {}, so more than that is needed.", setting, device.name,
-                                   formats::PrintBytes(device.reserve)));
+      throw InputError(fmt::format("--memory {}: device {} reserves {}, so more than that is needed.",
+                                   setting, device.name, formats::PrintBytes(device.reserve)));
     }
     device.memory = memory;
     found = true;
   }
   if (!found) {
-    throw InputError(fmt::format("--memory {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.", setting,
-                                 selector, cluster.name, DeviceList(cluster)));
+    throw InputError(
+        fmt::format("--memory {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
+                    setting, selector, cluster.name, DeviceList(cluster)));
   }
 }
 
@@ -83,7 +86,8 @@ void OverridePreset(sim::Cluster& cluster, const std::string& preset) {
       return;
     }
   }
-  throw InputError(fmt::format("--preset {}: there is no such preset; there are native and placeto.", preset));
+  throw InputError(
+      fmt::format("--preset {}: there is no such preset; there are native and placeto.", preset));
 }
 
 std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection) {
@@ -96,8 +100,9 @@ std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::s
       if (Matches(cluster.devices[d], selector)) found = chosen[d] = true;
     }
     if (!found) {
-      throw InputError(fmt::format("--devices {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
-                                   selection, selector, cluster.name, DeviceList(cluster)));
+      throw InputError(
+          fmt::format("--devices {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
+                      selection, selector, cluster.name, DeviceList(cluster)));
     }
     at = comma + 1;
   }

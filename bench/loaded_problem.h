@@ -1,5 +1,5 @@
-// From the names on the command line to a problem that can be simulated: loads graph, cluster and cost model, applies
-// what overrides them, and keeps all of it alive.
+// From the names on the command line to a problem that can be simulated: loads graph, cluster and cost model,
+// applies what overrides them, and keeps all of it alive.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class App;
 namespace berth::bench {
 
 struct ProblemSource {
-  std::string graph;                // names from `berth list` or files
+  std::string graph;  // names from `berth list` or files
   std::string cluster;
   std::string cost_model;           // spec or parameter file; empty = the default chain
   std::string preset;               // "native", "placeto"; empty = the cluster's

@@ -1,11 +1,11 @@
 #include "bench/provenance.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <ctime>
 #include <fstream>
 #include <thread>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include "berth_revision.h"
 
@@ -19,7 +19,8 @@ std::string& CommandLine() {
 
 // An argument as a shell would need it.
 std::string Quoted(const std::string& argument) {
-  static const std::string kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+";
+  static const std::string kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+";
   if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
   std::string quoted = "'";
   for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -1,9 +1,9 @@
 #include "bench/report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "bench/console.h"
 #include "sim/explain.h"
@@ -14,11 +14,16 @@ namespace {
 constexpr int kBarWidth = 20;
 constexpr std::size_t kTopOps = 8;
 
-double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double Share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
 
-std::string PercentText(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string PercentText(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
 
-std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem,
+                        const sim::Placement& placement) {
   TextTable table;
   table.AddColumn("device");
   table.AddColumn("ops", TextTable::Align::kRight);
@@ -33,9 +38,10 @@ std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem
     const double busy = Share(static_cast<double>(use.busy), static_cast<double>(outcome.runtime));
     const double full = Share(static_cast<double>(use.peak), static_cast<double>(device.capacity()));
     table.AddRow({device.name,
-                  CountText(std::count(placement.device.begin(), placement.device.end(), static_cast<sim::DeviceIndex>(d))),
-                  TimeText(use.busy), Bar(busy, kBarWidth) + " " + PercentText(busy), BytesText(static_cast<double>(use.peak)),
-                  BytesText(static_cast<double>(device.capacity())),
+                  CountText(std::count(placement.device.begin(), placement.device.end(),
+                                       static_cast<sim::DeviceIndex>(d))),
+                  TimeText(use.busy), Bar(busy, kBarWidth) + " " + PercentText(busy),
+                  BytesText(static_cast<double>(use.peak)), BytesText(static_cast<double>(device.capacity())),
                   Bar(full, kBarWidth) + " " + PercentText(full) + (full > 1 ? " does not fit" : "")});
   }
   return table.ToString();
@@ -51,15 +57,16 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
     const sim::LinkUse& use = outcome.links[l];
     if (use.bytes == 0) continue;
     const double busy = Share(static_cast<double>(use.busy), static_cast<double>(outcome.runtime));
-    table.AddRow({problem.cluster().links[l].name, BytesText(static_cast<double>(use.bytes)), TimeText(use.busy),
+    table.AddRow({problem.cluster().links[l].name, BytesText(static_cast<double>(use.bytes)),
+                  TimeText(use.busy),
                   Bar(busy, kBarWidth) + " " + PercentText(busy) + (busy > 1 ? " (both directions)" : "")});
   }
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
 // Shares of the critical path: ops by device, transfers, dispatch, waiting.
-std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem,
-                             const sim::Placement& placement) {
+std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome,
+                             const sim::Problem& problem, const sim::Placement& placement) {
   std::vector<sim::Picos> on_device(problem.cluster().devices.size(), 0);
   sim::Picos transfers = 0, dispatch = 0, waits = 0;
   for (const sim::CriticalStep& step : explanation.critical_path) {
@@ -68,9 +75,15 @@ std::string CriticalPathText(const sim::Explanation& explanation, const sim::Out
       case sim::CriticalStep::Kind::kOp:
         on_device[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(step.index)])] += length;
         break;
-      case sim::CriticalStep::Kind::kTransfer: transfers += length; break;
-      case sim::CriticalStep::Kind::kDispatch: dispatch += length; break;
-      case sim::CriticalStep::Kind::kWait: waits += length; break;
+      case sim::CriticalStep::Kind::kTransfer:
+        transfers += length;
+        break;
+      case sim::CriticalStep::Kind::kDispatch:
+        dispatch += length;
+        break;
+      case sim::CriticalStep::Kind::kWait:
+        waits += length;
+        break;
     }
   }
   TextTable table;
@@ -82,17 +95,20 @@ std::string CriticalPathText(const sim::Explanation& explanation, const sim::Out
     const double share = Share(static_cast<double>(length), static_cast<double>(outcome.runtime));
     table.AddRow({what, TimeText(length), Bar(share, kBarWidth) + " " + PercentText(share)});
   };
-  for (std::size_t d = 0; d < on_device.size(); ++d) add("ops on " + problem.cluster().devices[d].name, on_device[d]);
+  for (std::size_t d = 0; d < on_device.size(); ++d)
+    add("ops on " + problem.cluster().devices[d].name, on_device[d]);
   add("transfers", transfers);
   add("dispatch", dispatch);
   add("waiting", waits);
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
-std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem) {
+std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome,
+                     const sim::Problem& problem) {
   TextTable table;
   table.AddColumn("idle");
-  for (const char* title : {"ops elsewhere run", "link is taken", "tensor under way", "dispatch", "nothing left"}) {
+  for (const char* title :
+       {"ops elsewhere run", "link is taken", "tensor under way", "dispatch", "nothing left"}) {
     table.AddColumn(title, TextTable::Align::kRight);
   }
   for (std::size_t d = 0; d < explanation.idle.size(); ++d) {
@@ -107,7 +123,8 @@ std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& ou
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
-std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
+                       const sim::Placement& placement) {
   std::vector<sim::OpIndex> order(outcome.ops.size());
   std::iota(order.begin(), order.end(), 0);
   const auto length = [&](sim::OpIndex op) {
@@ -115,8 +132,9 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
     return times.end - times.start;
   };
   const std::size_t shown = std::min(kTopOps, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                    [&](sim::OpIndex a, sim::OpIndex b) { return std::tuple(-length(a), a) < std::tuple(-length(b), b); });
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+      [&](sim::OpIndex a, sim::OpIndex b) { return std::tuple(-length(a), a) < std::tuple(-length(b), b); });
   TextTable table;
   table.AddColumn("longest ops");
   table.AddColumn("type");
@@ -126,7 +144,8 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
   for (std::size_t i = 0; i < shown; ++i) {
     const auto at = static_cast<std::size_t>(order[i]);
     const sim::Op& op = problem.graph().ops[at];
-    table.AddRow({op.name, op.type, problem.cluster().devices[static_cast<std::size_t>(placement.device[at])].name,
+    table.AddRow({op.name, op.type,
+                  problem.cluster().devices[static_cast<std::size_t>(placement.device[at])].name,
                   TimeText(outcome.ops[at].start), TimeText(length(order[i]))});
   }
   return "\n" + table.ToString();
@@ -137,15 +156,19 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
   if (!outcome.oom) return "fits, " + TimeText(outcome.runtime);
   const sim::OutOfMemory& oom = *outcome.oom;
-  return fmt::format("out of memory on {} at op {} ({}) after {}: needs {} of {}; without limit it would take {}",
-                     problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
-                     problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what), TimeText(oom.time),
-                     BytesText(static_cast<double>(oom.needed)), BytesText(static_cast<double>(oom.capacity)), TimeText(outcome.runtime));
+  return fmt::format(
+      "out of memory on {} at op {} ({}) after {}: needs {} of {}; without limit it would take {}",
+      problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
+      problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what), TimeText(oom.time),
+      BytesText(static_cast<double>(oom.needed)), BytesText(static_cast<double>(oom.capacity)),
+      TimeText(outcome.runtime));
 }
 
-std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
+                        const sim::Placement& placement) {
   std::string text = fmt::format("{} on {} ({}, {}): {}\n\n", problem.graph().name, problem.cluster().name,
-                                 sim::ToString(problem.cluster().preset), problem.costs().cost_model, VerdictText(outcome, problem));
+                                 sim::ToString(problem.cluster().preset), problem.costs().cost_model,
+                                 VerdictText(outcome, problem));
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);
   const sim::Explanation explanation = sim::Explain(problem, placement, outcome);

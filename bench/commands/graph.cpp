@@ -1,9 +1,9 @@
 // berth graph info | import | convert.
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
@@ -58,7 +58,8 @@ std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
     TierShare share{device.kind, 0, {0, 0, 0}};
     for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
       const double us = sim::ToMicros(problem.costs().at(op, d));
-      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() + static_cast<std::size_t>(d)];
+      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() +
+                                             static_cast<std::size_t>(d)];
       share.total_us += us;
       share.by_tier[static_cast<std::size_t>(tier)] += us;
     }
@@ -71,7 +72,8 @@ class InfoCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")->option_text("C");
+    app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")
+        ->option_text("C");
     app.add_option("--cost-model", source_.cost_model, "what prices them")->option_text("M");
     app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
   }
@@ -112,25 +114,29 @@ class InfoCommand {
 
   static void Print(const sim::OpGraph& graph, const std::vector<TierShare>& shares) {
     const auto totals = graph.totals();
-    fmt::print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, CountText(graph.size()), CountText(graph.edges()),
-               CountText(graph.colocation_sets()));
-    fmt::print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n", CountText(totals.parameters), totals.flops / 1e9,
-               BytesText(static_cast<double>(totals.output_bytes)), BytesText(static_cast<double>(totals.persistent_bytes)));
+    fmt::print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, CountText(graph.size()),
+               CountText(graph.edges()), CountText(graph.colocation_sets()));
+    fmt::print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n", CountText(totals.parameters),
+               totals.flops / 1e9, BytesText(static_cast<double>(totals.output_bytes)),
+               BytesText(static_cast<double>(totals.persistent_bytes)));
     TextTable types;
     types.AddColumn("type");
     for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
     for (const auto& [type, use] : UseByType(graph)) {
-      types.AddRow({type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9), BytesText(use.output_bytes)});
+      types.AddRow(
+          {type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9), BytesText(use.output_bytes)});
     }
     fmt::print("{}", types.ToString());
     if (shares.empty()) return;
     TextTable tiers;
-    for (const char* title : {"all ops on", "time alone", "A measured", "B interpolated", "C structural"}) {
-      tiers.AddColumn(title, tiers.empty() && std::string(title) == "all ops on" ? TextTable::Align::kLeft : TextTable::Align::kRight);
+    tiers.AddColumn("all ops on");
+    for (const char* title : {"time alone", "A measured", "B interpolated", "C structural"}) {
+      tiers.AddColumn(title, TextTable::Align::kRight);
     }
     for (const TierShare& share : shares) {
       std::vector<std::string> cells = {share.device, TimeText(share.total_us)};
-      for (const double us : share.by_tier) cells.push_back(fmt::format("{:.1f} %", share.total_us > 0 ? 100 * us / share.total_us : 0));
+      for (const double us : share.by_tier)
+        cells.push_back(fmt::format("{:.1f} %", share.total_us > 0 ? 100 * us / share.total_us : 0));
       tiers.AddRow(std::move(cells));
     }
     fmt::print("\n{}", tiers.ToString());
@@ -140,14 +146,22 @@ class InfoCommand {
   std::string json_;
 };
 
+std::vector<std::string> ImporterNames() {
+  std::vector<std::string> names;
+  for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
+  return names;
+}
+
 class ImportCommand {
  public:
   void Declare(CLI::App& app) {
-    std::vector<std::string> names;
-    for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
     app.add_option("file", file_, "a graph in another format")->required()->option_text("FILE");
-    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")->required()->option_text("G");
-    app.add_option("--from", from_, "the format, else guessed from the content: " + JoinNames(names))->option_text("FORMAT");
+    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")
+        ->required()
+        ->option_text("G");
+    app.add_option("--from", from_,
+                   "the format, else guessed from the content: " + JoinNames(ImporterNames()))
+        ->option_text("FORMAT");
   }
 
   void Run() {
@@ -156,14 +170,15 @@ class ImportCommand {
       if (from_.empty() ? row.recognises(content) : from_ == row.name) {
         const sim::OpGraph graph = row.import(content, file_);
         formats::WriteGraph(out_, graph);
-        if (out_ != "-") fmt::print("{}: {} ops from {} ({})\n", out_, CountText(graph.size()), file_, row.name);
+        if (out_ != "-")
+          fmt::print("{}: {} ops from {} ({})\n", out_, CountText(graph.size()), file_, row.name);
         return;
       }
     }
-    std::vector<std::string> names;
-    for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
-    throw InputError(from_.empty() ? fmt::format("{}: is in no format that can be imported; there are {}.", file_, JoinNames(names))
-                                   : fmt::format("--from {}: there is no such format; there are {}.", from_, JoinNames(names)));
+    throw InputError(from_.empty() ? fmt::format("{}: is in no format that can be imported; there are {}.",
+                                                 file_, JoinNames(ImporterNames()))
+                                   : fmt::format("--from {}: there is no such format; there are {}.", from_,
+                                                 JoinNames(ImporterNames())));
   }
 
  private:
@@ -176,7 +191,9 @@ class ConvertCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("graph", graph_, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")->required()->option_text("G2");
+    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")
+        ->required()
+        ->option_text("G2");
   }
 
   void Run() {
@@ -219,6 +236,8 @@ class GraphCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeGraphCommand() { return std::make_unique<GraphCommand>(); }
+std::unique_ptr<Command> MakeGraphCommand() {
+  return std::make_unique<GraphCommand>();
+}
 
 }  // namespace berth::bench

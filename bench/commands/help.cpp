@@ -1,9 +1,9 @@
 // berth help: the reference that --help shows verb by verb, as a whole; docs/cli.md is its Markdown.
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <cctype>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "bench/commands/commands.h"
 
@@ -17,7 +17,8 @@ std::string OptionLine(const CLI::Option& option) {
   }
   // A positional is called by its text, an option by its name and the text of its value.
   const std::string text = option.get_type_size() == 0 ? "" : option.get_option_text();
-  std::string line = fmt::format("- `{}`", option.nonpositional() ? name + (text.empty() ? "" : " " + text) : text);
+  std::string line =
+      fmt::format("- `{}`", option.nonpositional() ? name + (text.empty() ? "" : " " + text) : text);
   if (!option.get_description().empty()) line += ": " + option.get_description();
   if (option.get_required()) line += " (required)";
   if (!option.get_default_str().empty()) line += fmt::format(" (default `{}`)", option.get_default_str());
@@ -25,7 +26,8 @@ std::string OptionLine(const CLI::Option& option) {
 }
 
 std::string Capitalised(std::string sentence) {
-  if (!sentence.empty()) sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  if (!sentence.empty())
+    sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
   return sentence;
 }
 
@@ -53,15 +55,20 @@ std::string PrintCliMarkdown(const CLI::App& app) {
   std::string text =
       "# The command line\n\n"
       "Printed by `berth help`; a test compares it with the program.\n\n"
-      "Graphs, clusters, scenarios and placements are names from `berth list` or files. Exit status: 0 done, 1 the job\n"
-      "failed, 2 the input or the call is wrong (one sentence on standard error). With `--json -` standard output holds\n"
-      "the JSON and nothing else; progress goes to standard error. Ctrl-C ends long work cleanly, with what is done saved.\n";
+      "Graphs, clusters, scenarios and placements are names from `berth list` or files. Exit status: 0 done, "
+      "1 the job\n"
+      "failed, 2 the input or the call is wrong (one sentence on standard error). With `--json -` standard "
+      "output holds\n"
+      "the JSON and nothing else; progress goes to standard error. Ctrl-C ends long work cleanly, with what "
+      "is done saved.\n";
   for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
     PrintVerb(*child, "berth " + child->get_name(), text);
   }
   return text;
 }
 
-std::unique_ptr<Command> MakeHelpCommand() { return std::make_unique<HelpCommand>(); }
+std::unique_ptr<Command> MakeHelpCommand() {
+  return std::make_unique<HelpCommand>();
+}
 
 }  // namespace berth::bench

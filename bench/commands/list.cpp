@@ -1,8 +1,8 @@
 // berth list KIND: the instances of every folder's table, as text or JSON.
-#include <fmt/format.h>
+#include <cstdio>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
@@ -21,7 +21,7 @@ namespace berth::bench {
 namespace {
 
 struct Listing {
-  std::vector<std::string> keys;                 // of the columns; "name" first
+  std::vector<std::string> keys;  // of the columns; "name" first
   std::vector<std::vector<std::string>> rows;
 };
 
@@ -34,10 +34,14 @@ Listing Named(const std::vector<Row>& table) {
 
 const char* ToString(agents::AgentKind kind) {
   switch (kind) {
-    case agents::AgentKind::kFloor: return "floor";
-    case agents::AgentKind::kConstructive: return "constructive";
-    case agents::AgentKind::kSearch: return "search";
-    case agents::AgentKind::kLearner: return "learner";
+    case agents::AgentKind::kFloor:
+      return "floor";
+    case agents::AgentKind::kConstructive:
+      return "constructive";
+    case agents::AgentKind::kSearch:
+      return "search";
+    case agents::AgentKind::kLearner:
+      return "learner";
   }
   return "";
 }
@@ -52,7 +56,8 @@ Listing ListAgents() {
 
 Listing ListImporters() {
   Listing listing{{"name", "what"}, {}};
-  for (const scenarios::ImporterRow& row : scenarios::Importers()) listing.rows.push_back({row.name, row.what});
+  for (const scenarios::ImporterRow& row : scenarios::Importers())
+    listing.rows.push_back({row.name, row.what});
   return listing;
 }
 
@@ -68,7 +73,9 @@ Listing ListTables() {
   return listing;
 }
 
-std::string PeakText(double flops) { return flops == 0 ? "-" : fmt::format("{:.4g} TFLOP/s", flops / 1e12); }
+std::string PeakText(double flops) {
+  return flops == 0 ? "-" : fmt::format("{:.4g} TFLOP/s", flops / 1e12);
+}
 
 Listing ListDevices() {
   Listing listing{{"name", "class", "memory", "f32", "f16", "bandwidth", "launch", "what"}, {}};
@@ -89,7 +96,8 @@ Listing ListLinks() {
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.LinkNames()) {
     const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
-    listing.rows.push_back({name, BytesText(static_cast<double>(sheet.kind.bandwidth)) + "/s", TimeText(sheet.kind.latency), sheet.description});
+    listing.rows.push_back({name, BytesText(static_cast<double>(sheet.kind.bandwidth)) + "/s",
+                            TimeText(sheet.kind.latency), sheet.description});
   }
   return listing;
 }
@@ -132,7 +140,8 @@ class ListCommand : public Command {
     for (const KindRow& row : Kinds()) {
       if (kind_ == row.name) return Print(row.list());
     }
-    throw InputError(fmt::format("berth list: there is no kind \"{}\"; there are {}.", kind_, JoinNames(KindNames())));
+    throw InputError(
+        fmt::format("berth list: there is no kind \"{}\"; there are {}.", kind_, JoinNames(KindNames())));
   }
 
  private:
@@ -158,6 +167,8 @@ class ListCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeListCommand() { return std::make_unique<ListCommand>(); }
+std::unique_ptr<Command> MakeListCommand() {
+  return std::make_unique<ListCommand>();
+}
 
 }  // namespace berth::bench

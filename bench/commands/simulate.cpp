@@ -1,8 +1,8 @@
 // berth simulate: one placement, one run, everything there is to say about it.
-#include <fmt/format.h>
+#include <cstdio>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <fmt/format.h>
 
 #include "bench/commands/commands.h"
 #include "bench/loaded_problem.h"
@@ -19,11 +19,13 @@ class SimulateCommand : public Command {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
     app.add_option("--placement", placement_,
-                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that needs no search")
+                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that "
+                   "needs no search")
         ->required()
         ->option_text("P");
     DeclareProblemOptions(app, source_);
-    app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output")->option_text("FILE");
+    app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output")
+        ->option_text("FILE");
     app.add_flag("--ops", ops_, "with start and end of every op in the JSON");
     app.add_option("--trace", trace_, "write a Chrome/Perfetto trace")->option_text("FILE");
     app.add_option("--timeline", timeline_, "write the run as text, one event a line")->option_text("FILE");
@@ -35,12 +37,17 @@ class SimulateCommand : public Command {
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = LoadPlacement(placement_, problem);
     const auto simulator = sim::MakeSimulator(problem);
-    const sim::Outcome& outcome = simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    const sim::Outcome& outcome =
+        simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
     if (!trace_.empty()) formats::WriteFile(trace_, formats::PrintChromeTrace(outcome, problem, placement));
-    if (!timeline_.empty()) formats::WriteFile(timeline_, formats::PrintTimeline(outcome, problem, placement));
-    if (!save_.empty()) formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));
-    if (!json_.empty()) formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
-    if (json_.empty() && trace_ != "-" && timeline_ != "-" && save_ != "-") fmt::print("{}", PrintReport(outcome, problem, placement));
+    if (!timeline_.empty())
+      formats::WriteFile(timeline_, formats::PrintTimeline(outcome, problem, placement));
+    if (!save_.empty())
+      formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));
+    if (!json_.empty())
+      formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
+    if (json_.empty() && trace_ != "-" && timeline_ != "-" && save_ != "-")
+      fmt::print("{}", PrintReport(outcome, problem, placement));
   }
 
  private:
@@ -55,6 +62,8 @@ class SimulateCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+std::unique_ptr<Command> MakeSimulateCommand() {
+  return std::make_unique<SimulateCommand>();
+}
 
 }  // namespace berth::bench

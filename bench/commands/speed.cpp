@@ -1,11 +1,11 @@
-// berth speed: N different random placements, drawn before the clock starts, through the batch simulator; peak memory
-// is tracked, nothing is recorded. One placement for each thread is run beforehand, so that the scratch memory of the
-// threads is allocated; it is not counted.
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
+// berth speed: N different random placements, drawn before the clock starts, through the batch simulator;
+// peak memory is tracked, nothing is recorded. One placement for each thread is run beforehand, so that the
+// scratch memory of the threads is allocated; it is not counted.
 #include <chrono>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
@@ -24,7 +24,9 @@ class SpeedCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
-    app.add_option("--placements", placements_, "how many random placements")->capture_default_str()->option_text("N");
+    app.add_option("--placements", placements_, "how many random placements")
+        ->capture_default_str()
+        ->option_text("N");
     app.add_option("--threads", threads_, "0 = one per core")->capture_default_str()->option_text("T");
     app.add_option("--seed", seed_, "of the placements")->capture_default_str()->option_text("K");
     DeclareProblemOptions(app, source_);
@@ -33,11 +35,14 @@ class SpeedCommand : public Command {
 
   void Run() override {
     if (placements_ < 1) throw InputError(fmt::format("--placements {}: at least 1 is wanted.", placements_));
-    if (threads_ < 0) throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
+    if (threads_ < 0)
+      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
     const LoadedProblem loaded(source_);
-    const std::vector<sim::Placement> placements = DrawPlacements(loaded.graph(), loaded.cluster(), placements_, seed_);
+    const std::vector<sim::Placement> placements =
+        DrawPlacements(loaded.graph(), loaded.cluster(), placements_, seed_);
     sim::BatchSimulator simulator(loaded.problem(), threads_);
-    simulator.Run(std::span(placements).first(std::min(placements.size(), static_cast<std::size_t>(simulator.threads()))));
+    simulator.Run(std::span(placements)
+                      .first(std::min(placements.size(), static_cast<std::size_t>(simulator.threads()))));
     const auto start = std::chrono::steady_clock::now();
     const std::vector<sim::Outcome> outcomes = simulator.Run(placements);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -45,16 +50,20 @@ class SpeedCommand : public Command {
   }
 
  private:
-  void Report(const LoadedProblem& loaded, const std::vector<sim::Outcome>& outcomes, int threads, double seconds) const {
+  void Report(const LoadedProblem& loaded, const std::vector<sim::Outcome>& outcomes, int threads,
+              double seconds) const {
     const double runs = static_cast<double>(outcomes.size());
     const double ops_per_second = runs * loaded.graph().size() / seconds;
-    const auto feasible = std::count_if(outcomes.begin(), outcomes.end(), [](const sim::Outcome& o) { return o.feasible(); });
+    const auto feasible =
+        std::count_if(outcomes.begin(), outcomes.end(), [](const sim::Outcome& o) { return o.feasible(); });
     if (json_.empty()) {
-      fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name, CountText(loaded.graph().size()),
-                 CountText(loaded.graph().edges()), loaded.cluster().name, loaded.cluster().size(), sim::ToString(loaded.cluster().preset),
+      fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
+                 CountText(loaded.graph().size()), CountText(loaded.graph().edges()), loaded.cluster().name,
+                 loaded.cluster().size(), sim::ToString(loaded.cluster().preset),
                  loaded.cluster().preset == sim::Preset::kNative ? ", " + loaded.cluster().interconnect : "");
-      fmt::print("{} random placements ({} fit) on {} thread{}: {}, {}, {} a placement\n", CountText(static_cast<std::int64_t>(runs)),
-                 CountText(feasible), threads, threads == 1 ? "" : "s", TimeText(seconds * 1e6), RateText(ops_per_second, "ops"),
+      fmt::print("{} random placements ({} fit) on {} thread{}: {}, {}, {} a placement\n",
+                 CountText(static_cast<std::int64_t>(runs)), CountText(feasible), threads,
+                 threads == 1 ? "" : "s", TimeText(seconds * 1e6), RateText(ops_per_second, "ops"),
                  TimeText(seconds * 1e6 * threads / runs));
       return;
     }
@@ -89,6 +98,8 @@ class SpeedCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeSpeedCommand() { return std::make_unique<SpeedCommand>(); }
+std::unique_ptr<Command> MakeSpeedCommand() {
+  return std::make_unique<SpeedCommand>();
+}
 
 }  // namespace berth::bench

@@ -1,3 +1,5 @@
 #include "bench/command.h"
 
-int main(int argc, char** argv) { return berth::bench::RunProgram(argc, argv); }
+int main(int argc, char** argv) {
+  return berth::bench::RunProgram(argc, argv);
+}

@@ -1,11 +1,11 @@
 #include "bench/tables/calibration.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <memory>
 #include <set>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "agents/agent.h"
 #include "bench/console.h"
@@ -38,7 +38,8 @@ double StartOf(const TableParameter& parameter) {
   BERTH_CHECK(sheet != nullptr);
   const double start = parameter.classes.empty()
                            ? sim::ToMicros(sheet->kind.launch_cost)
-                           : catalogue.Efficiency(*cost_models::OpClassNamed(parameter.classes.front()), sheet->kind.device_class);
+                           : catalogue.Efficiency(*cost_models::OpClassNamed(parameter.classes.front()),
+                                                  sheet->kind.device_class);
   return std::clamp(start, parameter.low, parameter.high);
 }
 
@@ -46,12 +47,15 @@ sim::Placement PlacementOf(const sim::Problem& problem, const std::string& agent
   const agents::Task task = agents::MakeTask(problem, "colocation");
   agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
   agents::UnitPlacement units;
-  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
+  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) {
+    units = placement;
+  };
   agents::MakeAgent(agent_spec)->Search(task, evaluator, {});
   return agents::Expand(task, units);
 }
 
-std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& line, const TableColumn& column, double published) {
+std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& line,
+                                     const TableColumn& column, double published) {
   auto cell = std::make_unique<FittedCell>();
   cell->name = fmt::format("{}, {}", line.title, column.title);
   cell->published_seconds = published;
@@ -62,7 +66,8 @@ std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& l
   return cell;
 }
 
-std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& table, std::vector<std::string>& left_out) {
+std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& table,
+                                                      std::vector<std::string>& left_out) {
   const PublishedTable published(table.papers_csv);
   std::vector<std::unique_ptr<FittedCell>> cells;
   // A number repeated in several rows of one model is one measurement.
@@ -89,7 +94,8 @@ std::string ModelSpec(const TableDefinition& table, std::span<const double> valu
   std::string shares;
   for (std::size_t p = 0; p < values.size(); ++p) {
     for (const std::string& op_class : table.parameters[p].classes) {
-      shares += fmt::format("{}{}.{}={}", shares.empty() ? "" : ",", table.parameters[p].kind, op_class, values[p]);
+      shares +=
+          fmt::format("{}{}.{}={}", shares.empty() ? "" : ",", table.parameters[p].kind, op_class, values[p]);
     }
   }
   return "analytic(" + shares + ")";
@@ -113,7 +119,11 @@ cost_models::Parameters ToParameters(const TableDefinition& table, const cost_mo
   cost_models::Parameters parameters;
   parameters.name = table.name + " testbed";
   const std::string published = "published: " + table.title;
-  parameters.provenance = {published, published, published, now.date.substr(0, 10), now.revision + (now.dirty ? " with changes" : ""),
+  parameters.provenance = {published,
+                           published,
+                           published,
+                           now.date.substr(0, 10),
+                           now.revision + (now.dirty ? " with changes" : ""),
                            fmt::format("berth calibrate --table {}", table.name)};
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
     const TableParameter& what = table.parameters[p];
@@ -122,14 +132,16 @@ cost_models::Parameters ToParameters(const TableDefinition& table, const cost_mo
     number.value = fit.parameters[p].value;
     number.evidence.samples = static_cast<std::int64_t>(fit.cells.size());
     number.evidence.fit_error = fit.rms_log_ratio;
-    auto kind = std::find_if(parameters.kinds.begin(), parameters.kinds.end(), [&](const auto& k) { return k.kind == what.kind; });
+    auto kind = std::find_if(parameters.kinds.begin(), parameters.kinds.end(),
+                             [&](const auto& k) { return k.kind == what.kind; });
     if (kind == parameters.kinds.end()) {
       parameters.kinds.emplace_back();
       kind = parameters.kinds.end() - 1;
       kind->kind = what.kind;
     }
     if (what.classes.empty()) kind->dispatch_us = number;
-    for (const std::string& op_class : what.classes) kind->efficiency[*cost_models::OpClassNamed(op_class)] = number;
+    for (const std::string& op_class : what.classes)
+      kind->efficiency[*cost_models::OpClassNamed(op_class)] = number;
   }
   return parameters;
 }
@@ -144,13 +156,16 @@ std::string ParameterMeaning(const TableParameter& parameter) {
 Calibration CalibrateTable(const TableDefinition& table, int threads) {
   Calibration calibration;
   const auto cells = CollectCells(table, calibration.left_out);
-  if (cells.empty()) throw InputError(fmt::format("table {} has no fitted cell that can be run.", table.name));
+  if (cells.empty())
+    throw InputError(fmt::format("table {} has no fitted cell that can be run.", table.name));
   std::vector<FitParameter> parameters;
-  for (const TableParameter& p : table.parameters) parameters.push_back({p.name(), StartOf(p), p.low, p.high});
+  for (const TableParameter& p : table.parameters)
+    parameters.push_back({p.name(), StartOf(p), p.low, p.high});
   std::vector<FitCell> fit_cells;
   for (const auto& cell : cells) {
-    fit_cells.push_back({cell->name, cell->published_seconds,
-                         [&table, &cell](std::span<const double> values) { return SimulateSeconds(table, *cell, values); }});
+    fit_cells.push_back(
+        {cell->name, cell->published_seconds,
+         [&table, &cell](std::span<const double> values) { return SimulateSeconds(table, *cell, values); }});
   }
   cost_models::FitOptions options;
   options.threads = threads;
@@ -161,21 +176,27 @@ Calibration CalibrateTable(const TableDefinition& table, int threads) {
 
 std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration) {
   const cost_models::TableFit& fit = calibration.fit;
-  std::string text = fmt::format("# The testbed of table {}\n\n{}, fitted by `berth calibrate --table {}`.\n\n", table.name, table.title, table.name);
-  text += fmt::format("{} parameters, {} cells, root mean square of ln(simulated / published) {:.3f}, median distance {:.1f} %, condition "
-                      "{:.3g}, {} simulations, {}.\n\n",
-                      fit.parameters.size(), fit.cells.size(), fit.rms_log_ratio, 100 * fit.median_relative_error, fit.condition,
-                      fit.evaluations, fit.converged ? "converged" : "not converged");
+  std::string text =
+      fmt::format("# The testbed of table {}\n\n{}, fitted by `berth calibrate --table {}`.\n\n", table.name,
+                  table.title, table.name);
+  text += fmt::format(
+      "{} parameters, {} cells, root mean square of ln(simulated / published) {:.3f}, median distance {:.1f} "
+      "%, condition "
+      "{:.3g}, {} simulations, {}.\n\n",
+      fit.parameters.size(), fit.cells.size(), fit.rms_log_ratio, 100 * fit.median_relative_error,
+      fit.condition, fit.evaluations, fit.converged ? "converged" : "not converged");
   text += "| parameter | value | what it is | sensitivity | remark |\n|---|---|---|---|---|\n";
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
     const cost_models::FittedParameter& fitted = fit.parameters[p];
-    const char* remark = !fitted.identified ? "no cell depends on it: the catalogue's number stays" : (fitted.at_bound ? "at its bound" : "");
-    text += fmt::format("| {} | {:.4g} | {} | {:.2f} | {} |\n", fitted.name, fitted.value, ParameterMeaning(table.parameters[p]),
-                        fitted.sensitivity, remark);
+    const char* remark = !fitted.identified ? "no cell depends on it: the catalogue's number stays"
+                                            : (fitted.at_bound ? "at its bound" : "");
+    text += fmt::format("| {} | {:.4g} | {} | {:.2f} | {} |\n", fitted.name, fitted.value,
+                        ParameterMeaning(table.parameters[p]), fitted.sensitivity, remark);
   }
   text += "\n| fitted cell | published [s] | simulated [s] | distance |\n|---|---|---|---|\n";
   for (const cost_models::CellResidual& cell : fit.cells) {
-    text += fmt::format("| {} | {} | {} | {:+.1f} % |\n", cell.name, cell.published_seconds, SecondsDigits(cell.simulated_seconds),
+    text += fmt::format("| {} | {} | {} | {:+.1f} % |\n", cell.name, cell.published_seconds,
+                        SecondsDigits(cell.simulated_seconds),
                         100 * (cell.simulated_seconds / cell.published_seconds - 1));
   }
   if (!fit.notes.empty() || !calibration.left_out.empty()) text += "\n";

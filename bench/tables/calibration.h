@@ -1,5 +1,5 @@
-// The fit of a table's testbed (PROTOCOL 6.6): a handful of efficiencies and dispatch costs against the fitted cells,
-// and nothing else. Batch, width and memory are fixed before; no parameter belongs to a row.
+// The fit of a table's testbed (PROTOCOL 6.6): a handful of efficiencies and dispatch costs against the
+// fitted cells, and nothing else. Batch, width and memory are fixed before; no parameter belongs to a row.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace berth::bench {
 
 struct Calibration {
   cost_models::TableFit fit;
-  cost_models::Parameters parameters;    // what testbed.json holds
-  std::vector<std::string> left_out;     // fitted cells that could not be simulated, and why
+  cost_models::Parameters parameters;  // what testbed.json holds
+  std::vector<std::string> left_out;   // fitted cells that could not be simulated, and why
 };
 
 // Throws InputError where the table has no fitted cell that can be run.

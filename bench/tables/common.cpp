@@ -1,5 +1,7 @@
 #include "bench/tables/common.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "bench/console.h"
@@ -24,12 +26,14 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
   round_robin.kind = CellKind::kPredicted;
   round_robin.devices = devices;
   round_robin.grouper = "colocation";
-  return {round_robin, sampled("random_op", "random, ops", "random", "colocation"), sampled("random_group", "random, groups", "random", ""),
+  return {round_robin, sampled("random_op", "random, ops", "random", "colocation"),
+          sampled("random_group", "random, groups", "random", ""),
           sampled("random_block", "random, blocks", "random(unit=block)", "colocation"),
           sampled("local_search", "local search", "local_search", "")};
 }
 
-const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line, const std::string& except) {
+const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line,
+                             const std::string& except) {
   const CellSummary* fastest = nullptr;
   for (const TableBlock& b : results.table().blocks) {
     if (b.key != block) continue;
@@ -42,7 +46,9 @@ const CellSummary* FastestOf(const TableResults& results, const std::string& blo
   return fastest;
 }
 
-std::string ReductionText(double from, double to) { return fmt::format("{:.1f} %", 100 * (from - to) / from); }
+std::string ReductionText(double from, double to) {
+  return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
+}
 
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text) {
@@ -50,13 +56,15 @@ ClaimReading ReductionClaim(const TableResults& results, const std::string& bloc
   const CellSummary& base = results.At(block, line, baseline);
   const CellSummary* fastest = FastestOf(results, block, line, baseline);
   if (!base.median || fastest == nullptr) return reading;
-  reading.ours = fmt::format("{} s against {} s: {} below", SecondsDigits(*fastest->median), SecondsDigits(*base.median),
-                             ReductionText(*base.median, *fastest->median));
+  reading.ours = fmt::format("best found {} s, {} the {} s of the baseline", SecondsDigits(*fastest->median),
+                             ReductionText(*base.median, *fastest->median), SecondsDigits(*base.median));
   if (*fastest->median <= (1 - claimed) * *base.median) {
     reading.word = ClaimWord::kHolds;
+  } else if (base.bound && *base.bound > (1 - claimed) * *base.median) {
+    reading.word = ClaimWord::kDoesNotHold;
+    reading.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*base.bound));
   } else {
-    const bool excluded = base.bound && *base.bound > (1 - claimed) * *base.median;
-    reading.word = excluded ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
+    reading.word = ClaimWord::kUndecided;
   }
   return reading;
 }

@@ -9,19 +9,19 @@
 
 namespace berth::bench {
 
-// round_robin, random search at three units, local search: columns that no paper has but every table shows. `devices`:
-// what they may choose from. The groups of random_group and local_search are the row's.
+// round_robin, random search at three units, local search: columns that no paper has but every table shows.
+// `devices`: what they may choose from. The groups of random_group and local_search are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
 
 // The fastest cell of a row that fits, or null; `except`: a column that does not count.
 const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line,
                              const std::string& except = {});
 
-// "12.3 %" by which `to` is below `from`.
+// "12.3 % below": how far `to` is from `from`.
 std::string ReductionText(double from, double to);
 
-// A claim that a placement `claimed` (0 to 1) below the baseline exists. Found = holds; excluded by the proven bound =
-// does not hold; else undecided: not finding it is no proof.
+// A claim that a placement `claimed` (0 to 1) below the baseline exists. Found = holds; excluded by the
+// proven bound = does not hold; else undecided: not finding it is no proof.
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text);
 

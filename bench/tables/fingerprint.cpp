@@ -21,7 +21,9 @@ void Fingerprint::Add(std::int64_t number) {
   for (int byte = 0; byte < 8; ++byte, rest >>= 8) hash_ = (hash_ ^ (rest & 0xff)) * kPrime;
 }
 
-std::string Fingerprint::ToString() const { return fmt::format("{:016x}", hash_); }
+std::string Fingerprint::ToString() const {
+  return fmt::format("{:016x}", hash_);
+}
 
 Fingerprint FingerprintOf(const sim::Problem& problem) {
   Fingerprint fingerprint;

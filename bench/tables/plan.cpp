@@ -1,8 +1,8 @@
 // Which cells of a table are run, and in which order.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "bench/tables/runner.h"
 #include "sim/error.h"
@@ -14,7 +14,8 @@ namespace {
 // Glob with '*' alone.
 bool Matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
-  if (pattern[0] != '*') return !text.empty() && pattern[0] == text[0] && Matches(pattern.substr(1), text.substr(1));
+  if (pattern[0] != '*')
+    return !text.empty() && pattern[0] == text[0] && Matches(pattern.substr(1), text.substr(1));
   return Matches(pattern.substr(1), text) || (!text.empty() && Matches(pattern, text.substr(1)));
 }
 
@@ -25,7 +26,8 @@ struct Pattern {
 
   // A learner's column must be named, a '*' does not ask for it.
   bool Asks(const TableBlock& b, const TableLine& l, const TableColumn& c) const {
-    return Matches(block, b.key) && Matches(row, l.key) && (c.on_request ? column == c.key : Matches(column, c.key));
+    return Matches(block, b.key) && Matches(row, l.key) &&
+           (c.on_request ? column == c.key : Matches(column, c.key));
   }
 };
 
@@ -34,7 +36,8 @@ Pattern ParsePattern(const std::string& text) {
   const auto colon = text.find(':');
   const auto slash = text.find('/');
   if (slash == std::string::npos || (colon != std::string::npos && colon > slash)) {
-    throw InputError(fmt::format("--cells {}: wanted [BLOCK:]ROW/COLUMN, like nmt_2/scotch or */expert.", text));
+    throw InputError(
+        fmt::format("--cells {}: wanted [BLOCK:]ROW/COLUMN, like nmt_2/scotch or */expert.", text));
   }
   if (colon != std::string::npos) pattern.block = text.substr(0, colon);
   const std::size_t row_at = colon == std::string::npos ? 0 : colon + 1;
@@ -75,8 +78,9 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
       used = used || pattern.Asks(block, line, column);
     });
     if (!used) {
-      throw InputError(fmt::format("--cells {}: table {} has no such cell; its rows are {}, its columns {}.", text, table.name,
-                                   JoinNames(Keys(table, false)), JoinNames(Keys(table, true))));
+      throw InputError(fmt::format("--cells {}: table {} has no such cell; its rows are {}, its columns {}.",
+                                   text, table.name, JoinNames(Keys(table, false)),
+                                   JoinNames(Keys(table, true))));
     }
   }
 }
@@ -89,24 +93,29 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
   for (const std::string& text : options.cells) patterns.push_back(ParsePattern(text));
   if (patterns.empty()) patterns.emplace_back();
   const int seeds = options.seeds > 0 ? options.seeds : (options.quick ? 1 : table.seeds);
-  const std::int64_t samples = options.samples > 0 ? options.samples : (options.quick ? table.quick_samples : table.samples);
+  const std::int64_t samples =
+      options.samples > 0 ? options.samples : (options.quick ? table.quick_samples : table.samples);
   std::vector<CellPlan> plans;
   ForEachCell(table, [&](const TableBlock& block, const TableLine& line, const TableColumn& column) {
-    if (std::none_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.Asks(block, line, column); })) return;
+    if (std::none_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& p) { return p.Asks(block, line, column); }))
+      return;
     for (std::int64_t seed = 1; seed <= (column.sampled ? seeds : 1); ++seed) {
       plans.push_back({&block, &line, &column, seed, column.sampled ? samples : 1});
     }
   });
   std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
-    const auto key = [](const CellPlan& p) { return std::tuple(p.column->sampled, p.column->on_request, p.seed); };
+    const auto key = [](const CellPlan& p) {
+      return std::tuple(p.column->sampled, p.column->on_request, p.seed);
+    };
     return key(a) < key(b);
   });
   return plans;
 }
 
 std::string RepeatCommand(const TableDefinition& table, const CellPlan& plan) {
-  std::string command =
-      fmt::format("berth table {} --cells {}:{}/{}", table.name, plan.block->key, plan.line->key, plan.column->key);
+  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table.name, plan.block->key,
+                                    plan.line->key, plan.column->key);
   if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
   return command;
 }

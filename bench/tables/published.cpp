@@ -32,13 +32,15 @@ PublishedTable::PublishedTable(const std::string& file) {
   for (const CsvLine& line : lines_) BERTH_CHECK_EQ(line.size(), header_.size());
 }
 
-std::optional<PublishedCell> PublishedTable::Find(const std::string& workload, int gpus, const std::string& column) const {
+std::optional<PublishedCell> PublishedTable::Find(const std::string& workload, int gpus,
+                                                  const std::string& column) const {
   const std::size_t at = ColumnOf(header_, column);
   const std::size_t workload_at = ColumnOf(header_, "workload");
   const auto gpus_at = std::find(header_.begin(), header_.end(), "gpus") - header_.begin();
   for (const CsvLine& line : lines_) {
     if (line[workload_at] != workload) continue;
-    if (static_cast<std::size_t>(gpus_at) < line.size() && line[static_cast<std::size_t>(gpus_at)] != std::to_string(gpus)) {
+    if (static_cast<std::size_t>(gpus_at) < line.size() &&
+        line[static_cast<std::size_t>(gpus_at)] != std::to_string(gpus)) {
       continue;
     }
     if (line[at] == "-") return std::nullopt;

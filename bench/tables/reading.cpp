@@ -1,10 +1,10 @@
-// The reading under a table: what was fitted, what is predicted, where memory verdicts agree, what became of the
-// paper's claims, what nobody published and was assumed (PROTOCOL 1.19, 8; DESIGN 9).
-#include <fmt/format.h>
-
+// The reading under a table: what was fitted, what is predicted, where memory verdicts agree, what became of
+// the paper's claims, what nobody published and was assumed (PROTOCOL 1.19, 8; DESIGN 9).
 #include <algorithm>
 #include <cmath>
 #include <functional>
+
+#include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/tables/rendered_table.h"
@@ -37,7 +37,14 @@ std::vector<Named> Select(const TableResults& results, const std::function<bool(
   return selected;
 }
 
-std::string Percent(double ratio) { return fmt::format("{:+.0f} %", (ratio - 1) * 100); }
+std::string Percent(double ratio) {
+  const double percent = std::round((ratio - 1) * 100);
+  return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
+}
+
+std::string Cells(std::size_t count) {
+  return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
+}
 
 double MedianError(const std::vector<Named>& cells) {
   std::vector<double> errors;
@@ -45,23 +52,66 @@ double MedianError(const std::vector<Named>& cells) {
   return Median(errors);
 }
 
-// Fitted and predicted cells alike: each number beside the published one, and the median of the distances.
-RenderedSection CloseSection(const TableResults& results, CellKind kind, const std::string& title, const std::string& what) {
-  const auto cells = Select(results, [&](const Named& n) { return n.cell->kind == kind && n.cell->ratio(); });
+// Whether the cell repeats a fitted one: the same row, the same runtime with us and the same number in the
+// paper (an expert that puts everything on one GPU). It is no second measurement.
+bool RepeatsFitted(const TableResults& results, const Named& named) {
+  for (const TableColumn& column : named.block->columns) {
+    const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
+    if (other.kind == CellKind::kFitted && other.median == named.cell->median &&
+        other.ratio() == named.cell->ratio())
+      return true;
+  }
+  return false;
+}
+
+// A number that stands in several rows of one model is one measurement: the first of them counts.
+bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
+  return std::any_of(cells.begin(), cells.end(), [&](const Named& n) {
+    return n.block == named.block && n.column == named.column && n.line->workload == named.line->workload &&
+           n.cell->median == named.cell->median && n.cell->ratio() == named.cell->ratio();
+  });
+}
+
+RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& title,
+                           const std::string& what) {
   RenderedSection section;
   section.title = title;
-  if (cells.empty()) {
-    section.sentences = {fmt::format("No {} cell with a published number was run.", ToString(kind))};
-    return section;
-  }
-  section.sentences = {fmt::format("{} Median distance from the published numbers over these {} cells: {:.0f} %.", what, cells.size(),
-                                   100 * MedianError(cells))};
+  section.sentences = {fmt::format("{} Median distance from the published numbers over {}: {:.0f} %.", what,
+                                   Cells(cells.size()), 100 * MedianError(cells))};
   section.header = {"cell", "ours [s]", "published [s]", "ours / published", "distance"};
   for (const Named& n : cells) {
-    section.rows.push_back({n.name(), SecondsDigits(*n.cell->median), fmt::format("{}", *n.cell->published->value),
+    section.rows.push_back({n.name(), SecondsDigits(*n.cell->median),
+                            fmt::format("{}", *n.cell->published->value),
                             fmt::format("{:.2f}", *n.cell->ratio()), Percent(*n.cell->ratio())});
   }
   return section;
+}
+
+// The cells of one kind and block beside the published numbers; nothing where there are none.
+void AddCloseSections(const TableResults& results, CellKind kind, const std::string& title,
+                      const std::string& what, std::vector<RenderedSection>& sections) {
+  for (const TableBlock& block : results.table().blocks) {
+    std::vector<Named> cells;
+    int repeated = 0;
+    for (const Named& n : Select(results, [&](const Named& c) {
+           return c.block == &block && c.cell->kind == kind && c.cell->ratio();
+         })) {
+      if (StandsBefore(cells, n)) continue;
+      if (kind == CellKind::kPredicted && RepeatsFitted(results, n)) {
+        ++repeated;
+      } else {
+        cells.push_back(n);
+      }
+    }
+    if (cells.empty()) continue;
+    std::string more;
+    if (repeated > 0) {
+      more = fmt::format(" Left out: {} whose placement and published number are those of a fitted cell.",
+                         Cells(static_cast<std::size_t>(repeated)));
+    }
+    const bool several = results.table().blocks.size() > 1;
+    sections.push_back(CloseTable(cells, title + (several ? ": " + block.title : ""), what + more));
+  }
 }
 
 std::string MemoryText(const CellSummary& cell) {
@@ -84,16 +134,18 @@ RenderedSection VerdictSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Does it fit? Verdicts about memory";
   section.sentences = {
-      fmt::format("Placements fixed by a rule: {} of {} verdicts as published. Cells of partitioners and agents: {} of {}; these are "
+      fmt::format("Placements fixed by a rule: {} of {} verdicts as published. Cells of partitioners and "
+                  "agents: {} of {}; these are "
                   "reported as found, because what the published program placed is not known.",
                   std::count_if(rules.begin(), rules.end(), agrees), rules.size(),
                   std::count_if(searched.begin(), searched.end(), agrees), searched.size())};
   section.header = {"cell that differs", "ours", "published", "fullest accelerator"};
   for (const Named& n : judged) {
     if (agrees(n)) continue;
-    section.rows.push_back({n.name(), n.cell->median ? SecondsDigits(*n.cell->median) + " s" : "OOM",
-                            n.cell->published->out_of_memory ? "OOM" : fmt::format("{} s", *n.cell->published->value),
-                            MemoryText(*n.cell)});
+    section.rows.push_back(
+        {n.name(), n.cell->median ? SecondsDigits(*n.cell->median) + " s" : "OOM",
+         n.cell->published->out_of_memory ? "OOM" : fmt::format("{} s", *n.cell->published->value),
+         MemoryText(*n.cell)});
   }
   if (section.rows.empty()) section.header.clear();
   return section;
@@ -103,8 +155,10 @@ RenderedSection VerdictSection(const TableResults& results) {
 RenderedSection GapSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Best found and the proven bound";
-  section.sentences = {"The bound holds for every placement on the cluster in this model; the gap says how much better any agent could be "
-                       "at most."};
+  section.sentences = {
+      "The bound holds for every placement on the cluster in this model; the gap says how much better any "
+      "agent could be "
+      "at most."};
   section.header = {"row", "best found [s]", "by", "bound [s]", "gap"};
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) {
@@ -117,7 +171,8 @@ RenderedSection GapSection(const TableResults& results) {
         by = column.title;
       }
       if (best == nullptr || !best->bound || *best->bound <= 0) continue;
-      section.rows.push_back({fmt::format("{}, {} GPUs", line.title, line.gpus) + (block.key == "native" ? "" : ", " + block.title),
+      section.rows.push_back({fmt::format("{}, {} GPUs", line.title, line.gpus) +
+                                  (block.key == "native" ? "" : ", " + block.title),
                               SecondsDigits(*best->median), by, SecondsDigits(*best->bound),
                               fmt::format("{:.2f}", *best->median / *best->bound)});
     }
@@ -126,11 +181,36 @@ RenderedSection GapSection(const TableResults& results) {
   return section;
 }
 
+// What a search costs. The published counts are "placements sampled"; whether a step or an episode of a
+// learner is one is not known, so both of ours are shown.
+RenderedSection SamplesSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "Samples";
+  section.sentences = {
+      "A sample is one evaluation of one placement; a proposal is a placement an agent stands for (one for "
+      "each episode of a learner that "
+      "moves one group at a time). Medians over seeds; the first column is the first sample within 1 % of "
+      "the final best."};
+  section.header = {"cell",           "to within 1 %",    "to the best",
+                    "samples in all", "proposals in all", "published"};
+  const auto text = [](const std::optional<double>& count) {
+    return count ? CountText(std::llround(*count)) : std::string("–");
+  };
+  for (const Named& n :
+       Select(results, [](const Named& c) { return c.column->sampled && c.cell->samples; })) {
+    section.rows.push_back({n.name(), text(n.cell->samples_to_1pct), text(n.cell->samples_to_best),
+                            text(n.cell->samples), text(n.cell->proposals), text(n.cell->published_samples)});
+  }
+  return section;
+}
+
 RenderedSection ClaimSection(const TableResults& results) {
   RenderedSection section;
   section.title = "The paper's claims";
-  section.sentences = {"One line each: holds, undecided, does not hold, or cannot be tested here. No setting was changed after a searched "
-                       "column was seen."};
+  section.sentences = {
+      "One line each: holds, undecided, does not hold, or cannot be tested here. No setting was changed "
+      "after a searched "
+      "column was seen."};
   section.header = {"claim", "ours", "word"};
   for (const ClaimReading& claim : results.table().claims(results)) {
     section.rows.push_back({claim.claim, claim.ours, ToString(claim.word)});
@@ -148,7 +228,8 @@ RenderedSection NotRunSection(const TableResults& results) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         if (cell.state != CellSummary::State::kNotRun) continue;
         const std::string sentence = fmt::format("{}, {} GPUs: {}.", line.title, line.gpus, cell.note);
-        if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
+        if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+          sentences.push_back(sentence);
       }
     }
   }
@@ -160,8 +241,10 @@ RenderedSection NotRunSection(const TableResults& results) {
     if (column.on_request && run.empty()) learners += (learners.empty() ? "" : ", ") + column.title;
   }
   if (!learners.empty()) {
-    sentences.push_back(fmt::format("Learners run only when asked (`berth table {} --cells '*/KEY'`); not among these rows: {}. "
-                                    "Their published cells are shown.", results.table().name, learners));
+    sentences.push_back(fmt::format(
+        "Learners run only when asked (`berth table {} --cells '*/KEY'`); not among these rows: {}. "
+        "Their published cells are shown.",
+        results.table().name, learners));
   }
   return section;
 }
@@ -169,15 +252,19 @@ RenderedSection NotRunSection(const TableResults& results) {
 }  // namespace
 
 std::vector<RenderedSection> BuildReading(const TableResults& results) {
-  std::vector<RenderedSection> sections = {
-      CloseSection(results, CellKind::kFitted, "Fitted cells",
-                   "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the residual is what the few "
-                   "parameters could not reach."),
-      CloseSection(results, CellKind::kPredicted, "Predicted cells",
-                   "No parameter has seen these; they are the accuracy of the model on this table."),
-      VerdictSection(results),
-      GapSection(results),
-  };
+  std::vector<RenderedSection> sections;
+  AddCloseSections(results, CellKind::kFitted, "Fitted cells",
+                   "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the "
+                   "residual is what the few "
+                   "parameters could not reach.",
+                   sections);
+  AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
+                   "No parameter has seen these; they are the accuracy of the model on this table.",
+                   sections);
+  sections.push_back(VerdictSection(results));
+  sections.push_back(GapSection(results));
+  if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
+    sections.push_back(std::move(samples));
   if (results.table().claims != nullptr) sections.push_back(ClaimSection(results));
   RenderedSection not_run = NotRunSection(results);
   if (!not_run.sentences.empty()) sections.push_back(std::move(not_run));

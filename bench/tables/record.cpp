@@ -1,10 +1,10 @@
 #include "bench/tables/record.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "bench/csv.h"
 #include "sim/error.h"
@@ -14,8 +14,8 @@ namespace {
 
 struct Field {
   const char* name;
-  std::variant<std::string CellRecord::*, std::int64_t CellRecord::*, std::optional<std::int64_t> CellRecord::*,
-               std::optional<double> CellRecord::*>
+  std::variant<std::string CellRecord::*, std::int64_t CellRecord::*,
+               std::optional<std::int64_t> CellRecord::*, std::optional<double> CellRecord::*>
       member;
 };
 
@@ -83,7 +83,9 @@ struct Parse {
   const std::string& where;
   const char* name;
   void operator()(std::string CellRecord::*m) const { record.*m = text; }
-  void operator()(std::int64_t CellRecord::*m) const { record.*m = ParseNumber<std::int64_t>(text, where, name); }
+  void operator()(std::int64_t CellRecord::*m) const {
+    record.*m = ParseNumber<std::int64_t>(text, where, name);
+  }
   template <typename Number>
   void operator()(std::optional<Number> CellRecord::*m) const {
     if (!text.empty()) record.*m = ParseNumber<Number>(text, where, name);
@@ -91,7 +93,9 @@ struct Parse {
 };
 
 // Order of the key: numbers by value, so that seed 10 stands behind seed 9.
-auto SortKey(const CellRecord& r) { return std::tie(r.block, r.row, r.column, r.agent, r.seed, r.budget, r.scenario); }
+auto SortKey(const CellRecord& r) {
+  return std::tie(r.block, r.row, r.column, r.agent, r.seed, r.budget, r.scenario);
+}
 
 }  // namespace
 
@@ -130,13 +134,16 @@ std::string PrintRows(std::vector<CellRecord> records) {
 std::vector<CellRecord> ParseRows(std::string_view text, const std::string& source) {
   const std::vector<CsvLine> lines = ParseCsv(text, source);
   if (lines.empty() || lines.front() != RecordFields()) {
-    throw InputError(fmt::format("{}:1: the header is not that of this version's rows; `berth table NAME --export` writes them anew.", source));
+    throw InputError(fmt::format(
+        "{}:1: the header is not that of this version's rows; `berth table NAME --export` writes them anew.",
+        source));
   }
   std::vector<CellRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::string where = fmt::format("{}: row {}", source, i);
     if (lines[i].size() != RecordFields().size()) {
-      throw InputError(fmt::format("{} has {} fields, {} are wanted.", where, lines[i].size(), RecordFields().size()));
+      throw InputError(
+          fmt::format("{} has {} fields, {} are wanted.", where, lines[i].size(), RecordFields().size()));
     }
     records.push_back(FromFields(lines[i], where));
   }

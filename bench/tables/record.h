@@ -14,16 +14,16 @@ struct CellRecord {
   std::string block;
   std::string row;
   std::string column;
-  std::string agent;                         // canonical spec
+  std::string agent;  // canonical spec
   std::int64_t seed = 0;
-  std::int64_t budget = 0;                   // samples
-  std::string scenario;                      // hash of graph, cluster, costs, units and device choices
+  std::int64_t budget = 0;  // samples
+  std::string scenario;     // hash of graph, cluster, costs, units and device choices
   // The result: equal with and without interruption.
-  std::string kind;                          // fitted, predicted, searched
-  std::string status;                        // ok, oom, not_run
-  std::optional<double> runtime_us;          // best feasible
+  std::string kind;                            // fitted, predicted, searched
+  std::string status;                          // ok, oom, not_run
+  std::optional<double> runtime_us;            // best feasible
   std::optional<double> unlimited_runtime_us;  // of a single placement, as if memory were unlimited
-  std::string fullest_device;                // of the best or the single placement
+  std::string fullest_device;                  // of the best or the single placement
   std::optional<std::int64_t> fullest_peak_bytes;
   std::optional<std::int64_t> fullest_capacity_bytes;
   std::string oom_device;
@@ -34,13 +34,13 @@ struct CellRecord {
   std::optional<std::int64_t> distinct;
   std::optional<std::int64_t> proposals;
   std::optional<double> lower_bound_us;
-  std::string curve;                         // "sample:best_us" joined by blanks; sampled cells only
+  std::string curve;  // "sample:best_us" joined by blanks; sampled cells only
   std::string cost_model;
-  std::string note;                          // why a cell was not run
+  std::string note;  // why a cell was not run
   // Where it comes from.
-  std::string command;                       // repeats this cell
+  std::string command;  // repeats this cell
   std::string revision;
-  std::string dirty;                         // yes, no
+  std::string dirty;  // yes, no
   std::string machine;
   std::string date;
   std::optional<double> simulator_seconds;

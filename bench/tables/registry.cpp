@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "bench/tables/table.h"
 #include "bench/tables/tables.h"
@@ -11,8 +11,10 @@ namespace berth::bench {
 
 const std::vector<TableRow>& Tables() {
   static const std::vector<TableRow> rows = {
-      {"hierarchical", "A Hierarchical Model for Device Placement (ICLR 2018): CPU and 2, 4, 8 K40", HierarchicalTable},
-      {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules", PlacetoTable},
+      {"hierarchical", "A Hierarchical Model for Device Placement (ICLR 2018): CPU and 2, 4, 8 K40",
+       HierarchicalTable},
+      {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules",
+       PlacetoTable},
   };
   return rows;
 }
@@ -41,19 +43,26 @@ std::string TableParameter::name() const {
 
 const char* ToString(CellKind kind) {
   switch (kind) {
-    case CellKind::kFitted: return "fitted";
-    case CellKind::kPredicted: return "predicted";
-    case CellKind::kSearched: return "searched";
+    case CellKind::kFitted:
+      return "fitted";
+    case CellKind::kPredicted:
+      return "predicted";
+    case CellKind::kSearched:
+      return "searched";
   }
   return "";
 }
 
 const char* ToString(ClaimWord word) {
   switch (word) {
-    case ClaimWord::kHolds: return "holds";
-    case ClaimWord::kUndecided: return "undecided";
-    case ClaimWord::kDoesNotHold: return "does not hold";
-    case ClaimWord::kCannotBeTested: return "cannot be tested here";
+    case ClaimWord::kHolds:
+      return "holds";
+    case ClaimWord::kUndecided:
+      return "undecided";
+    case ClaimWord::kDoesNotHold:
+      return "does not hold";
+    case ClaimWord::kCannotBeTested:
+      return "cannot be tested here";
   }
   return "";
 }

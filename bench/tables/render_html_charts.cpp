@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/tables/html.h"
@@ -31,7 +31,8 @@ class LogAxis {
   double span() const {
     const double decade = std::floor(std::log10(high_));
     for (const double step : {1.0, 2.0, 5.0, 10.0}) {
-      if (high_ <= step * std::pow(10, decade) * (1 + 1e-9)) return std::max(0.3, decade + std::log10(step) - first());
+      if (high_ <= step * std::pow(10, decade) * (1 + 1e-9))
+        return std::max(0.3, decade + std::log10(step) - first());
     }
     return decade + 1 - first();
   }
@@ -41,47 +42,63 @@ class LogAxis {
   double high_ = 0;
 };
 
-std::string Power(int exponent) { return fmt::format("{:.{}f}", std::pow(10, exponent), std::max(0, -exponent)); }
+std::string Power(int exponent) {
+  return fmt::format("{:.{}f}", std::pow(10, exponent), std::max(0, -exponent));
+}
 
-std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, const std::string& text, const char* style) {
+std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, const std::string& text,
+                 const char* style) {
   if (!seconds) return text.empty() ? "" : fmt::format("<div class=\"fill none\">{}</div>", EscapeHtml(text));
   return fmt::format("<div class=\"fill {}\" style=\"width:{:.1f}%\"></div>", style, 100 * axis.At(*seconds));
 }
 
-std::string BarRow(const LogAxis& axis, const std::string& title, const RenderedCell& cell, const std::string& bound) {
+std::string BarRow(const LogAxis& axis, const std::string& title, const RenderedCell& cell,
+                   const std::string& bound) {
   const std::string published = cell.published.empty() ? "" : "published " + cell.published;
-  return fmt::format("<div class=\"bar\"><span>{} <span class=\"soft\">{}</span></span><div class=\"track\">{}{}{}</div></div>\n",
-                     EscapeHtml(title), EscapeHtml(cell.ours), Fill(axis, cell.ours_seconds, cell.kind.empty() ? "" : "ours " + cell.ours, "o"),
-                     Fill(axis, cell.published_seconds, published, "t"), bound);
+  return fmt::format(
+      "<div class=\"bar\"><span>{} <span class=\"soft\">{}</span></span><div "
+      "class=\"track\">{}{}{}</div></div>\n",
+      EscapeHtml(title), EscapeHtml(cell.ours),
+      Fill(axis, cell.ours_seconds, cell.kind.empty() ? "" : "ours " + cell.ours, "o"),
+      Fill(axis, cell.published_seconds, published, "t"), bound);
 }
 
-bool Shown(const RenderedCell& cell) { return !cell.kind.empty() || !cell.published.empty(); }
+bool Shown(const RenderedCell& cell) {
+  return !cell.kind.empty() || !cell.published.empty();
+}
 
 std::string Figure(const RenderedBlock& block, const RenderedLine& line, const LogAxis& axis) {
   std::string spoken;
   std::string rows;
-  const std::string bound =
-      line.bound_seconds ? fmt::format("<div class=\"bound\" style=\"left:{:.1f}%\"></div>", 100 * axis.At(*line.bound_seconds)) : "";
+  const std::string bound = line.bound_seconds
+                                ? fmt::format("<div class=\"bound\" style=\"left:{:.1f}%\"></div>",
+                                              100 * axis.At(*line.bound_seconds))
+                                : "";
   for (std::size_t c = 0; c < line.cells.size(); ++c) {
     const RenderedCell& cell = line.cells[c];
     if (!Shown(cell)) continue;
     rows += BarRow(axis, block.columns[c], cell, bound);
-    spoken += fmt::format(" {}: ours {}{};", block.columns[c], cell.ours, cell.published.empty() ? "" : ", published " + cell.published);
+    spoken += fmt::format(" {}: ours {}{};", block.columns[c], cell.ours,
+                          cell.published.empty() ? "" : ", published " + cell.published);
   }
   std::string ticks;
   for (const int e : axis.decades()) {
     ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), Power(e));
   }
-  return fmt::format("<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" style=\"--decade:{:.3f}%\">\n{}"
-                     "<div class=\"axis\"><span></span><div>{}</div></div></div></figure>\n",
-                     EscapeHtml(line.title), line.gpus, EscapeHtml("Bars of seconds per step." + spoken),
-                     100 / axis.span(), rows, ticks);
+  return fmt::format(
+      "<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" "
+      "style=\"--decade:{:.3f}%\">\n{}"
+      "<div class=\"axis\"><span></span><div>{}</div></div></div></figure>\n",
+      EscapeHtml(line.title), line.gpus, EscapeHtml("Bars of seconds per step." + spoken), 100 / axis.span(),
+      rows, ticks);
 }
 
 constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
 constexpr int kStyles = 6;  // .s0 to .s5 of the style sheet: colour and dashes
 
-double X(const LogAxis& axis, double samples) { return kLeft + (kWidth - kLeft - kRight) * axis.At(samples); }
+double X(const LogAxis& axis, double samples) {
+  return kLeft + (kWidth - kLeft - kRight) * axis.At(samples);
+}
 
 std::string Drawing(const RenderedChart& chart) {
   LogAxis x;
@@ -94,16 +111,20 @@ std::string Drawing(const RenderedChart& chart) {
     }
   }
   if (high <= low) high = low * 1.01;
-  const auto y = [&](double seconds) { return kTop + (kHeight - kTop - kBottom) * (high - seconds) / (high - low); };
-  std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", kLeft, kTop,
-                                kWidth - kLeft - kRight, kHeight - kTop - kBottom);
+  const auto y = [&](double seconds) {
+    return kTop + (kHeight - kTop - kBottom) * (high - seconds) / (high - low);
+  };
+  std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                                kLeft, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom);
   for (const int e : x.decades()) {
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", std::min(X(x, std::pow(10, e)), kWidth - 18),
-                       kHeight - 16, Power(e));
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                       std::min(X(x, std::pow(10, e)), kWidth - 18), kHeight - 16, Power(e));
   }
-  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">samples</text>\n", kWidth / 2, kHeight - 3);
+  svg +=
+      fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">samples</text>\n", kWidth / 2, kHeight - 3);
   for (const double tick : {low, (low + high) / 2, high}) {
-    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 4, y(tick) + 4, SecondsDigits(tick));
+    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 4, y(tick) + 4,
+                       SecondsDigits(tick));
   }
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     std::string points;
@@ -122,9 +143,10 @@ std::string Drawing(const RenderedChart& chart) {
 std::string Legend(const RenderedChart& chart) {
   std::string legend = "<p class=\"key\">";
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    legend += fmt::format("<span><svg style=\"width:1.8rem\" viewBox=\"0 0 28 6\" aria-hidden=\"true\"><polyline class=\"s{}\" "
-                          "points=\"0,3 28,3\"/></svg>{} {}</span>",
-                          s % kStyles, EscapeHtml(chart.series[s].name), SecondsDigits(chart.series[s].points.back().second));
+    legend += fmt::format(
+        "<span><svg style=\"width:1.8rem\" viewBox=\"0 0 28 6\" aria-hidden=\"true\"><polyline class=\"s{}\" "
+        "points=\"0,3 28,3\"/></svg>{} {}</span>",
+        s % kStyles, EscapeHtml(chart.series[s].name), SecondsDigits(chart.series[s].points.back().second));
   }
   return legend + "</p>\n";
 }
@@ -142,8 +164,10 @@ std::string HtmlBars(const RenderedBlock& block) {
   }
   if (axis.empty()) return {};
   std::string text =
-      "<p class=\"key\"><span><i class=\"fill o\"></i>ours (solid)</span><span><i class=\"fill t\"></i>published (hatched)</span>"
-      "<span>dashed line: proven lower bound</span><span>log scale, shorter is faster</span></p>\n<div class=\"bars\">\n";
+      "<p class=\"key\"><span><i class=\"fill o\"></i>ours (solid)</span><span><i class=\"fill "
+      "t\"></i>published (hatched)</span>"
+      "<span>dashed line: proven lower bound</span><span>log scale, shorter is faster</span></p>\n<div "
+      "class=\"bars\">\n";
   for (const RenderedLine& line : block.lines) text += Figure(block, line, axis);
   return text + "</div>\n";
 }
@@ -153,12 +177,14 @@ std::string HtmlCharts(const std::vector<RenderedChart>& charts) {
   for (const RenderedChart& chart : charts) {
     std::string spoken;
     for (const RenderedSeries& series : chart.series) {
-      spoken += fmt::format(" {} ends at {} s after {:.0f} samples;", series.name, SecondsDigits(series.points.back().second),
-                            series.points.back().first);
+      spoken += fmt::format(" {} ends at {} s after {:.0f} samples;", series.name,
+                            SecondsDigits(series.points.back().second), series.points.back().first);
     }
-    text += fmt::format("<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n{}</figure>\n",
-                        EscapeHtml(chart.title), kWidth, kHeight, EscapeHtml("Best seconds per step against samples." + spoken),
-                        Drawing(chart), Legend(chart));
+    text += fmt::format(
+        "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" "
+        "aria-label=\"{}\">\n{}</svg>\n{}</figure>\n",
+        EscapeHtml(chart.title), kWidth, kHeight,
+        EscapeHtml("Best seconds per step against samples." + spoken), Drawing(chart), Legend(chart));
   }
   return text + "</div>\n";
 }

@@ -1,7 +1,7 @@
 // Markdown, CSV, LaTeX and the terminal: the renderings that are plain text.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/csv.h"
@@ -61,7 +61,8 @@ std::string MarkdownBlock(const RenderedBlock& block) {
   text += MarkdownLine(header) + MarkdownRule(header.size());
   for (const RenderedLine& line : block.lines) text += MarkdownLine(CellsOf(line));
   text += "\nRows:\n\n";
-  for (const RenderedLine& line : block.lines) text += fmt::format("- {}, {} GPUs: `{}`\n", line.title, line.gpus, line.what);
+  for (const RenderedLine& line : block.lines)
+    text += fmt::format("- {}, {} GPUs: `{}`\n", line.title, line.gpus, line.what);
   return text;
 }
 
@@ -112,15 +113,16 @@ std::string RenderMarkdown(const RenderedTable& table) {
 }
 
 std::string RenderCsv(const RenderedTable& table) {
-  std::string text = PrintCsvLine({"block", "workload", "gpus", "column", "kind", "ours_seconds", "spread", "published_seconds", "ratio",
-                                   "bound_seconds", "remark"});
+  std::string text = PrintCsvLine({"block", "workload", "gpus", "column", "kind", "ours_seconds", "spread",
+                                   "published_seconds", "ratio", "bound_seconds", "remark"});
   for (const RenderedBlock& block : table.blocks) {
     for (const RenderedLine& line : block.lines) {
       for (std::size_t c = 0; c < line.cells.size(); ++c) {
         const RenderedCell& cell = line.cells[c];
         const std::string ours = cell.ours_seconds ? fmt::format("{}", *cell.ours_seconds) : cell.ours;
-        text += PrintCsvLine({block.key, line.title, line.gpus, block.columns[c], cell.kind, ours == "–" ? "" : ours, cell.spread,
-                              cell.published, cell.ratio, line.bound_seconds ? fmt::format("{}", *line.bound_seconds) : "", cell.remark});
+        text += PrintCsvLine({block.key, line.title, line.gpus, block.columns[c], cell.kind,
+                              ours == "–" ? "" : ours, cell.spread, cell.published, cell.ratio,
+                              line.bound_seconds ? fmt::format("{}", *line.bound_seconds) : "", cell.remark});
       }
     }
   }
@@ -131,7 +133,8 @@ std::string RenderLatex(const RenderedTable& table) {
   std::string text = fmt::format("% Written by berth table {}; needs the package booktabs.\n", table.name);
   for (const RenderedBlock& block : table.blocks) {
     const std::vector<std::string> header = HeaderOf(block);
-    text += "\\begin{table}\n  \\centering\n  \\caption{" + EscapeLatex(table.title + ". " + block.title + ". " + table.legend) + "}\n";
+    text += "\\begin{table}\n  \\centering\n  \\caption{" +
+            EscapeLatex(table.title + ". " + block.title + ". " + table.legend) + "}\n";
     text += "  \\label{tab:" + table.name + "-" + block.key + "}\n";
     text += "  \\begin{tabular}{l" + std::string(header.size() - 1, 'r') + "}\n  \\toprule\n";
     text += LatexLine(header) + "  \\midrule\n";
@@ -144,11 +147,13 @@ std::string RenderLatex(const RenderedTable& table) {
 std::string RenderTerminal(const RenderedTable& table) {
   std::string text = fmt::format("{}: {}\n", table.name, table.title);
   for (const RenderedBlock& block : table.blocks) {
-    text += fmt::format("\n{}: seconds per step, ours (published); f fitted, p predicted, s searched\n", block.title);
+    text += fmt::format("\n{}: seconds per step, ours (published); f fitted, p predicted, s searched\n",
+                        block.title);
     // A screen is narrow: workloads are columns, the table stands on its side.
     TextTable lines;
     lines.AddColumn("");
-    for (const RenderedLine& line : block.lines) lines.AddColumn(fmt::format("{}/{}", line.title, line.gpus), TextTable::Align::kRight);
+    for (const RenderedLine& line : block.lines)
+      lines.AddColumn(fmt::format("{}/{}", line.title, line.gpus), TextTable::Align::kRight);
     for (std::size_t c = 0; c < block.columns.size(); ++c) {
       std::vector<std::string> cells = {block.columns[c]};
       for (const RenderedLine& line : block.lines) {

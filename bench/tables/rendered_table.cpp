@@ -1,9 +1,9 @@
 #include "bench/tables/rendered_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "bench/console.h"
 
@@ -16,7 +16,8 @@ std::string PublishedText(const CellSummary& cell) {
 }
 
 std::string SpreadText(const CellSummary& cell) {
-  if (cell.feasible < cell.seeds && cell.feasible > 0) return fmt::format("{}/{} seeds fit", cell.feasible, cell.seeds);
+  if (cell.feasible < cell.seeds && cell.feasible > 0)
+    return fmt::format("{}/{} seeds fit", cell.feasible, cell.seeds);
   if (!cell.median || cell.seeds < 2 || cell.low == cell.high) return {};
   return fmt::format("[{}, {}]", SecondsDigits(cell.low), SecondsDigits(cell.high));
 }
@@ -26,10 +27,18 @@ RenderedCell RenderCell(const CellSummary& cell) {
   rendered.published = PublishedText(cell);
   if (cell.published) rendered.published_seconds = cell.published->value;
   switch (cell.state) {
-    case CellSummary::State::kAbsent: rendered.ours = "–"; return rendered;
-    case CellSummary::State::kNotRun: rendered.ours = "not run"; return rendered;
-    case CellSummary::State::kOutOfMemory: rendered.ours = "OOM"; break;
-    case CellSummary::State::kFits: rendered.ours = SecondsDigits(*cell.median); break;
+    case CellSummary::State::kAbsent:
+      rendered.ours = "–";
+      return rendered;
+    case CellSummary::State::kNotRun:
+      rendered.ours = "not run";
+      return rendered;
+    case CellSummary::State::kOutOfMemory:
+      rendered.ours = "OOM";
+      break;
+    case CellSummary::State::kFits:
+      rendered.ours = SecondsDigits(*cell.median);
+      break;
   }
   rendered.kind = ToString(cell.kind);
   rendered.spread = SpreadText(cell);
@@ -58,11 +67,13 @@ std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
   for (std::size_t at = 0; at < record.curve.size();) {
     const std::size_t colon = record.curve.find(':', at);
     const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
-    points.emplace_back(std::stod(record.curve.substr(at, colon - at)), std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
+    points.emplace_back(std::stod(record.curve.substr(at, colon - at)),
+                        std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
     at = end + 1;
   }
   // The best stays the best until the budget is spent.
-  if (!points.empty() && record.samples) points.emplace_back(static_cast<double>(*record.samples), points.back().second);
+  if (!points.empty() && record.samples)
+    points.emplace_back(static_cast<double>(*record.samples), points.back().second);
   return points;
 }
 
@@ -79,7 +90,8 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
         for (const CellRecord& record : cell.records) {
           if (record.runtime_us) sorted.push_back(&record);
         }
-        std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
+        std::sort(sorted.begin(), sorted.end(),
+                  [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
         chart.series.push_back({column.title, CurvePoints(*sorted[(sorted.size() - 1) / 2])});
       }
       if (!chart.series.empty()) charts.push_back(std::move(chart));
@@ -126,10 +138,14 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   rendered.name = table.name;
   rendered.title = table.title;
   rendered.legend =
-      "Seconds per training step: ours, behind it the published number in parentheses. Letters: f = fitted (the testbed's parameters "
-      "were chosen to meet it), p = predicted (a placement fixed by a rule, simulated), s = searched (the outcome of an agent; compared "
-      "by order, not by closeness). OOM = no placement that fits was found, or the rule's placement does not fit. ! = ours and the "
-      "published one say different things about memory. Bound = no placement can be faster in this model (proven). Median over seeds.";
+      "Seconds per training step: ours, behind it the published number in parentheses. Letters: f = fitted "
+      "(the testbed's parameters "
+      "were chosen to meet it), p = predicted (a placement fixed by a rule, simulated), s = searched (the "
+      "outcome of an agent; compared "
+      "by order, not by closeness). OOM = no placement that fits was found, or the rule's placement does not "
+      "fit. ! = ours and the "
+      "published one say different things about memory. Bound = no placement can be faster in this model "
+      "(proven). Median over seeds.";
   for (const TableBlock& block : table.blocks) {
     RenderedBlock out{block.key, block.title, block.note, {}, {}};
     for (const TableColumn& column : block.columns) out.columns.push_back(column.title);

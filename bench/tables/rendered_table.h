@@ -1,5 +1,6 @@
-// A table ready to be written down: texts and the numbers behind bars, no berth types. Renderers read this and nothing
-// else; it is built from exported rows alone, so that every committed rendering can be made again from rows.csv.
+// A table ready to be written down: texts and the numbers behind bars, no berth types. Renderers read this
+// and nothing else; it is built from exported rows alone, so that every committed rendering can be made again
+// from rows.csv.
 #pragma once
 
 #include <optional>
@@ -12,21 +13,21 @@
 namespace berth::bench {
 
 struct RenderedCell {
-  std::string ours;        // "1.21", "OOM", "not run", "–"
-  std::string spread;      // "[1.20, 1.25]", "2/3 seeds fit", or empty
-  std::string published;   // "1.57", "OOM", or empty
-  std::string ratio;       // "0.77", or empty
-  std::string kind;        // "fitted", "predicted", "searched", or empty where there is nothing of ours
-  std::string remark;      // "says the other about memory", or empty
+  std::string ours;       // "1.21", "OOM", "not run", "–"
+  std::string spread;     // "[1.20, 1.25]", "2/3 seeds fit", or empty
+  std::string published;  // "1.57", "OOM", or empty
+  std::string ratio;      // "0.77", or empty
+  std::string kind;       // "fitted", "predicted", "searched", or empty where there is nothing of ours
+  std::string remark;     // "says the other about memory", or empty
   std::optional<double> ours_seconds;
   std::optional<double> published_seconds;
 };
 
 struct RenderedLine {
   std::string title;
-  std::string what;        // workload and cluster specs
+  std::string what;  // workload and cluster specs
   std::string gpus;
-  std::string bound;       // "0.41", or empty
+  std::string bound;  // "0.41", or empty
   std::optional<double> bound_seconds;
   std::vector<RenderedCell> cells;  // one for each column of the block
 };
@@ -61,7 +62,7 @@ struct RenderedSection {
 struct RenderedTable {
   std::string name;
   std::string title;
-  std::string legend;      // how to read a cell
+  std::string legend;  // how to read a cell
   std::vector<RenderedBlock> blocks;
   std::vector<RenderedChart> charts;
   std::vector<RenderedSection> reading;

@@ -1,8 +1,8 @@
 #include "bench/tables/results.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "sim/error.h"
 
@@ -17,7 +17,8 @@ constexpr double kMicrosPerSecond = 1e6;
 
 // Medians of what the records have.
 template <typename Number>
-std::optional<double> MedianOf(const std::vector<CellRecord>& records, std::optional<Number> CellRecord::*field, double scale) {
+std::optional<double> MedianOf(const std::vector<CellRecord>& records,
+                               std::optional<Number> CellRecord::*field, double scale) {
   std::vector<double> values;
   for (const CellRecord& record : records) {
     if (record.*field) values.push_back(static_cast<double>(*(record.*field)) / scale);
@@ -61,7 +62,9 @@ void Summarise(CellSummary& cell) {
   }
   cell.bound = MedianOf(records, &CellRecord::lower_bound_us, kMicrosPerSecond);
   cell.samples = MedianOf(records, &CellRecord::samples, 1);
+  cell.samples_to_best = MedianOf(records, &CellRecord::samples_to_best, 1);
   cell.samples_to_1pct = MedianOf(records, &CellRecord::samples_to_1pct, 1);
+  cell.proposals = MedianOf(records, &CellRecord::proposals, 1);
 }
 
 }  // namespace
@@ -72,33 +75,42 @@ std::optional<double> CellSummary::ratio() const {
 }
 
 std::optional<bool> CellSummary::same_verdict() const {
-  if (!published || state == State::kAbsent || state == State::kNotRun) return std::nullopt;
+  if (!judged || !published || state == State::kAbsent || state == State::kNotRun) return std::nullopt;
   return published->out_of_memory == (state == State::kOutOfMemory);
 }
 
-TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records) : table_(table) {
+TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records)
+    : table_(table) {
   const PublishedTable published(table.papers_csv);
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
         CellSummary& cell = cells_[Key(block.key, line.key, column.key)];
         cell.kind = column.kind;
-        if (!column.published.empty()) cell.published = published.Find(line.paper_workload, line.gpus, column.published);
+        cell.judged = block.memory_limits;
+        if (!column.published.empty())
+          cell.published = published.Find(line.paper_workload, line.gpus, column.published);
+        if (!column.published_samples.empty()) {
+          const auto samples = published.Find(line.paper_workload, line.gpus, column.published_samples);
+          if (samples) cell.published_samples = samples->value;
+        }
       }
     }
   }
   for (const CellRecord& record : records) {
     const auto found = cells_.find(Key(record.block, record.row, record.column));
     if (found == cells_.end()) {
-      throw InputError(fmt::format("rows.csv: table {} has no cell {}; `berth table {} --export` writes the rows anew.", table.name,
-                                   Key(record.block, record.row, record.column), table.name));
+      throw InputError(
+          fmt::format("rows.csv: table {} has no cell {}; `berth table {} --export` writes the rows anew.",
+                      table.name, Key(record.block, record.row, record.column), table.name));
     }
     found->second.records.push_back(record);
   }
   for (auto& [key, cell] : cells_) Summarise(cell);
 }
 
-const CellSummary& TableResults::At(const std::string& block, const std::string& line, const std::string& column) const {
+const CellSummary& TableResults::At(const std::string& block, const std::string& line,
+                                    const std::string& column) const {
   const auto found = cells_.find(Key(block, line, column));
   BERTH_CHECK(found != cells_.end());
   return found->second;

@@ -1,4 +1,5 @@
-// The cells of a table with seeds put together and the published numbers beside them. What renderers and claims read.
+// The cells of a table with seeds put together and the published numbers beside them. What renderers and
+// claims read.
 #pragma once
 
 #include <map>
@@ -17,19 +18,23 @@ struct CellSummary {
 
   State state = State::kAbsent;
   CellKind kind = CellKind::kSearched;
-  std::string note;                          // why it was not run
+  bool judged = true;  // whether its block knows memory limits
+  std::string note;    // why it was not run
   int seeds = 0;
-  int feasible = 0;                          // seeds that found a feasible placement
-  std::optional<double> median;              // seconds, over the feasible seeds
-  double low = 0;                            // smallest and largest of them
+  int feasible = 0;              // seeds that found a feasible placement
+  std::optional<double> median;  // seconds, over the feasible seeds
+  double low = 0;                // smallest and largest of them
   double high = 0;
-  std::optional<double> unlimited;           // seconds as if memory were unlimited, where a placement does not fit
-  std::optional<double> bound;               // proven lower bound [s]
-  std::optional<double> samples;             // medians over seeds
+  std::optional<double> unlimited;  // seconds as if memory were unlimited, where a placement does not fit
+  std::optional<double> bound;      // proven lower bound [s]
+  std::optional<double> samples;    // medians over seeds
+  std::optional<double> samples_to_best;
   std::optional<double> samples_to_1pct;
-  double wall_seconds = 0;                   // sum over seeds
-  std::optional<PublishedCell> published;    // runtime [s] or OOM
-  std::vector<CellRecord> records;           // by seed
+  std::optional<double> proposals;
+  double wall_seconds = 0;                  // sum over seeds
+  std::optional<PublishedCell> published;   // runtime [s] or OOM
+  std::optional<double> published_samples;  // placements sampled, as the paper counts them
+  std::vector<CellRecord> records;          // by seed
 
   // ours / published where both are numbers.
   std::optional<double> ratio() const;
@@ -39,7 +44,8 @@ struct CellSummary {
 
 class TableResults {
  public:
-  // Of several budgets of one cell the largest counts. Throws InputError for a record of a cell the table does not have.
+  // Of several budgets of one cell the largest counts. Throws InputError for a record of a cell the table
+  // does not have.
   TableResults(const TableDefinition& table, const std::vector<CellRecord>& records);
 
   const TableDefinition& table() const { return table_; }

@@ -1,12 +1,12 @@
 #include "bench/tables/runner.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "agents/agent.h"
 #include "agents/bounds.h"
@@ -30,7 +30,8 @@ using LineKey = std::pair<const TableBlock*, const TableLine*>;
 
 class CellRunner {
  public:
-  CellRunner(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans, const RunOptions& options)
+  CellRunner(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans,
+             const RunOptions& options)
       : table_(table), testbed_(testbed), options_(options) {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
   }
@@ -65,7 +66,8 @@ class CellRunner {
     record.agent = plan.line->AgentOf(*plan.column);
     record.seed = plan.seed;
     record.budget = plan.budget;
-    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted : plan.column->kind);
+    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted
+                                                                                      : plan.column->kind);
     record.command = RepeatCommand(table_, plan);
     record.revision = now.revision;
     record.dirty = now.dirty ? "yes" : "no";
@@ -86,7 +88,8 @@ class CellRunner {
 
   static agents::Task MakeTask(const CellPlan& plan, const LineProblem& line) {
     const std::string& grouper = plan.column->grouper.empty() ? plan.line->grouper : plan.column->grouper;
-    return agents::MakeTask(line.loaded->problem(), grouper, SelectDevices(line.loaded->cluster(), plan.column->devices));
+    return agents::MakeTask(line.loaded->problem(), grouper,
+                            SelectDevices(line.loaded->cluster(), plan.column->devices));
   }
 
   static std::string Scenario(const LineProblem& line, const agents::Task& task) {
@@ -99,8 +102,8 @@ class CellRunner {
   // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
   bool MayBeDone(const CellRecord& record) const {
     return std::any_of(options_.done.begin(), options_.done.end(), [&](const CellRecord& done) {
-      return done.block == record.block && done.row == record.row && done.column == record.column && done.seed == record.seed &&
-             done.budget == record.budget;
+      return done.block == record.block && done.row == record.row && done.column == record.column &&
+             done.seed == record.seed && done.budget == record.budget;
     });
   }
 
@@ -116,10 +119,12 @@ class CellRunner {
     return false;
   }
 
-  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) const {
+  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent,
+              CellRecord& record) const {
     agents::Evaluator evaluator(task, {plan.budget, 1, {}, options_.stop});
     agents::UnitPlacement last;
-    evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { last = placement; };
+    evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
+                             const agents::Evaluation&) { last = placement; };
     agents::SearchOptions search;
     search.seed = static_cast<std::uint64_t>(plan.seed);
     search.resume = options_.resume;
@@ -139,8 +144,9 @@ class CellRunner {
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
     if (!plan.column->on_request || options_.checkpoints.empty()) return {};
     std::filesystem::create_directories(options_.checkpoints);
-    return (std::filesystem::path(options_.checkpoints) /
-            fmt::format("{}-{}-{}-{}-{}-{}", table_.name, record.row, record.column, record.seed, record.budget, record.scenario))
+    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", table_.name,
+                                                                      record.row, record.column, record.seed,
+                                                                      record.budget, record.scenario))
         .string();
   }
 
@@ -153,13 +159,14 @@ class CellRunner {
     record.samples_to_best = evaluator.samples_to_best();
     record.samples_to_1pct = evaluator.samples_to_within(0.01);
     for (const agents::CurvePoint& point : evaluator.curve()) {
-      record.curve += fmt::format("{}{}:{}", record.curve.empty() ? "" : " ", point.sample, sim::ToMicros(point.best));
+      record.curve +=
+          fmt::format("{}{}:{}", record.curve.empty() ? "" : " ", point.sample, sim::ToMicros(point.best));
     }
   }
 
   // Simulates the placement once more (PROTOCOL 1.5): the value that is printed, and what holds its memory.
-  static void FillRuntime(const agents::Evaluator& evaluator, const agents::Task& task, const agents::UnitPlacement& units,
-                          CellRecord& record) {
+  static void FillRuntime(const agents::Evaluator& evaluator, const agents::Task& task,
+                          const agents::UnitPlacement& units, CellRecord& record) {
     const sim::Problem& problem = *task.problem;
     const auto simulator = sim::MakeSimulator(problem);
     const sim::Outcome& outcome = simulator->Run(agents::Expand(task, units));
@@ -176,7 +183,8 @@ class CellRunner {
     for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
       const sim::Device& device = problem.cluster().devices[d];
       if (device.device_class == sim::DeviceClass::kCpu) continue;  // host memory is never what decides
-      const double share = static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity());
+      const double share =
+          static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity());
       if (share <= fullest) continue;
       fullest = share;
       record.fullest_device = device.name;
@@ -193,8 +201,8 @@ class CellRunner {
 
 }  // namespace
 
-std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans,
-                                 const RunOptions& options) {
+std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed,
+                                 const std::vector<CellPlan>& plans, const RunOptions& options) {
   CellRunner runner(table, testbed, plans, options);
   std::vector<CellRecord> records(plans.size());
   std::vector<char> finished(plans.size(), 0);

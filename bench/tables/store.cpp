@@ -1,10 +1,10 @@
 #include "bench/tables/store.h"
 
-#include <fmt/format.h>
-#include <sqlite3.h>
-
 #include <filesystem>
 #include <mutex>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
 
 #include "sim/error.h"
 
@@ -12,7 +12,8 @@ namespace berth::bench {
 namespace {
 
 // Brackets, because SQLite takes an unknown name in double quotes for a string.
-std::string Joined(const std::vector<std::string>& names, const std::string& behind, const std::string& separator) {
+std::string Joined(const std::vector<std::string>& names, const std::string& behind,
+                   const std::string& separator) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : separator) + "[" + name + "]" + behind;
   return text;
@@ -42,7 +43,8 @@ struct TableStore::Impl {
     const std::string why = sqlite3_errmsg(database);
     const int code = sqlite3_errcode(database);
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) {
-      throw InputError(fmt::format("{}: is no table store of this version ({}); remove it or name another with --store.", path, why));
+      throw InputError(fmt::format(
+          "{}: is no table store of this version ({}); remove it or name another with --store.", path, why));
     }
     throw RunError(fmt::format("{}: the table store cannot be used: {}.", path, why));
   }
@@ -67,13 +69,15 @@ TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) throw RunError(fmt::format("{}: the folder cannot be made: {}.", folder.string(), error.message()));
+  if (error)
+    throw RunError(fmt::format("{}: the folder cannot be made: {}.", folder.string(), error.message()));
   if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
   sqlite3_busy_timeout(impl_->database, 60000);
   impl_->Execute("PRAGMA journal_mode=WAL");
   impl_->Execute("PRAGMA synchronous=FULL");
-  impl_->Execute(fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
-                             Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
+  impl_->Execute(
+      fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
+                  Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
   // A store of another version has other columns.
   impl_->Prepare(fmt::format("SELECT {} FROM cells LIMIT 1", Joined(RecordFields(), "", ", ")));
 }
@@ -85,17 +89,20 @@ void TableStore::Put(const std::string& table, const CellRecord& record) {
   std::string marks = "?";
   for (std::size_t i = 0; i < fields.size(); ++i) marks += ",?";
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const Statement statement = impl_->Prepare(fmt::format("INSERT OR REPLACE INTO cells ([table_name], {}) VALUES ({})",
-                                                         Joined(RecordFields(), "", ", "), marks));
+  const Statement statement =
+      impl_->Prepare(fmt::format("INSERT OR REPLACE INTO cells ([table_name], {}) VALUES ({})",
+                                 Joined(RecordFields(), "", ", "), marks));
   Impl::Bind(statement.get(), 1, table);
-  for (std::size_t i = 0; i < fields.size(); ++i) Impl::Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    Impl::Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
   if (sqlite3_step(statement.get()) != SQLITE_DONE) impl_->Fail();
 }
 
 std::vector<CellRecord> TableStore::All(const std::string& table) const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const Statement statement = impl_->Prepare(fmt::format("SELECT {} FROM cells WHERE [table_name] = ? ORDER BY {}",
-                                                         Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
+  const Statement statement =
+      impl_->Prepare(fmt::format("SELECT {} FROM cells WHERE [table_name] = ? ORDER BY {}",
+                                 Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
   Impl::Bind(statement.get(), 1, table);
   std::vector<CellRecord> records;
   int status = sqlite3_step(statement.get());

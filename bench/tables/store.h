@@ -1,5 +1,5 @@
-// The working store of tables: one SQLite file, ignored by git. A finished cell is one transaction, so that neither
-// Ctrl-C nor kill -9 loses one or leaves half of one (DESIGN 9, 11).
+// The working store of tables: one SQLite file, ignored by git. A finished cell is one transaction, so that
+// neither Ctrl-C nor kill -9 loses one or leaves half of one (DESIGN 9, 11).
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace berth::bench {
 // Thread-safe. Several programs may use one file at a time.
 class TableStore {
  public:
-  // Creates the file and its folder where they are missing. Throws InputError for a file that is no store of this
-  // version, RunError where the disk refuses.
+  // Creates the file and its folder where they are missing. Throws InputError for a file that is no store of
+  // this version, RunError where the disk refuses.
   explicit TableStore(const std::string& path);
   ~TableStore();
   TableStore(const TableStore&) = delete;

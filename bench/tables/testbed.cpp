@@ -1,8 +1,8 @@
 #include "bench/tables/testbed.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters.h"
@@ -27,7 +27,8 @@ std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const Tabl
   sim::Cluster cluster = scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue());
   if (parameters_ != nullptr) cost_models::SetLaunchCosts(*parameters_, &cluster);
   OverridePreset(cluster, block.preset);
-  return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster), *cost_model_);
+  return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster),
+                                         *cost_model_);
 }
 
 std::string CannotRun(const TableLine& line) {

@@ -1,5 +1,6 @@
-// The machine of a table: what its cells are simulated with. Parameters come from results/<table>/testbed.json, which
-// `berth calibrate --table` writes; without that file the catalogue's numbers hold.
+// The machine of a table: what its cells are simulated with. Parameters come from
+// results/<table>/testbed.json, which `berth calibrate --table` writes; without that file the catalogue's
+// numbers hold.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,8 @@ namespace berth::bench {
 
 class Testbed {
  public:
-  // `path` of a testbed.json; empty or missing file = the catalogue alone. Throws InputError for a damaged file.
+  // `path` of a testbed.json; empty or missing file = the catalogue alone. Throws InputError for a damaged
+  // file.
   explicit Testbed(const std::string& path);
   ~Testbed();
 

@@ -17,7 +17,9 @@ TEST(Csv, LeavesOutCommentsOnlyWhereAsked) {
   EXPECT_EQ(ParseCsv("# x\na,b\n", "t"), (std::vector<CsvLine>{{"# x"}, {"a", "b"}}));
 }
 
-TEST(Csv, ReadsWindowsLineEnds) { EXPECT_EQ(ParseCsv("a,b\r\nc,\"d\"\r\n", "t"), (std::vector<CsvLine>{{"a", "b"}, {"c", "d"}})); }
+TEST(Csv, ReadsWindowsLineEnds) {
+  EXPECT_EQ(ParseCsv("a,b\r\nc,\"d\"\r\n", "t"), (std::vector<CsvLine>{{"a", "b"}, {"c", "d"}}));
+}
 
 TEST(Csv, RefusesAnOpenQuoteNamingTheLine) {
   try {
@@ -28,7 +30,9 @@ TEST(Csv, RefusesAnOpenQuoteNamingTheLine) {
   }
 }
 
-TEST(Csv, RefusesTextBehindAQuote) { EXPECT_THROW(ParseCsv("\"a\"b,c\n", "t"), InputError); }
+TEST(Csv, RefusesTextBehindAQuote) {
+  EXPECT_THROW(ParseCsv("\"a\"b,c\n", "t"), InputError);
+}
 
 RC_GTEST_PROP(Csv, ReadsBackWhatItPrints, (const std::vector<std::string>& fields)) {
   RC_PRE(fields.size() > 1 || (fields.size() == 1 && !fields[0].empty()));

@@ -1,16 +1,16 @@
 #include "tests/bench/program.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace berth::bench::testing {
 namespace {
@@ -18,7 +18,8 @@ namespace {
 constexpr char kProgram[] = BERTH_BINARY_DIR "/bench/berth";
 
 // Starts the program with its output in two files.
-int Start(const std::vector<std::string>& arguments, const std::string& directory, const std::string& out, const std::string& err) {
+int Start(const std::vector<std::string>& arguments, const std::string& directory, const std::string& out,
+          const std::string& err) {
   std::vector<char*> argv = {const_cast<char*>(kProgram)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -79,11 +80,14 @@ TempFolder::TempFolder() {
   path_ = mkdtemp(pattern.data());
 }
 
-TempFolder::~TempFolder() { std::filesystem::remove_all(path_); }
+TempFolder::~TempFolder() {
+  std::filesystem::remove_all(path_);
+}
 
 std::vector<std::string> TempFolder::Files() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }

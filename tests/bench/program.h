@@ -7,9 +7,9 @@
 namespace berth::bench::testing {
 
 struct ProgramResult {
-  int status = -1;       // exit status; 128 + n where signal n ended it
-  std::string out;       // standard output
-  std::string err;       // standard error
+  int status = -1;  // exit status; 128 + n where signal n ended it
+  std::string out;  // standard output
+  std::string err;  // standard error
 };
 
 // `directory`: where it is started; empty = here.

@@ -31,7 +31,8 @@ TEST(Published, TablesNameCellsThatExist) {
       for (const TableLine& line : block.lines) {
         int found = 0;
         for (const TableColumn& column : block.columns) {
-          if (!column.published.empty() && published.Find(line.paper_workload, line.gpus, column.published)) ++found;
+          if (!column.published.empty() && published.Find(line.paper_workload, line.gpus, column.published))
+            ++found;
         }
         EXPECT_GT(found, 3) << table.name << " " << line.key;
       }
@@ -47,9 +48,11 @@ TEST(Published, OnlyCpuAndSingleGpuCellsAreFitted) {
       for (const TableLine& line : block.lines) {
         for (const std::string& key : line.fitted) {
           EXPECT_TRUE(key == "cpu_only" || key == "single_gpu") << key;
-          const auto column = std::find_if(block.columns.begin(), block.columns.end(), [&](const auto& c) { return c.key == key; });
+          const auto column = std::find_if(block.columns.begin(), block.columns.end(),
+                                           [&](const auto& c) { return c.key == key; });
           ASSERT_NE(column, block.columns.end());
-          EXPECT_TRUE(published.Find(line.paper_workload, line.gpus, column->published)->value.has_value()) << line.key << " " << key;
+          EXPECT_TRUE(published.Find(line.paper_workload, line.gpus, column->published)->value.has_value())
+              << line.key << " " << key;
         }
       }
     }

@@ -1,8 +1,8 @@
 // Golden renderings of a made-up table. `BERTH_UPDATE_GOLDEN=1 test_bench` writes them anew.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
+
+#include <gtest/gtest.h>
 
 #include "bench/tables/html.h"
 #include "bench/tables/rendered_table.h"
@@ -27,11 +27,21 @@ void ExpectGolden(const std::string& name, const std::string& text) {
   FAIL() << path << " differs from\n" << fresh;
 }
 
-TEST(Render, MarkdownIsAsInTheGoldenFile) { ExpectGolden("tiny.md", RenderMarkdown(Tiny())); }
-TEST(Render, CsvIsAsInTheGoldenFile) { ExpectGolden("tiny.csv", RenderCsv(Tiny())); }
-TEST(Render, LatexIsAsInTheGoldenFile) { ExpectGolden("tiny.tex", RenderLatex(Tiny())); }
-TEST(Render, TerminalIsAsInTheGoldenFile) { ExpectGolden("tiny.txt", RenderTerminal(Tiny())); }
-TEST(Render, HtmlIsAsInTheGoldenFile) { ExpectGolden("tiny.html", RenderHtml(Tiny())); }
+TEST(Render, MarkdownIsAsInTheGoldenFile) {
+  ExpectGolden("tiny.md", RenderMarkdown(Tiny()));
+}
+TEST(Render, CsvIsAsInTheGoldenFile) {
+  ExpectGolden("tiny.csv", RenderCsv(Tiny()));
+}
+TEST(Render, LatexIsAsInTheGoldenFile) {
+  ExpectGolden("tiny.tex", RenderLatex(Tiny()));
+}
+TEST(Render, TerminalIsAsInTheGoldenFile) {
+  ExpectGolden("tiny.txt", RenderTerminal(Tiny()));
+}
+TEST(Render, HtmlIsAsInTheGoldenFile) {
+  ExpectGolden("tiny.html", RenderHtml(Tiny()));
+}
 
 TEST(Render, HtmlFetchesNothingAndRunsNothing) {
   const std::string html = RenderHtml(Tiny());
@@ -44,7 +54,8 @@ TEST(Render, HtmlSaysWithWordsWhatItSaysWithColours) {
   const std::string html = RenderHtml(Tiny());
   EXPECT_NE(html.find("<caption>"), std::string::npos);
   EXPECT_NE(html.find("scope=\"row\""), std::string::npos);
-  EXPECT_NE(html.find("aria-label=\"Bars of seconds per step. CPU only: ours 6.20, published 6.89;"), std::string::npos);
+  EXPECT_NE(html.find("aria-label=\"Bars of seconds per step. CPU only: ours 6.20, published 6.89;"),
+            std::string::npos);
 }
 
 TEST(Render, HtmlEscapesWhatItIsGiven) {

@@ -42,7 +42,8 @@ TEST(Results, ComparesNumbersWithNumbersAndVerdictsWithVerdicts) {
   EXPECT_FALSE(gpu.ratio().has_value()) << "ours is a number, theirs OOM";
   EXPECT_EQ(gpu.same_verdict(), false);
   EXPECT_EQ(results.At("native", "rnnlm", "single_gpu").same_verdict(), true);
-  EXPECT_FALSE(results.At("native", "rnnlm", "random").same_verdict().has_value()) << "the paper has no such column";
+  EXPECT_FALSE(results.At("native", "rnnlm", "random").same_verdict().has_value())
+      << "the paper has no such column";
   EXPECT_EQ(results.At("native", "rnnlm", "learner").state, CellSummary::State::kAbsent);
   EXPECT_FALSE(results.At("native", "rnnlm", "learner").same_verdict().has_value());
 }
@@ -65,27 +66,56 @@ TEST(Reading, CountsOnlyPredictedCellsAsAccuracy) {
   const TableDefinition table = TinyTable();
   const auto sections = BuildReading(TableResults(table, TinyRecords()));
   // Predicted with a published number: rnnlm single GPU alone, 1.6 against 1.57: 1.9 %.
-  EXPECT_NE(sections[1].sentences[0].find("over these 1 cells: 2 %"), std::string::npos) << sections[1].sentences[0];
+  EXPECT_NE(sections[1].sentences[0].find("over 1 cell: 2 %"), std::string::npos) << sections[1].sentences[0];
   ASSERT_EQ(sections[1].rows.size(), 1u);
   EXPECT_EQ(sections[1].rows[0][0], "rnnlm, 2 GPUs, GPU only");
   // Fitted: 6.2 / 6.89 and 7.1 / 6.46: distances of 10.0 and 9.9 %.
-  EXPECT_NE(sections[0].sentences[0].find("over these 2 cells: 10 %"), std::string::npos) << sections[0].sentences[0];
+  EXPECT_NE(sections[0].sentences[0].find("over 2 cells: 10 %"), std::string::npos)
+      << sections[0].sentences[0];
+}
+
+// An expert that does what a fitted column does, with the same published number, confirms nothing.
+TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].columns.push_back(
+      {"expert", "expert", "expert", CellKind::kPredicted, "expert", false, false, "", "colocation"});
+  std::vector<CellRecord> records = {
+      MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
+      MakeRecord("rnnlm", "expert", "predicted", 1, 1.6),   // published 1.57 as the single GPU
+      MakeRecord("nmt_2", "expert", "predicted", 1, 1.42),  // published 2.13: 33 % below
+  };
+  const auto sections = BuildReading(TableResults(table, records));
+  EXPECT_EQ(sections[1].title, "Predicted cells");
+  ASSERT_EQ(sections[1].rows.size(), 1u);
+  EXPECT_EQ(sections[1].rows[0],
+            (std::vector<std::string>{"nmt_2, 2 GPUs, expert", "1.42", "2.13", "0.67", "-33 %"}));
+  EXPECT_NE(sections[1].sentences[0].find("Left out: 1 cell"), std::string::npos) << sections[1].sentences[0];
+}
+
+TEST(Reading, APresetWithoutMemoryLimitsHasNoVerdicts) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].memory_limits = false;
+  const TableResults results(table, TinyRecords());
+  EXPECT_FALSE(results.At("native", "nmt_2", "single_gpu").same_verdict().has_value());
 }
 
 TEST(Reading, ListsEveryVerdictThatDiffers) {
   const TableDefinition table = TinyTable();
   const auto sections = BuildReading(TableResults(table, TinyRecords()));
   // Rules: CPU and GPU of two rows, of which GPU of nmt_2 fits with us and not with them.
-  EXPECT_NE(sections[2].sentences[0].find("3 of 4 verdicts as published"), std::string::npos) << sections[2].sentences[0];
+  EXPECT_NE(sections[2].sentences[0].find("3 of 4 verdicts as published"), std::string::npos)
+      << sections[2].sentences[0];
   ASSERT_EQ(sections[2].rows.size(), 1u);
-  EXPECT_EQ(sections[2].rows[0], (std::vector<std::string>{"nmt_2, 2 GPUs, GPU only", "2.00 s", "OOM", "14.40 GB of 11.68 GB on gpu0"}));
+  EXPECT_EQ(sections[2].rows[0], (std::vector<std::string>{"nmt_2, 2 GPUs, GPU only", "2.00 s", "OOM",
+                                                           "14.40 GB of 11.68 GB on gpu0"}));
 }
 
 TEST(Reading, GapIsToTheProvenBound) {
   const TableDefinition table = TinyTable();
   const auto sections = BuildReading(TableResults(table, TinyRecords()));
   // rnnlm: random's median 1.2 s is the least; 1.2 / 0.5.
-  EXPECT_EQ(sections[3].rows[0], (std::vector<std::string>{"rnnlm, 2 GPUs", "1.20", "random", "0.500", "2.40"}));
+  EXPECT_EQ(sections[3].rows[0],
+            (std::vector<std::string>{"rnnlm, 2 GPUs", "1.20", "random", "0.500", "2.40"}));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "bench/tables/store.h"
 
-#include <gtest/gtest.h>
-#include <sqlite3.h>
-
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
@@ -55,7 +55,9 @@ TEST(Record, RefusesANumberThatIsNoneNamingRowAndField) {
   }
 }
 
-TEST(Record, RefusesRowsOfAnotherVersion) { EXPECT_THROW(ParseRows("block,row\nnative,x\n", "rows.csv"), InputError); }
+TEST(Record, RefusesRowsOfAnotherVersion) {
+  EXPECT_THROW(ParseRows("block,row\nnative,x\n", "rows.csv"), InputError);
+}
 
 TEST_F(StoreTest, KeepsWhatWasPutAcrossOpenings) {
   {
@@ -80,7 +82,8 @@ TEST_F(StoreTest, ReplacesTheSameKeyAndNoOther) {
   EXPECT_EQ(records[1].runtime_us, 4e6);
 }
 
-// The same cell under a changed scenario is another record: old numbers never mix with new ones (PROTOCOL 1.1).
+// The same cell under a changed scenario is another record: old numbers never mix with new ones
+// (PROTOCOL 1.1).
 TEST_F(StoreTest, AnotherScenarioIsAnotherRecord) {
   TableStore store(path());
   CellRecord record = MakeRecord("rnnlm", "random", "searched", 1, 2);
@@ -96,7 +99,8 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 10; ++i) (t % 2 == 0 ? first : second).Put("tiny", MakeRecord("rnnlm", "random", "searched", 10 * t + i, 1));
+      for (int i = 0; i < 10; ++i)
+        (t % 2 == 0 ? first : second).Put("tiny", MakeRecord("rnnlm", "random", "searched", 10 * t + i, 1));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -106,7 +110,8 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
 TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
   std::filesystem::create_directories(folder_);
   const std::string file = (folder_ / "text.db").string();
-  std::ofstream(file) << "this is text and long enough to be looked at as a header of a database, or so it seems to the reader\n";
+  std::ofstream(file) << "this is text and long enough to be looked at as a header of a database, or so it "
+                         "seems to the reader\n";
   EXPECT_THROW(TableStore{file}, InputError);
 }
 
@@ -115,7 +120,9 @@ TEST_F(StoreTest, RefusesAStoreWithOtherColumns) {
   const std::string file = (folder_ / "old.db").string();
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE cells (table_name TEXT, cell TEXT)", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(database, "CREATE TABLE cells (table_name TEXT, cell TEXT)", nullptr, nullptr, nullptr),
+      SQLITE_OK);
   sqlite3_close(database);
   EXPECT_THROW(TableStore{file}, InputError);
 }

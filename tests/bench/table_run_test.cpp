@@ -1,11 +1,12 @@
-// Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times (PROTOCOL 1.20).
-#include <gtest/gtest.h>
-#include <signal.h>
-
+// Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times
+// (PROTOCOL 1.20).
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
 
 #include "bench/tables/results.h"
 #include "bench/tables/runner.h"
@@ -34,7 +35,8 @@ std::string Comparable(std::vector<CellRecord> records) {
 
 std::vector<std::string> Names(const std::vector<CellPlan>& plans) {
   std::vector<std::string> names;
-  for (const CellPlan& plan : plans) names.push_back(plan.line->key + "/" + plan.column->key + "#" + std::to_string(plan.seed));
+  for (const CellPlan& plan : plans)
+    names.push_back(plan.line->key + "/" + plan.column->key + "#" + std::to_string(plan.seed));
   return names;
 }
 
@@ -43,8 +45,9 @@ TEST(Plan, CheapColumnsFirstThenSeedBySeed) {
   PlanOptions options;
   options.seeds = 2;
   EXPECT_EQ(Names(PlanCells(table, options)),
-            (std::vector<std::string>{"rnnlm/cpu_only#1", "rnnlm/single_gpu#1", "nmt_2/cpu_only#1", "nmt_2/single_gpu#1", "rnnlm/random#1",
-                                      "nmt_2/random#1", "rnnlm/random#2", "nmt_2/random#2"}));
+            (std::vector<std::string>{"rnnlm/cpu_only#1", "rnnlm/single_gpu#1", "nmt_2/cpu_only#1",
+                                      "nmt_2/single_gpu#1", "rnnlm/random#1", "nmt_2/random#1",
+                                      "rnnlm/random#2", "nmt_2/random#2"}));
 }
 
 TEST(Plan, LearnersRunOnlyWhenNamed) {
@@ -54,7 +57,8 @@ TEST(Plan, LearnersRunOnlyWhenNamed) {
   options.cells = {"rnnlm/*"};
   EXPECT_EQ(PlanCells(table, options).size(), 3u);
   options.cells = {"*/learner"};
-  EXPECT_EQ(Names(PlanCells(table, options)), (std::vector<std::string>{"rnnlm/learner#1", "nmt_2/learner#1"}));
+  EXPECT_EQ(Names(PlanCells(table, options)),
+            (std::vector<std::string>{"rnnlm/learner#1", "nmt_2/learner#1"}));
 }
 
 TEST(Plan, QuickIsOneSeedAndTheSmallBudget) {
@@ -88,7 +92,9 @@ TEST(Runner, FillsRecordsWithResultAndProvenance) {
     EXPECT_EQ(record.scenario.size(), 16u);
     EXPECT_FALSE(record.revision.empty());
     EXPECT_FALSE(record.machine.empty());
-    EXPECT_EQ(record.command.rfind("berth table tiny --cells native:" + record.row + "/" + record.column, 0), 0u) << record.command;
+    EXPECT_EQ(record.command.rfind("berth table tiny --cells native:" + record.row + "/" + record.column, 0),
+              0u)
+        << record.command;
     // Without a testbed nothing was fitted, so nothing may be called fitted.
     EXPECT_NE(record.kind, "fitted");
     EXPECT_EQ(record.curve.empty(), record.column != "random");
@@ -103,7 +109,8 @@ TEST(Runner, ResultsDoNotDependOnThreads) {
   one.threads = 1;
   RunOptions three;
   three.threads = 3;
-  EXPECT_EQ(Comparable(RunCells(table, testbed, plans, one)), Comparable(RunCells(table, testbed, plans, three)));
+  EXPECT_EQ(Comparable(RunCells(table, testbed, plans, one)),
+            Comparable(RunCells(table, testbed, plans, three)));
 }
 
 TEST(Runner, StoppedAndResumedEqualsUninterrupted) {
@@ -168,8 +175,9 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
   const TempFolder folder;
   const std::string cells = "inception_v3/cpu_only,inception_v3/single_gpu,inception_v3/random_block";
   const auto call = [&](const std::string& out, const std::string& store, bool resume) {
-    std::vector<std::string> arguments = {"table", "hierarchical", "--cells", cells, "--samples", "300", "--seeds", "2", "--out",
-                                          folder / out, "--store", folder / store, "--threads", "1"};
+    std::vector<std::string> arguments = {"table",   "hierarchical", "--cells",   cells,   "--samples",
+                                          "300",     "--seeds",      "2",         "--out", folder / out,
+                                          "--store", folder / store, "--threads", "1"};
     if (resume) arguments.emplace_back("--resume");
     return arguments;
   };
@@ -180,7 +188,9 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < give_up) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      if (std::filesystem::exists(folder / "part.db") && !TableStore(folder / "part.db").All("hierarchical").empty()) break;
+      if (std::filesystem::exists(folder / "part.db") &&
+          !TableStore(folder / "part.db").All("hierarchical").empty())
+        break;
     }
     running.StopAndWait(SIGKILL);
   }
@@ -205,7 +215,8 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     ASSERT_EQ(result.status, 0) << result.err;
     for (const char* file : {"table.md", "table.csv", "table.tex", "table.html"}) {
       EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
-          << committed << "/" << file << " is stale: build/release/bench/berth table " << row.name << " --render";
+          << committed << "/" << file << " is stale: build/release/bench/berth table " << row.name
+          << " --render";
     }
   }
 }

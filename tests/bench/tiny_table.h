@@ -24,9 +24,11 @@ inline TableDefinition TinyTable() {
   block.preset = "native";
   block.columns = {
       {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, "cpu_only", false, false, "", "colocation"},
-      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, "gpu_only", false, false, "", "colocation"},
+      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, "gpu_only", false, false, "",
+       "colocation"},
       {"random", "random", "random", CellKind::kSearched, "", true, false, "", "colocation"},
-      {"learner", "learner", "no_such_learner", CellKind::kSearched, "hierarchical", true, true, "", "colocation"},
+      {"learner", "learner", "no_such_learner", CellKind::kSearched, "hierarchical", true, true, "",
+       "colocation"},
   };
   for (const char* key : {"rnnlm", "nmt_2"}) {
     TableLine line;
@@ -44,7 +46,8 @@ inline TableDefinition TinyTable() {
   return table;
 }
 
-inline CellRecord MakeRecord(const char* row, const char* column, const char* kind, int seed, std::optional<double> seconds) {
+inline CellRecord MakeRecord(const char* row, const char* column, const char* kind, int seed,
+                             std::optional<double> seconds) {
   CellRecord record;
   record.block = "native";
   record.row = row;
@@ -69,17 +72,22 @@ inline CellRecord MakeRecord(const char* row, const char* column, const char* ki
   record.machine = "a machine, 2 cores";
   record.date = "2026-11-21T00:00:00Z";
   record.wall_seconds = 0.25;
-  if (record.budget > 1 && seconds) record.curve = "1:" + std::to_string(*seconds * 2e6) + " 7:" + std::to_string(*seconds * 1e6);
+  if (record.budget > 1 && seconds)
+    record.curve = "1:" + std::to_string(*seconds * 2e6) + " 7:" + std::to_string(*seconds * 1e6);
   return record;
 }
 
 // Published: rnnlm 6.89 and 1.57, nmt_2 6.46 and OOM (bench/data/papers/hierarchical.csv).
 inline std::vector<CellRecord> TinyRecords() {
   return {
-      MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.2),      MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.6),
-      MakeRecord("rnnlm", "random", "searched", 1, 1.4),      MakeRecord("rnnlm", "random", "searched", 2, 1.0),
-      MakeRecord("rnnlm", "random", "searched", 3, 1.2),      MakeRecord("nmt_2", "cpu_only", "fitted", 1, 7.1),
-      MakeRecord("nmt_2", "single_gpu", "predicted", 1, 2.0), MakeRecord("nmt_2", "random", "searched", 1, std::nullopt),
+      MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.2),
+      MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.6),
+      MakeRecord("rnnlm", "random", "searched", 1, 1.4),
+      MakeRecord("rnnlm", "random", "searched", 2, 1.0),
+      MakeRecord("rnnlm", "random", "searched", 3, 1.2),
+      MakeRecord("nmt_2", "cpu_only", "fitted", 1, 7.1),
+      MakeRecord("nmt_2", "single_gpu", "predicted", 1, 2.0),
+      MakeRecord("nmt_2", "random", "searched", 1, std::nullopt),
       MakeRecord("nmt_2", "random", "searched", 2, 1.9),
   };
 }
