@@ -35,6 +35,9 @@ Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor
 std::vector<Tensor> Split(GraphBuilder& b, const std::string& name, Tensor x, int axis, std::int64_t parts);
 // [..] x T -> [.., T at `axis`, ..]
 Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis);
+Tensor Pad(GraphBuilder& b, const std::string& name, Tensor x,
+           const Shape& shape);  // with zeros, to a larger shape
+Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);    // a part of it
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);  // a view
 Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids);       // rows of [V, n]
 Tensor Sum(GraphBuilder& b, const std::string& name, Tensor x, int axis);
