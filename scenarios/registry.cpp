@@ -28,7 +28,7 @@ std::string Names(const std::vector<Row>& rows) {
   return JoinNames(names);
 }
 
-// Whether a name means a file: it has a place or an ending, or is there.
+// "-" is standard input.
 bool IsFile(const std::string& name) {
   std::error_code ignored;
   return name == "-" || std::filesystem::exists(name, ignored);

@@ -1,8 +1,8 @@
 // NASNet-A for ImageNet (Zoph et al., Learning Transferable Architectures, 2018; cells as PAPERS section 7
 // read them in public code). Without drop-path and without the auxiliary head.
 //
-//   size=mobile (224 x 224, 12 cells of 44 filters) | large (331 x 331, 18 cells of 168)   batch=64
-//   classes=1000 optimizer=rmsprop
+//   size=mobile (224 x 224, 12 cells of 44 filters) or large (331 x 331, 18 cells of 168)
+//   batch=64   classes=1000   optimizer=rmsprop
 //
 // Checked: 5,289,978 weights and 0.56 G multiply-adds (mobile), 88,753,150 and 23.78 G (large). Placeto's
 // size is not published; mobile is PROTOCOL 6.3's assumption: batch=64,gradients=colocated. A stage is a

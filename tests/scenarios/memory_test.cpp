@@ -26,8 +26,8 @@ class OneGpuTest : public ::testing::TestWithParam<Row> {};
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
   const sim::OpGraph graph = LoadGraph(GetParam().workload);
   const double gb = static_cast<double>(SerialPeak(graph).peak) / 1e9;
-  // Figures of one decimal: half of the last one, or 2 %. PROTOCOL allows 5.
-  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.02 * GetParam().one_gpu_gb));
+  // Figures of one decimal: half of the last one, or 3 % (PROTOCOL allows 5).
+  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.03 * GetParam().one_gpu_gb));
   if (GetParam().accumulated_gb > 0) {
     EXPECT_NEAR(static_cast<double>(SerialPeak(graph, true).peak) / 1e9, GetParam().accumulated_gb, 0.05);
   }
