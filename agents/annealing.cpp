@@ -17,7 +17,7 @@ class Annealing final : public Agent {
  public:
   explicit Annealing(const Spec& spec) {
     ParameterReader parameters(spec);
-    hot_ = parameters.Double("hot", 0.1, 1e-9, 1e9);
+    hot_ = parameters.Double("hot", 0.5, 1e-9, 1e9);
     cold_ = parameters.Double("cold", 0.001, 1e-9, 1e9);
     swaps_ = parameters.Double("swaps", 0.1, 0, 1);
     parameters.Finish();

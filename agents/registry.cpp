@@ -28,7 +28,7 @@ const std::vector<AgentRow>& Agents() {
       {"local_search", "moves and swaps, first improvement, kicks from the best",
        "Lourenço, Martin, Stützle, 2003", "kick=0.1", AgentKind::kSearch, MakeLocalSearch},
       {"annealing", "simulated annealing over moves and swaps, geometric cooling",
-       "Kirkpatrick, Gelatt, Vecchi, 1983", "hot=0.1,cold=0.001,swaps=0.1", AgentKind::kSearch,
+       "Kirkpatrick, Gelatt, Vecchi, 1983", "hot=0.5,cold=0.001,swaps=0.1", AgentKind::kSearch,
        MakeAnnealing},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},

@@ -7,20 +7,10 @@
 #include "agents/agent.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
-#include "sim/formats/formats.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
-
-sim::Placement FromFile(const std::string& path, const sim::Problem& problem) {
-  const std::string content = formats::ReadFile(path);
-  if (scenarios::IsMsrExpert(content)) {
-    sim::Placement placement = scenarios::ImportMsrExpert(content, path, problem.graph(), problem.cluster());
-    sim::CheckPlacement(problem.graph(), problem.cluster(), placement);
-    return placement;
-  }
-  return formats::ParsePlacement(content, path, problem.graph(), problem.cluster());
-}
 
 const agents::AgentRow* FindAgent(const std::string& name) {
   for (const agents::AgentRow& row : agents::Agents()) {
@@ -41,7 +31,7 @@ std::string AgentsWithoutSearch() {
 sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
   const agents::Task task = agents::MakeTask(problem, "colocation");
   const auto agent = agents::MakeAgent(spec);
-  agents::Evaluator evaluator(task, {.budget = 1});
+  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
   agents::UnitPlacement units;
   evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
   agent->Search(task, evaluator, {});
@@ -52,7 +42,7 @@ sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
 }  // namespace
 
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
-  if (std::filesystem::exists(name_or_path)) return FromFile(name_or_path, problem);
+  if (std::filesystem::exists(name_or_path)) return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
   const agents::AgentRow* row = FindAgent(Spec::Parse(name_or_path).name);
   if (row == nullptr) {
     throw InputError(fmt::format("--placement {}: is neither a file nor an agent that needs no search; those are {}.", name_or_path,

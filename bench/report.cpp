@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bench/console.h"
+#include "sim/explain.h"
 
 namespace berth::bench {
 namespace {
@@ -56,6 +57,56 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
+// Shares of the critical path: ops by device, transfers, dispatch, waiting.
+std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem,
+                             const sim::Placement& placement) {
+  std::vector<sim::Picos> on_device(problem.cluster().devices.size(), 0);
+  sim::Picos transfers = 0, dispatch = 0, waits = 0;
+  for (const sim::CriticalStep& step : explanation.critical_path) {
+    const sim::Picos length = step.end - step.start;
+    switch (step.kind) {
+      case sim::CriticalStep::Kind::kOp:
+        on_device[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(step.index)])] += length;
+        break;
+      case sim::CriticalStep::Kind::kTransfer: transfers += length; break;
+      case sim::CriticalStep::Kind::kDispatch: dispatch += length; break;
+      case sim::CriticalStep::Kind::kWait: waits += length; break;
+    }
+  }
+  TextTable table;
+  table.AddColumn("critical path");
+  table.AddColumn("", TextTable::Align::kRight);
+  table.AddColumn("");
+  const auto add = [&](const std::string& what, sim::Picos length) {
+    if (length == 0) return;
+    const double share = Share(static_cast<double>(length), static_cast<double>(outcome.runtime));
+    table.AddRow({what, TimeText(length), Bar(share, kBarWidth) + " " + PercentText(share)});
+  };
+  for (std::size_t d = 0; d < on_device.size(); ++d) add("ops on " + problem.cluster().devices[d].name, on_device[d]);
+  add("transfers", transfers);
+  add("dispatch", dispatch);
+  add("waiting", waits);
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem) {
+  TextTable table;
+  table.AddColumn("idle");
+  for (const char* title : {"ops elsewhere run", "link is taken", "tensor under way", "dispatch", "nothing left"}) {
+    table.AddColumn(title, TextTable::Align::kRight);
+  }
+  for (std::size_t d = 0; d < explanation.idle.size(); ++d) {
+    if (outcome.devices[d].busy == 0) continue;
+    const sim::IdleTime& idle = explanation.idle[d];
+    std::vector<std::string> cells = {problem.cluster().devices[d].name};
+    for (const sim::Picos part : {idle.upstream, idle.queued, idle.transfer, idle.dispatch, idle.finished}) {
+      cells.push_back(part == 0 ? "-" : TimeText(part));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
 std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
   std::vector<sim::OpIndex> order(outcome.ops.size());
   std::iota(order.begin(), order.end(), 0);
@@ -97,6 +148,9 @@ std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem
                                  sim::ToString(problem.cluster().preset), problem.costs().cost_model, VerdictText(outcome, problem));
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);
+  const sim::Explanation explanation = sim::Explain(problem, placement, outcome);
+  text += CriticalPathText(explanation, outcome, problem, placement);
+  text += IdleText(explanation, outcome, problem);
   text += TopOpsText(outcome, problem, placement);
   return text;
 }

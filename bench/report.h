@@ -1,4 +1,4 @@
-// One outcome for people: verdict, runtime, what each device and link did, the longest ops.
+// One outcome for people: verdict, runtime, what each device and link did, what the time was spent on, the longest ops.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::bench {
 
-// Needs RunOptions::Record::kOps.
+// Needs RunOptions::Record::kTimeline.
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement);
 
 // "fits, 1.184 s" or "out of memory on gpu0 at op conv0 (output) after 12.0 ms: needs 9.13 GB of 8.00 GB; without

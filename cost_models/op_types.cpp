@@ -92,7 +92,6 @@ constexpr OpType kOpTypes[] = {
     {"Sqrt", kElementwise},
     {"Square", kElementwise},
     {"Sub", kElementwise},
-    {"Sum", kElementwise},  // ONNX: of several tensors, like AddN
     {"Swish", kElementwise},
     {"Tanh", kElementwise},
     {"TanhGrad", kElementwise},
@@ -112,7 +111,9 @@ constexpr OpType kOpTypes[] = {
     {"Mean", kReduction},
     {"ReduceMax", kReduction},
     {"ReduceMean", kReduction},
+    {"MulSum", kReduction},  // our workloads: gradient of a product with a broadcast factor
     {"ReduceSum", kReduction},
+    {"Sum", kReduction},  // TensorFlow's; ONNX's adds tensors, with the same bytes
     {"TopK", kReduction},
 
     {"BatchNormalization", kNormalisation},

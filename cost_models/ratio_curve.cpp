@@ -11,6 +11,7 @@ namespace berth::cost_models {
 namespace {
 
 constexpr int kFolds = 5;
+constexpr double kSame = 1e-9;  // relative: structural times this close are one
 
 double Median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -56,16 +57,6 @@ std::vector<LogKnot> GroupMedians(const std::vector<RatioSample>& samples, int m
   return knots;
 }
 
-// The outermost groups answer up to the outermost samples, at their own ratio.
-void StretchEnds(const std::vector<RatioSample>& samples, std::vector<LogKnot>* knots) {
-  const auto move = [](LogKnot* knot, double structural) {
-    knot->measured += structural - knot->structural;
-    knot->structural = structural;
-  };
-  move(&knots->front(), PortableLog(samples.front().structural_us));
-  move(&knots->back(), PortableLog(samples.back().structural_us));
-}
-
 // Pool adjacent violators: the non-decreasing values nearest in weighted least squares.
 void MakeMonotone(std::vector<LogKnot>* knots) {
   struct Block {
@@ -91,20 +82,35 @@ void MakeMonotone(std::vector<LogKnot>* knots) {
   }
 }
 
+// The line from `inner` through `outer`, continued to a structural time beyond. Between 0 and 2: a knot's own
+// scatter must not be carried out steeply.
+LogKnot Continued(const LogKnot& inner, const LogKnot& outer, double structural) {
+  const double run = outer.structural - inner.structural;
+  const double slope = run != 0 ? std::clamp((outer.measured - inner.measured) / run, 0.0, 2.0) : 1.0;
+  return {structural, outer.measured + slope * (structural - outer.structural), 0};
+}
+
 std::vector<RatioCurve::Knot> FitKnots(const std::vector<RatioSample>& samples, int max_knots) {
   std::vector<LogKnot> logs = GroupMedians(samples, max_knots);
-  if (logs.size() < 2) {  // one group: a constant ratio between the outermost samples
-    logs.push_back(logs.front());
-  }
-  StretchEnds(samples, &logs);
   MakeMonotone(&logs);
+  const LogKnot first =
+      Continued(logs[logs.size() > 1 ? 1 : 0], logs.front(), PortableLog(samples.front().structural_us));
+  const LogKnot last = Continued(logs[logs.size() > 1 ? logs.size() - 2 : 0], logs.back(),
+                                 PortableLog(samples.back().structural_us));
+  if (first.structural < logs.front().structural) logs.insert(logs.begin(), first);
+  if (last.structural > logs.back().structural) logs.push_back(last);
   std::vector<RatioCurve::Knot> knots;
-  for (const LogKnot& log : logs) knots.push_back({PortableExp(log.structural), PortableExp(log.measured)});
+  for (const LogKnot& log : logs) {
+    const RatioCurve::Knot knot = {PortableExp(log.structural), PortableExp(log.measured)};
+    // Means of equal logarithms differ by rounding; knots must not.
+    const bool apart = knots.empty() || knot.structural_us > knots.back().structural_us * (1 + kSame);
+    if (apart) knots.push_back(knot);
+  }
   return knots;
 }
 
 bool HasTwoTimes(const std::vector<RatioSample>& sorted) {
-  return !sorted.empty() && sorted.front().structural_us < sorted.back().structural_us;
+  return !sorted.empty() && sorted.front().structural_us * (1 + 2 * kSame) < sorted.back().structural_us;
 }
 
 // ln(measured / predicted) of every sample, by curves that have not seen it.

@@ -17,10 +17,10 @@ struct RatioSample {
 };
 
 // Samples are sorted by structural time and cut into at most max_knots groups of equal count. A knot is the
-// group's median ratio at its mean logarithm (at the least and largest time for the outermost groups);
-// pooling adjacent violators then makes the curve non-decreasing. The interval and the fit error come from
-// samples left out, every fifth at a time. Deterministic. Throws InputError where fewer than two different
-// structural times are given.
+// group's median ratio at its mean logarithm; pooling adjacent violators then makes the curve non-decreasing,
+// and the lines through the outermost knots are continued to the outermost samples. The interval and the fit
+// error come from samples left out, every fifth at a time. Deterministic. Throws InputError where fewer than
+// two different structural times are given.
 RatioCurve FitRatioCurve(OpClass op_class, std::vector<RatioSample> samples, int max_knots = 12);
 
 struct CurveAnswer {

@@ -5,8 +5,10 @@
 //
 // What PROTOCOL leaves open and is decided here. The cost is that of the first GPU (of the first device where
 // there is none), the bytes are those of a group's own outputs, the weight of an edge is the sum over both
-// directions, parallel edges added. Ties go to the lowest unit of colocation. A group without neighbours is
-// merged with the smallest other one when nothing else is left to merge, so that the count is always met.
+// directions, parallel edges added. Of neighbours with equal edges the lighter one is taken (or else a chain
+// of equal tensors would fall to one group), further ties go to the lowest unit of colocation. A group
+// without neighbours is merged with the smallest other one when nothing else is left to merge, so that the
+// count is always met.
 //
 // Cycles. Colocation sets alone may already form cycles (a variable with its update). Edges between different
 // strongly connected components, and inside a component those that agree with the topological order of the
@@ -100,6 +102,7 @@ class Merger {
     std::unordered_map<Node, Edge> edges;
   };
   using Entry = std::tuple<sim::Picos, Node, Node>;  // weight, key, group
+  using Rank = std::pair<sim::Bytes, Entry>;         // of a neighbour: the edge, negative, then what it is
   // What a search saw from one end, in no order.
   struct Side {
     std::priority_queue<std::pair<std::int64_t, Node>> frontier;  // the closest to the other end first
@@ -109,6 +112,8 @@ class Merger {
   Group& at(Node node) { return groups_[static_cast<std::size_t>(node)]; }
   std::int64_t label(Node node) { return order_.label(at(node).place); }
   Entry EntryOf(Node node) { return {at(node).weight, at(node).key, node}; }
+
+  Rank RankOf(Node other, const Edge& edge) { return {-edge.bytes, EntryOf(other)}; }
 
   void Connect(Node a, Node b, const Edge& edge);
   void Disconnect(Node a, Node b);
@@ -234,11 +239,11 @@ void Merger::Chain(Node groups) {
 // is none.
 Node Merger::ChainPartner(Node node) {
   Node best = -1;
-  std::pair<sim::Bytes, Node> best_rank;
+  Rank best_rank;
   for (const auto& [other, edge] : at(node).edges) {
     const bool chained = (edge.forward && at(node).successors == 1 && at(other).predecessors == 1) ||
                          (edge.backward && at(node).predecessors == 1 && at(other).successors == 1);
-    const std::pair rank(-edge.bytes, at(other).key);
+    const Rank rank = RankOf(other, edge);
     if (chained && (best < 0 || rank < best_rank)) {
       best = other;
       best_rank = rank;
@@ -272,11 +277,12 @@ void Merger::Heaviest(Node groups) {
 // One neighbour always closes no cycle: of those behind `node` in the order the first (a path to it would
 // have to pass an earlier one), or of those before it the last.
 void Merger::MergeHeaviest(Node node) {
-  std::vector<std::tuple<sim::Bytes, Node, Node>> candidates;
-  for (const auto& [other, edge] : at(node).edges) candidates.emplace_back(-edge.bytes, at(other).key, other);
+  std::vector<Rank> candidates;
+  for (const auto& [other, edge] : at(node).edges) candidates.push_back(RankOf(other, edge));
   std::sort(candidates.begin(), candidates.end());
-  BERTH_CHECK(std::any_of(candidates.begin(), candidates.end(),
-                          [&](const auto& candidate) { return TryMerge(node, std::get<2>(candidate)); }));
+  BERTH_CHECK(std::any_of(candidates.begin(), candidates.end(), [&](const Rank& candidate) {
+    return TryMerge(node, std::get<2>(candidate.second));
+  }));
 }
 
 // Merges two groups unless that closes a cycle. The two searches take turns, so that the cheaper one decides.

@@ -14,6 +14,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/units_text.h"
+#include "sim/interconnect.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -55,6 +56,12 @@ Listing ListImporters() {
   return listing;
 }
 
+Listing ListInterconnects() {
+  Listing listing{{"name", "what"}, {}};
+  for (const sim::InterconnectRow& row : sim::Interconnects()) listing.rows.push_back({row.name, row.what});
+  return listing;
+}
+
 Listing ListTables() {
   Listing listing{{"name", "what"}, {}};
   for (const TableRow& row : Tables()) listing.rows.push_back({row.name, row.what});
@@ -70,19 +77,19 @@ Listing ListDevices() {
     const cost_models::DeviceSheet& sheet = *catalogue.FindSheet(name);
     listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
                             sheet.kind.memory ? formats::PrintBytes(*sheet.kind.memory) : "-",
-                            PeakText(sheet.peak_flops_f32), PeakText(sheet.peak_flops_f16),
-                            formats::PrintBandwidth(static_cast<std::int64_t>(sheet.memory_bandwidth)),
-                            formats::PrintTime(sheet.kind.launch_cost), sheet.description});
+                            PeakText(sheet.peak_f32), PeakText(sheet.peak_f16),
+                            sheet.memory_bandwidth > 0 ? RateText(sheet.memory_bandwidth, "B") : "-",
+                            TimeText(sheet.kind.launch_cost), sheet.description});
   }
   return listing;
 }
 
 Listing ListLinks() {
-  Listing listing{{"name", "bandwidth", "latency"}, {}};
+  Listing listing{{"name", "bandwidth", "latency", "what"}, {}};
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.LinkNames()) {
-    const sim::LinkKind& kind = *catalogue.FindLink(name);
-    listing.rows.push_back({name, formats::PrintBandwidth(kind.bandwidth), formats::PrintTime(kind.latency)});
+    const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
+    listing.rows.push_back({name, RateText(static_cast<double>(sheet.kind.bandwidth), "B"), TimeText(sheet.kind.latency), sheet.description});
   }
   return listing;
 }
@@ -101,6 +108,7 @@ const std::vector<KindRow>& Kinds() {
       {"cost-models", [] { return Named(cost_models::CostModels()); }},
       {"devices", ListDevices},
       {"links", ListLinks},
+      {"interconnects", ListInterconnects},
       {"importers", ListImporters},
       {"tables", ListTables},
   };

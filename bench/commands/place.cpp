@@ -179,7 +179,7 @@ class PlaceCommand : public Command {
     if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
     const auto simulator = sim::MakeSimulator(*found.task.problem);
     const sim::Outcome* outcome =
-        evaluator.has_best() ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline}) : nullptr;
+        evaluator.has_best() ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}}) : nullptr;
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
     if (outcome == nullptr) {

@@ -34,11 +34,8 @@ class SimulateCommand : public Command {
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = LoadPlacement(placement_, problem);
-    sim::RunOptions options;
-    const bool timeline = !trace_.empty() || !timeline_.empty();
-    options.record = timeline ? sim::RunOptions::Record::kTimeline : sim::RunOptions::Record::kOps;
     const auto simulator = sim::MakeSimulator(problem);
-    const sim::Outcome& outcome = simulator->Run(placement, options);
+    const sim::Outcome& outcome = simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
     if (!trace_.empty()) formats::WriteFile(trace_, formats::PrintChromeTrace(outcome, problem, placement));
     if (!timeline_.empty()) formats::WriteFile(timeline_, formats::PrintTimeline(outcome, problem, placement));
     if (!save_.empty()) formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));

@@ -38,13 +38,13 @@ double StartOf(const TableParameter& parameter) {
   BERTH_CHECK(sheet != nullptr);
   const double start = parameter.classes.empty()
                            ? sim::ToMicros(sheet->kind.launch_cost)
-                           : cost_models::CatalogueEfficiency(catalogue, parameter.kind, parameter.classes.front());
+                           : catalogue.Efficiency(*cost_models::OpClassNamed(parameter.classes.front()), sheet->kind.device_class);
   return std::clamp(start, parameter.low, parameter.high);
 }
 
 sim::Placement PlacementOf(const sim::Problem& problem, const std::string& agent_spec) {
   const agents::Task task = agents::MakeTask(problem, "colocation");
-  agents::Evaluator evaluator(task, {.budget = 1});
+  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
   agents::UnitPlacement units;
   evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
   agents::MakeAgent(agent_spec)->Search(task, evaluator, {});

@@ -9,7 +9,7 @@
 namespace berth::bench {
 namespace {
 
-// A log axis over whole decades that holds every number.
+// A log axis from a whole decade to the next 1, 2 or 5 above the largest number.
 class LogAxis {
  public:
   void Add(std::optional<double> value) {
@@ -19,16 +19,29 @@ class LogAxis {
   }
   bool empty() const { return high_ <= 0; }
   int first() const { return static_cast<int>(std::floor(std::log10(low_))); }
-  int last() const { return std::max(first() + 1, static_cast<int>(std::ceil(std::log10(high_)))); }
   // 0 to 1
-  double At(double value) const { return (std::log10(value) - first()) / (last() - first()); }
+  double At(double value) const { return (std::log10(value) - first()) / span(); }
+  // Powers of ten that stand on the axis.
+  std::vector<int> decades() const {
+    std::vector<int> exponents;
+    for (int e = first(); e <= first() + span() + 1e-9; ++e) exponents.push_back(e);
+    return exponents;
+  }
+  // How many decades it is long.
+  double span() const {
+    const double decade = std::floor(std::log10(high_));
+    for (const double step : {1.0, 2.0, 5.0, 10.0}) {
+      if (high_ <= step * std::pow(10, decade) * (1 + 1e-9)) return std::max(0.3, decade + std::log10(step) - first());
+    }
+    return decade + 1 - first();
+  }
 
  private:
   double low_ = 1e300;
   double high_ = 0;
 };
 
-std::string Power(int exponent) { return exponent >= 0 ? fmt::format("{:.0f}", std::pow(10, exponent)) : fmt::format("{:.{}f}", std::pow(10, exponent), -exponent); }
+std::string Power(int exponent) { return fmt::format("{:.{}f}", std::pow(10, exponent), std::max(0, -exponent)); }
 
 std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, const std::string& text, const char* style) {
   if (!seconds) return text.empty() ? "" : fmt::format("<div class=\"fill none\">{}</div>", EscapeHtml(text));
@@ -38,7 +51,7 @@ std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, cons
 std::string BarRow(const LogAxis& axis, const std::string& title, const RenderedCell& cell, const std::string& bound) {
   const std::string published = cell.published.empty() ? "" : "published " + cell.published;
   return fmt::format("<div class=\"bar\"><span>{} <span class=\"soft\">{}</span></span><div class=\"track\">{}{}{}</div></div>\n",
-                     EscapeHtml(title), EscapeHtml(cell.ours), Fill(axis, cell.ours_seconds, "ours " + cell.ours, "o"),
+                     EscapeHtml(title), EscapeHtml(cell.ours), Fill(axis, cell.ours_seconds, cell.kind.empty() ? "" : "ours " + cell.ours, "o"),
                      Fill(axis, cell.published_seconds, published, "t"), bound);
 }
 
@@ -56,13 +69,13 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
     spoken += fmt::format(" {}: ours {}{};", block.columns[c], cell.ours, cell.published.empty() ? "" : ", published " + cell.published);
   }
   std::string ticks;
-  for (int e = axis.first(); e <= axis.last(); ++e) {
-    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100.0 * (e - axis.first()) / (axis.last() - axis.first()), Power(e));
+  for (const int e : axis.decades()) {
+    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), Power(e));
   }
   return fmt::format("<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" style=\"--decade:{:.3f}%\">\n{}"
                      "<div class=\"axis\"><span></span><div>{}</div></div></div></figure>\n",
                      EscapeHtml(line.title), line.gpus, EscapeHtml("Bars of seconds per step." + spoken),
-                     100.0 / (axis.last() - axis.first()), rows, ticks);
+                     100 / axis.span(), rows, ticks);
 }
 
 constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
@@ -84,7 +97,7 @@ std::string Drawing(const RenderedChart& chart) {
   const auto y = [&](double seconds) { return kTop + (kHeight - kTop - kBottom) * (high - seconds) / (high - low); };
   std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", kLeft, kTop,
                                 kWidth - kLeft - kRight, kHeight - kTop - kBottom);
-  for (int e = x.first(); e <= x.last(); ++e) {
+  for (const int e : x.decades()) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", std::min(X(x, std::pow(10, e)), kWidth - 18),
                        kHeight - 16, Power(e));
   }

@@ -6,12 +6,18 @@ import json
 _BULKY = ("Input Strides", "Concrete Inputs", "Collective name", "Ev Idx", "Record function id")
 
 
+def _events_of(document):
+    """A PyTorch that was built without Kineto (Debian's) writes the events alone, with fewer fields."""
+    return document if isinstance(document, list) else document["traceEvents"]
+
+
 def parse(text):
-    """The events of a Kineto trace; None where the text is no JSON (names with quotes break some versions)."""
+    """The events of a trace; None where the text is no trace (names with quotes break the JSON of some versions)."""
     try:
-        return json.loads(text)["traceEvents"]
+        events = _events_of(json.loads(text))
     except (ValueError, KeyError, TypeError):
         return None
+    return events if all(isinstance(event, dict) for event in events) else None
 
 
 def of_category(events, *categories):
@@ -81,7 +87,7 @@ def summary(events):
 def without_bulk(text):
     """The same trace without the arguments that nothing reads, for a file that would be too large."""
     document = json.loads(text)
-    for event in document["traceEvents"]:
+    for event in _events_of(document):
         for key in _BULKY:
             event.get("args", {}).pop(key, None)
     return json.dumps(document, separators=(",", ":"))

@@ -109,12 +109,12 @@ def _batch_norm(shape, phase, random):
 def _embedding(shape, phase, random):
     table = random(shape["rows"], shape["width"])
     ids = torch.randint(shape["rows"], (shape["tokens"],), device=table.device)
-    read = _bytes(ids) + shape["tokens"] * shape["width"] * table.element_size()
+    gathered = shape["tokens"] * shape["width"] * table.element_size()
     if phase == "forward":
-        return (lambda: functional.embedding(ids, table)), 0, 2 * read
+        return (lambda: functional.embedding(ids, table)), 0, _bytes(ids) + 2 * gathered
     gradient = random(shape["tokens"], shape["width"])
     return (lambda: torch.ops.aten.embedding_dense_backward(gradient, ids, shape["rows"], -1, False)), 0, \
-        read + _bytes(table)
+        _bytes(ids, table) + gathered
 
 
 def _lstm_cell(shape, phase, random):

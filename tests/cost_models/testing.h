@@ -27,7 +27,9 @@ struct OpCase {
 
 // One producer for each input, then the op, which is the last.
 sim::OpGraph GraphOf(const OpCase& op);
-inline sim::OpIndex LastOp(const sim::OpGraph& graph) { return graph.size() - 1; }
+inline sim::OpIndex LastOp(const sim::OpGraph& graph) {
+  return graph.size() - 1;
+}
 
 sim::Device DeviceOf(const std::string& kind);
 

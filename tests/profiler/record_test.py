@@ -199,9 +199,12 @@ class Kineto(unittest.TestCase):
         self.assertEqual(kineto.copies_us(events), {("Memcpy HtoD (Pinned -> Device)", 64): [2.0]})
 
     def test_text_that_is_no_trace(self):
-        for text in ('{"traceEvents": [{"name": "a"b"}]}', "[]", '{"other": 1}', ""):
-            self.assertIsNone(kineto.parse(text))
+        for text in ('{"traceEvents": [{"name": "a"b"}]}', "[1]", '{"other": 1}', "3", ""):
+            self.assertIsNone(kineto.parse(text), text)
         self.assertEqual(kineto.summary(None), {"unreadable": True})
+
+    def test_events_without_a_frame_are_a_trace_too(self):
+        self.assertEqual(kineto.parse('[{"name": "aten::mm", "ph": "X"}]'), [{"name": "aten::mm", "ph": "X"}])
 
     def test_bulk_is_dropped_and_nothing_else(self):
         event = {"name": "aten::mm", "args": {"Input Dims": [[2, 2]], "Input Strides": [[2, 1]]}}

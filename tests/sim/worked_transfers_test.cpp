@@ -104,8 +104,7 @@ TEST(Transfers, WithoutLinksTheyAreFreeButTakeMemory) {
   }
 }
 
-// ---- engines
-// ---------------------------------------------------------------------------------------------------
+// ---- engines----
 
 // gpu0 sends 1 MB to a CPU and receives 1 MB from it at the same time, over a full-duplex link.
 TEST(Engines, OneIsSharedByBothDirections) {
@@ -126,19 +125,21 @@ TEST(Engines, OneIsSharedByBothDirections) {
 
 // Two transfers in each direction over links of their own: n engines are (n + 1) / 2 out and n / 2 in.
 TEST(Engines, SplitIntoOutAndIn) {
-  for (const auto& [engines, out_at_once, in_at_once] : {std::tuple{2, 1, 1}, {3, 2, 1}, {4, 2, 2}}) {
+  for (const auto& [engines, out_at_once, in_at_once] :
+       {std::tuple{2, 1, 1}, std::tuple{3, 2, 1}, std::tuple{4, 2, 2}}) {
     for (const char* interconnect : {"fifo", "fair"}) {
       World w;
-      w.Gpu();
-      for (int i = 1; i <= 4; ++i) w.Cpu();
-      for (int i = 1; i <= 4; ++i) w.Connect(0, i);
+      for (int i = 0; i < 4; ++i) w.Cpu();
+      w.Gpu();  // behind them all; CPUs forward between one another
+      for (int i = 0; i < 4; ++i) w.Connect(4, i);
+      for (int i = 0; i < 3; ++i) w.Connect(i, i + 1);
       w.cluster.interconnect = interconnect;
-      w.device(0).copy_engines = engines;
-      const OpIndex a = w.Add(0, 10, {kMB});
-      const OpIndex b = w.Add(3, 10, {kMB}), c = w.Add(4, 10, {kMB});
+      w.device(4).copy_engines = engines;
+      const OpIndex a = w.Add(4, 10, {kMB});
+      const OpIndex b = w.Add(2, 10, {kMB}), c = w.Add(3, 10, {kMB});
+      w.Add(0, 0, {}, {{a, 0}});
       w.Add(1, 0, {}, {{a, 0}});
-      w.Add(2, 0, {}, {{a, 0}});
-      w.Add(0, 0, {}, {{b, 0}, {c, 0}});
+      w.Add(4, 0, {}, {{b, 0}, {c, 0}});
       const Outcome out = w.Run();
       EXPECT_EQ(out.transfers[1].start, (out_at_once == 2 ? 10 : 115) * kUs) << engines << interconnect;
       EXPECT_EQ(out.transfers[3].start, (in_at_once == 2 ? 10 : 115) * kUs) << engines << interconnect;
@@ -172,8 +173,7 @@ TEST(Engines, CpusNeedNone) {
   EXPECT_EQ(w.Run().runtime, 115 * kUs);
 }
 
-// ---- fifo
-// ------------------------------------------------------------------------------------------------------
+// ---- fifo----
 
 // t0: gpu0 to gpu2 from 10. From 11 on gpu1 wants to send t1 to gpu2 and t2 to gpu0. L = 10 over two links.
 struct Convoy : Star {
@@ -229,8 +229,7 @@ TEST(Fifo, HalfDuplexIsOneQueue) {
   }
 }
 
-// ---- both directions
-// -------------------------------------------------------------------------------------------
+// ---- both directions----
 
 // gpu0 sends at 10, gpu1 sends at 60: flows from 15 and 65.
 Outcome RunBothDirections(const char* interconnect, Duplex duplex, std::int64_t both_ppm) {
@@ -267,8 +266,7 @@ TEST(Both, HalfDuplexIgnoresIt) {
   EXPECT_EQ(out.transfers[1].end, 215 * kUs);
 }
 
-// ---- fair
-// ------------------------------------------------------------------------------------------------------
+// ---- fair----
 
 TEST(Fair, MaxMinOfThreeFlows) {
   // link3 has 4 GB/s for two flows: 2 each. link0 leaves 8 GB/s to the flow from 0 to 2: 125; the others 500.
@@ -305,8 +303,7 @@ TEST(Fair, EngineIsHeldFromStartToEnd) {
   EXPECT_EQ(w.Run().transfers[1].start, 115 * kUs);
 }
 
-// ---- curves
-// ----------------------------------------------------------------------------------------------------
+// ---- curves----
 
 TEST(Curve, IsTheTimeOfALoneTransfer) {
   for (const auto& [bytes, time] :
