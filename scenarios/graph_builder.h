@@ -27,6 +27,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/op_graph.h"
@@ -56,6 +57,12 @@ struct Location {
   std::string group = {};  // name of the stage
 };
 sim::Attributes LocationAttributes(const Location& location);
+// `value`: bool, std::int64_t, double, std::string or a list.
+template <typename T>
+void AddAttribute(sim::Attributes& attributes, const std::string& key, T value) {
+  attributes.emplace_back().first = key;
+  attributes.back().second.value = std::move(value);
+}
 
 struct TensorSpec {
   Shape shape;
@@ -118,8 +125,9 @@ class GraphBuilder {
                   const Location& location);
   const sim::Op& op(Tensor tensor) const { return graph_.ops[static_cast<std::size_t>(tensor.op)]; }
   void Sweep(sim::OpIndex forward_ops);
-  // The sum of the gradients that have arrived for a tensor; op = -1 if there are none.
-  Tensor Total(Tensor tensor, const std::string& colocate);
+  // The sum of the gradients that have arrived for a tensor; op = -1 if there are none. `colocate` by value:
+  // the tape grows.
+  Tensor Total(Tensor tensor, std::string colocate);
   void Update(sim::OpIndex variable, const std::vector<sim::OpIndex>& backward_readers);
   void AppendUpdates(sim::OpIndex forward_ops);
   void SettleStorage();

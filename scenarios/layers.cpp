@@ -67,7 +67,7 @@ Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights
               .inputs = {x, weights},
               .outputs = {{result}},
               .flops = 2 * multiply_adds};
-  if (recurrent) spec.attributes.emplace_back("recurrent", sim::Attribute{true});
+  if (recurrent) AddAttribute(spec.attributes, "recurrent", true);
   return b.Append(spec);
 }
 

@@ -158,9 +158,9 @@ TEST(ClusterRefuses, NumbersWithoutUnitsOrOutOfRange) {
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, memory: 1GiB, reserve: 2GiB}\n"),
             "c.yaml:5: devices[0].reserve is 2GiB, but must be at most the memory, 1GiB");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, streams: 0}\n"),
-            "c.yaml:5: devices[0].streams must be a whole number between 1 and 1024, but is \"0\"");
+            "c.yaml:5: devices[0].streams must be a whole number between 1 and 1024, but is 0");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, concurrency: [1, 1.5]}\n"),
-            "c.yaml:5: devices[0].concurrency[1] must be a number between 0 and 1, but is \"1.5\"");
+            "c.yaml:5: devices[0].concurrency[1] must be a number between 0 and 1, but is 1.5");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, overlap_copy: 0}\n"),
             "c.yaml:5: devices[0].overlap_copy must be above 0 (at least 1e-6) and at most 1");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, granularity: 0}\n"),

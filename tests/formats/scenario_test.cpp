@@ -42,7 +42,7 @@ TEST(ScenarioRefuses, WithLineAndCure) {
             "cost_model, "
             "grouper, expert, samples and seeds");
   EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nsamples: 0\n"),
-            "s.yaml:5: samples must be a whole number between 1 and 1000000000, but is \"0\"");
+            "s.yaml:5: samples must be a whole number between 1 and 1000000000, but is 0");
   EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nseeds: [1, 1]\n"),
             "s.yaml:5: seeds[1] is there twice; seeds must differ");
   EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nseeds: []\n"), "s.yaml:5: seeds must hold at least one seed");

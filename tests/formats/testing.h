@@ -1,4 +1,4 @@
-// What the tests of formats share: a small catalogue, messages of refusals, equality of what was read, random
+// What the tests of formats share: messages of refusals, equality of what was read, random
 // values.
 #pragma once
 
@@ -8,15 +8,11 @@
 #include <rapidcheck.h>
 
 #include "sim/cluster.h"
-#include "sim/hardware.h"
 #include "sim/op_graph.h"
 #include "sim/placement.h"
+#include "tests/formats/sample_catalogue.h"
 
 namespace berth::formats {
-
-// Kinds: cpu-a (64GiB), cpu-bare (no memory given), gpu-a (12GiB, 3us to launch), gpu-one (one copy engine).
-// Links: pcie (with a curve and both = 0.71), wire.
-const sim::HardwareCatalogue& SampleCatalogue();
 
 // What the InputError says; fails the test where there is none.
 std::string MessageOf(const std::function<void()>& refused);

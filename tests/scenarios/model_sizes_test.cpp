@@ -12,7 +12,9 @@ struct Counts {
   std::int64_t backward = 0;
   std::int64_t variables = 0;
   std::int64_t updates = 0;
-  std::int64_t lean() const { return forward + backward + variables + updates; }  // no placeholders, no constants
+  std::int64_t lean() const {
+    return forward + backward + variables + updates;
+  }  // no placeholders, no constants
 };
 
 Counts CountOps(const sim::OpGraph& graph) {
@@ -27,11 +29,13 @@ Counts CountOps(const sim::OpGraph& graph) {
   return counts;
 }
 
-double Gmac(const sim::OpGraph& graph) { return ForwardMultiplyAdds(graph) / 1e9; }
+double Gmac(const sim::OpGraph& graph) {
+  return ForwardMultiplyAdds(graph) / 1e9;
+}
 
-// F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten, product, bias, loss.
-// B: 94 weights and 93 inputs of convolutions (the images need none) + 94 + 94 + 14 pools + 15 splits + 15 AddN (11 block
-// inputs, 4 forks) + 6 of the head.
+// F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten,
+// product, bias, loss. B: 94 weights and 93 inputs of convolutions (the images need none) + 94 + 94 + 14
+// pools + 15 splits + 15 AddN (11 block inputs, 4 forks) + 6 of the head.
 TEST(ModelSizesTest, InceptionV3) {
   const sim::OpGraph graph = LoadGraph("inception_v3(batch=1)");
   EXPECT_EQ(graph.totals().parameters, 23'817'352);
@@ -83,10 +87,11 @@ TEST(ModelSizesTest, Rnnlm) {
   EXPECT_NEAR(static_cast<double>(LoadGraph("rnnlm(layers=8)").totals().parameters), 309.5e6, 0.05e6);
 }
 
-// F = 13 LT + 6 as PAPERS (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1 bias, 1 concat, 1 split,
-// 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer (no gradient of the zero state, one
-// consumer of the last c and of the last h), + 2 L AddN of weights + 7 (gather, unstack, stack, product 2, bias, loss).
-// PAPERS has 1524, 19 a cell: it takes a slice for each input of a cell's concat where we have one Split with two outputs.
+// F = 13 LT + 6 as PAPERS (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1 bias, 1
+// concat, 1 split, 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer (no
+// gradient of the zero state, one consumer of the last c and of the last h), + 2 L AddN of weights + 7
+// (gather, unstack, stack, product 2, bias, loss). PAPERS has 1524, 19 a cell: it takes a slice for each
+// input of a cell's concat where we have one Split with two outputs.
 TEST(ModelSizesTest, RnnlmOpCounts) {
   for (const std::int64_t layers : {2, 4, 8}) {
     const sim::OpGraph graph = LoadGraph("rnnlm(steps=40,layers=" + std::to_string(layers) + ")");
@@ -104,7 +109,8 @@ TEST(ModelSizesTest, Nmt) {
     constexpr std::int64_t n = 1024, v = 40'000;
     return 2 * v * n + 2 * layers * (8 * n * n + 4 * n) + 4 * n * n + n + n * v + v;
   };
-  for (const auto& [layers, millions, tflop] : {std::tuple(2, 160.7, 1.21), {4, 194.3, 1.72}, {8, 261.4, 2.76}}) {
+  for (const auto& [layers, millions, tflop] :
+       {std::tuple(2, 160.7, 1.21), {4, 194.3, 1.72}, {8, 261.4, 2.76}}) {
     const sim::OpGraph graph = LoadGraph("nmt(layers=" + std::to_string(layers) + ")");
     EXPECT_EQ(graph.totals().parameters, expected(layers));
     EXPECT_NEAR(static_cast<double>(graph.totals().parameters) / 1e6, millions, 0.05);
@@ -114,10 +120,10 @@ TEST(ModelSizesTest, Nmt) {
   EXPECT_NEAR(LoadGraph("nmt(batch=256,layers=4)").totals().flops / 1e12, 6.90, 0.005);
 }
 
-// F: 26 LT of cells; a step 7 of attention, 3 to its output, 3 of the softmax; 7 = 2 x (gather, unstack), pack, keys,
-// labels. B: 36 LT of cells - 3L + 1 (encoder: no gradient of the zero state, L; decoder: one consumer of the last c, L,
-// and of the last h below the top, L - 1); a step 18; 4 of embeddings; 5 (two AddN of memory and keys, keys 2, unpack);
-// AddN of weights 4L + 5.
+// F: 26 LT of cells; a step 7 of attention, 3 to its output, 3 of the softmax; 7 = 2 x (gather, unstack),
+// pack, keys, labels. B: 36 LT of cells - 3L + 1 (encoder: no gradient of the zero state, L; decoder: one
+// consumer of the last c, L, and of the last h below the top, L - 1); a step 18; 4 of embeddings; 5 (two AddN
+// of memory and keys, keys 2, unpack); AddN of weights 4L + 5.
 TEST(ModelSizesTest, NmtOpCounts) {
   for (const std::int64_t layers : {2, 4, 8}) {
     const Counts counts = CountOps(LoadGraph("nmt(layers=" + std::to_string(layers) + ")"));
@@ -130,12 +136,15 @@ TEST(ModelSizesTest, NmtOpCounts) {
 
 // "Stored forward activations" of PAPERS are sums of all forward outputs (PROTOCOL 6.1).
 TEST(ModelSizesTest, SumsOfForwardOutputs) {
-  const auto gigabytes = [](const std::string& name) { return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9; };
+  const auto gigabytes = [](const std::string& name) {
+    return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9;
+  };
   EXPECT_NEAR(gigabytes("inception_v3(batch=64)"), 8.3, 0.05);
   EXPECT_NEAR(gigabytes("inception_v3(batch=32)"), 4.2, 0.1);
   EXPECT_NEAR(gigabytes("resnet_152(batch=32)"), 10.0, 0.05);
-  // PAPERS: 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the gradient
-  // keeps (0.307; PAPERS' figure is met without them), words looked up, unstacked and stacked (0.063).
+  // PAPERS: 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the
+  // gradient keeps (0.307; PAPERS' figure is met without them), words looked up, unstacked and stacked
+  // (0.063).
   EXPECT_NEAR(gigabytes("rnnlm(steps=40)"), 0.965 + 0.307 + 0.063, 0.001);
 }
 
