@@ -1,8 +1,8 @@
 // What an agent is (DESIGN 7, PROTOCOL 1 and 4.0). Every other source of this folder is one, or serves one.
 //
-// An agent is shown a Task (units, features, devices), proposes placements of units to the Evaluator, gets outcomes,
-// and goes on until the budget is spent. It implements Search() and nothing else; abilities beyond that are second
-// interfaces (Transferable).
+// An agent is shown a Task (units, features, devices), proposes placements of units to the Evaluator, gets
+// outcomes, and goes on until the budget is spent. It implements Search() and nothing else; abilities beyond
+// that are second interfaces (Transferable).
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,18 @@ namespace berth::agents {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  int threads = 1;                 // of the agent itself; results do not depend on it
-  std::string checkpoint;          // path where a learner keeps its state; empty = none
-  bool resume = false;             // go on from the checkpoint if it is there
-  bool learn = true;               // false: apply what was loaded, change no weight
-  std::string init;                // weights to start from; empty = fresh
+  int threads = 1;         // of the agent itself; results do not depend on it
+  std::string checkpoint;  // path where a learner keeps its state; empty = none
+  bool resume = false;     // go on from the checkpoint if it is there
+  bool learn = true;       // false: apply what was loaded, change no weight
+  std::string init;        // weights to start from; empty = fresh
 };
 
 // Contract of Search():
-//  - every placement it stands for went through `evaluator`; it returns nothing, the evaluator keeps the best;
-//  - it stops when evaluator.remaining() is 0 or evaluator.stop_requested(), deterministic agents may stop earlier;
+//  - every placement it stands for went through `evaluator`; it returns nothing, the evaluator keeps the
+//  best;
+//  - it stops when evaluator.remaining() is 0 or evaluator.stop_requested(), deterministic agents may stop
+//  earlier;
 //  - same task, options and budget: same calls with the same placements, for any number of threads;
 //  - it never reads a clock to decide anything.
 class Agent {
@@ -46,7 +48,8 @@ class Transferable {
   virtual void Train(const std::vector<const Task*>& tasks, const std::vector<Evaluator*>& evaluators,
                      const SearchOptions& options) = 0;
   virtual void Save(const std::string& path) const = 0;
-  virtual void Load(const std::string& path) = 0;  // throws InputError for a file of another agent or other sizes
+  virtual void Load(
+      const std::string& path) = 0;  // throws InputError for a file of another agent or other sizes
 };
 
 enum class AgentKind : std::uint8_t { kFloor, kConstructive, kSearch, kLearner };
@@ -61,8 +64,8 @@ struct AgentRow {
 };
 const std::vector<AgentRow>& Agents();
 
-// Throws InputError for unknown names (listing the known ones), unknown parameters, or a learner that this build
-// lacks (saying why).
+// Throws InputError for unknown names (listing the known ones), unknown parameters, or a learner that this
+// build lacks (saying why).
 std::unique_ptr<Agent> MakeAgent(const std::string& spec);
 
 }  // namespace berth::agents

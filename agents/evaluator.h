@@ -1,5 +1,5 @@
-// Counts samples, keeps the best, writes the curve. A sample is one evaluation of one complete placement, whoever
-// asks and for whatever reason; nothing goes past it (PROTOCOL 1).
+// Counts samples, keeps the best, writes the curve. A sample is one evaluation of one complete placement,
+// whoever asks and for whatever reason; nothing goes past it (PROTOCOL 1).
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "agents/task.h"
@@ -17,24 +18,25 @@ namespace berth::agents {
 
 // What an agent is told about one placement.
 struct Evaluation {
-  sim::Picos runtime = 0;              // without memory limit
+  sim::Picos runtime = 0;  // without memory limit
   bool feasible = true;
-  std::vector<sim::Bytes> peak;        // by device
+  bool stopped = false;          // given up at the cutoff: runtime is a lower bound, the rest is not known
+  std::vector<sim::Bytes> peak;  // by device
   std::optional<sim::OutOfMemory> oom;
-  std::vector<sim::Picos> start;       // by op; only if asked for
+  std::vector<sim::Picos> start;  // by op; only if asked for
 };
 
 struct CurvePoint {
-  std::int64_t sample = 0;             // 1-based
-  double wall_seconds = 0;             // since the budget opened
-  sim::Picos best = 0;                 // best feasible runtime so far
+  std::int64_t sample = 0;  // 1-based
+  double wall_seconds = 0;  // since the budget opened
+  sim::Picos best = 0;      // best feasible runtime so far
 };
 
 class Evaluator {
  public:
   struct Options {
     std::int64_t budget = 1000;
-    int threads = 1;                   // for EvaluateBatch
+    int threads = 1;  // for EvaluateBatch
     // Called after every sample or batch (progress); may be empty.
     std::function<void(const Evaluator&)> on_sample;
     // Asked to end early (Ctrl-C); may be null.
@@ -43,27 +45,33 @@ class Evaluator {
   Evaluator(const Task& task, const Options& options);
   ~Evaluator();
 
-  // One sample each. Must not be called with remaining() == 0 (aborts: an agent that does is wrong). A batch longer
-  // than remaining() is cut: the result has as many entries as were evaluated. Not to be called from two threads.
-  Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false);
+  // One sample each. A placement gives each unit a device of task.devices. Must not be called with
+  // remaining() == 0 (aborts: an agent that does is wrong). A batch longer than remaining() is cut: the
+  // result has as many entries as were evaluated. Not to be called from two threads. `cutoff`: give up once
+  // the runtime is known to be larger, for search only; a sample like any other.
+  Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false,
+                      std::optional<sim::Picos> cutoff = std::nullopt);
   std::vector<Evaluation> EvaluateBatch(std::span<const UnitPlacement> placements, bool want_starts = false);
 
-  // An agent stands for a placement (PROTOCOL 1.3): one per draw for one-shot agents, one per episode for Placeto.
+  // An agent stands for a placement (PROTOCOL 1.3): one per draw for one-shot agents, one per episode for
+  // Placeto.
   void CountProposal() { ++proposals_; }
 
   std::int64_t budget() const;
   std::int64_t samples() const;
   std::int64_t remaining() const { return budget() - samples(); }
   std::int64_t proposals() const { return proposals_; }
-  std::int64_t distinct() const;       // different placements among the samples
+  std::int64_t distinct() const;  // different placements among the samples
   bool stop_requested() const;
 
-  bool has_best() const;               // a feasible placement was seen
+  bool has_best() const;  // a feasible placement was seen
   const UnitPlacement& best() const;
   sim::Picos best_runtime() const;
-  std::int64_t samples_to_best() const;            // first sample with the final best
-  std::int64_t samples_to_within(double fraction) const;  // first sample within (1 + fraction) of the final best
-  const std::vector<CurvePoint>& curve() const;    // one point for each improvement
+  // All below are 0 where nothing feasible was seen.
+  std::int64_t samples_to_best() const;  // first sample with the final best
+  std::int64_t samples_to_within(
+      double fraction) const;                    // first sample within (1 + fraction) of the final best
+  const std::vector<CurvePoint>& curve() const;  // one point for each improvement
   double simulator_seconds() const;
 
   // Everything counted so far as text, and back, for checkpoints. Restore throws InputError for another task.

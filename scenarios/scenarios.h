@@ -1,4 +1,5 @@
-// What is placed on what: workloads, clusters, importers (DESIGN 8). The tables of instances are in registry.cpp.
+// What is placed on what: workloads, clusters, importers (DESIGN 8). The tables of instances are in
+// registry.cpp.
 #pragma once
 
 #include <string>
@@ -7,16 +8,17 @@
 #include "sim/cluster.h"
 #include "sim/hardware.h"
 #include "sim/op_graph.h"
+#include "sim/placement.h"
 #include "sim/spec.h"
 
 namespace berth::scenarios {
 
 struct WorkloadRow {
   const char* name;
-  const char* what;                       // one line, with the source of the architecture
-  const char* parameters;                 // with defaults: "batch=32,mode=training"
+  const char* what;                         // one line, with the source of the architecture
+  const char* parameters;                   // with defaults: "batch=32,mode=training"
   sim::OpGraph (*build)(const Spec& spec);  // Finish()ed; throws InputError for parameters that make no sense
-  double published_parameters;            // trainable, of the default spec; 0 = nothing published
+  double published_parameters;              // trainable, of the default spec; 0 = nothing published
 };
 const std::vector<WorkloadRow>& Workloads();
 
@@ -29,15 +31,19 @@ struct ClusterRow {
 const std::vector<ClusterRow>& Clusters();
 
 struct ImporterRow {
-  const char* name;                       // "msr", later "onnx", …
+  const char* name;  // "msr", later "onnx", …
   const char* what;
   bool (*recognises)(const std::string& content);
   sim::OpGraph (*import)(const std::string& content, const std::string& source);
 };
 const std::vector<ImporterRow>& Importers();
 
-// A name from the tables with parameters, or a path. Throws InputError listing the known names.
+// A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
+// content. Throws InputError listing the known names.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
+// A berth.placement file, or a human-expert split of msr-fiddle/dnn-partitioning for a graph imported from
+// there.
+sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
 
 }  // namespace berth::scenarios

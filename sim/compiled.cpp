@@ -32,8 +32,9 @@ void CompileOutputs(const OpGraph& graph, Compiled& c) {
   for (const Op& op : graph.ops) {
     c.output_begin.push_back(c.output_begin.back() + static_cast<Compiled::Id>(op.outputs.size()));
   }
-  for (const Op& op : graph.ops) {
-    for (const Output& output : op.outputs) {
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
+      c.output_producer.push_back(op);
       c.output_bytes.push_back(output.bytes);
       c.output_storage.push_back(output.storage);
       c.output_alias.push_back(output.storage == Output::Storage::kInput

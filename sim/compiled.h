@@ -20,6 +20,7 @@ struct Problem::Compiled {
 
   // Outputs, numbered through the graph: op's are [output_begin[op], output_begin[op + 1]).
   std::vector<Id> output_begin;
+  std::vector<OpIndex> output_producer;
   std::vector<Bytes> output_bytes;
   std::vector<Output::Storage> output_storage;
   std::vector<Id> output_alias;          // output id whose storage it shares, for views

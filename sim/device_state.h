@@ -43,7 +43,7 @@ class RunningOps {
       return;
     }
     Advance(now);
-    ops_.push_back({op, static_cast<__int128>(cost) * kRateOne});
+    ops_.push_back({op, static_cast<Int128>(cost) * kRateOne});
     changed_ = true;
   }
   // Removes those that end now and appends them in op order.
@@ -80,17 +80,17 @@ class RunningOps {
     changed_ = false;
     rate_ = ops_.empty() ? kRateOne : OpRate(*device_, static_cast<int>(ops_.size()), copies_ > 0);
     next_ = kNever;
-    for (const Running& running : ops_) next_ = std::min(next_, now + DivCeil(std::max<__int128>(running.remaining, 0), rate_));
+    for (const Running& running : ops_) next_ = std::min(next_, now + DivCeil(std::max<Int128>(running.remaining, 0), rate_));
   }
 
  private:
   struct Running {
     OpIndex op;
-    __int128 remaining;  // [1 / kRateOne ps]
+    Int128 remaining;  // [1 / kRateOne ps]
   };
   void Advance(Picos now) {
     if (now == last_) return;
-    for (Running& running : ops_) running.remaining -= static_cast<__int128>(rate_) * (now - last_);
+    for (Running& running : ops_) running.remaining -= static_cast<Int128>(rate_) * (now - last_);
     last_ = now;
   }
 

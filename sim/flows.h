@@ -12,7 +12,7 @@ class Flows {
  public:
   struct Flow {
     TransferIndex transfer = 0;
-    __int128 remaining = 0;   // [1e-15 B] = rate [mB/s] x time [ps]
+    Int128 remaining = 0;   // [1e-15 B] = rate [mB/s] x time [ps]
     std::int64_t rate = 0;    // [mB/s]
     Picos end = kNever;
   };
@@ -24,7 +24,7 @@ class Flows {
     next_ = kNever;
   }
   void Add(TransferIndex index, const Transfer& transfer) {
-    const Flow flow{index, static_cast<__int128>(transfer.move) * transfer.route->narrowest * 1000, 0, kNever};
+    const Flow flow{index, static_cast<Int128>(transfer.move) * transfer.route->narrowest * 1000, 0, kNever};
     const auto before = [](const Flow& a, const Flow& b) { return a.transfer < b.transfer; };
     active_.insert(std::upper_bound(active_.begin(), active_.end(), flow, before), flow);
     changed_ = true;
@@ -36,7 +36,7 @@ class Flows {
   void Update(Picos now, SetRates&& set_rates) {
     if (!changed_) return;
     changed_ = false;
-    for (Flow& flow : active_) flow.remaining -= static_cast<__int128>(flow.rate) * (now - last_);
+    for (Flow& flow : active_) flow.remaining -= static_cast<Int128>(flow.rate) * (now - last_);
     last_ = now;
     set_rates(active_);
     next_ = kNever;

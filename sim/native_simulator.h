@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -310,9 +311,7 @@ void NativeSimulator<Links>::Release(Storage storage, int holders) {
     auto& left = Get(holders_, storage.index);
     left -= holders;
     if (left > 0) return;
-    // Output ids ascend with their ops.
-    const auto op = static_cast<OpIndex>(
-        std::upper_bound(c_.output_begin.begin(), c_.output_begin.end(), storage.index) - c_.output_begin.begin() - 1);
+    const OpIndex op = Get(c_.output_producer, storage.index);
     const DeviceIndex device = DeviceOf(op);
     memory_.Free(now_, device, op, OutOfMemory::What::kOutput,
                  memory_.Rounded(device, Get(c_.output_bytes, storage.index)));
@@ -507,7 +506,10 @@ void NativeSimulator<Links>::QueueTransfers() {
   if (queued_until_ == transfers_.size()) return;
   const auto fresh = transfers_.begin() + static_cast<std::ptrdiff_t>(queued_until_);
   // Ops of one device ended in op order, but several devices may interleave.
-  std::stable_sort(fresh, transfers_.end(), [](const Transfer& a, const Transfer& b) { return a.producer < b.producer; });
+  const auto before = [](const Transfer& a, const Transfer& b) {
+    return std::tie(a.producer, a.output, a.to) < std::tie(b.producer, b.output, b.to);
+  };
+  if (!std::is_sorted(fresh, transfers_.end(), before)) std::sort(fresh, transfers_.end(), before);
   for (auto t = static_cast<TransferIndex>(queued_until_); t < static_cast<TransferIndex>(transfers_.size()); ++t) {
     Transfer& transfer = At(t);
     if (transfer.light) {

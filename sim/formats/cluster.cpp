@@ -99,13 +99,14 @@ class NameIndex {
     names_.push_back(name);
     return name;
   }
-  // The index, if it is below `count`.
-  std::int32_t Find(const Value& value, std::size_t count = SIZE_MAX) const {
+  std::int32_t Find(const Value& value) const { return FindAmong(value, names_.size(), what_); }
+  // Only the first `count` will do, which are `what`.
+  std::int32_t FindAmong(const Value& value, std::size_t count, std::string_view what) const {
     const auto found = index_.find(value.Text());
     if (found != index_.end() && static_cast<std::size_t>(found->second) < count) return found->second;
-    const std::vector<std::string> known(
-        names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(std::min(count, names_.size())));
-    value.Fail(fmt::format("is \"{}\", but must be {}: {}", value.Text(), what_, NameList(known)));
+    const auto end = names_.begin() + static_cast<std::ptrdiff_t>(count);
+    value.Fail(
+        fmt::format("is \"{}\", but must be {}: {}", value.Text(), what, NameList({names_.begin(), end})));
   }
 
  private:
@@ -254,8 +255,8 @@ class ClusterReader {
   sim::Route ReadRoute(const Value& value) const {
     const Fields fields(value, kRouteKeys);
     sim::Route route;
-    route.from = nodes_.Find(fields.Require("from"), cluster_.devices.size());
-    route.to = nodes_.Find(fields.Require("to"), cluster_.devices.size());
+    route.from = nodes_.FindAmong(fields.Require("from"), cluster_.devices.size(), "a device");
+    route.to = nodes_.FindAmong(fields.Require("to"), cluster_.devices.size(), "a device");
     for (const Value link : fields.Require("via").items()) route.via.push_back(links_.Find(link));
     return route;
   }

@@ -27,6 +27,14 @@ std::string Shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "...";
 }
 
+std::optional<double> ParseReal(std::string_view text) {
+  if (!ParseDecimal(text)) return std::nullopt;  // its grammar: no "nan", "inf" or hexadecimal
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 std::string Describe(const Document::Data& data, const Node& node) {
   switch (node.kind) {
     case ValueKind::kNull:
@@ -37,8 +45,10 @@ std::string Describe(const Document::Data& data, const Node& node) {
       return fmt::format("{}", node.integer);
     case ValueKind::kReal:
       return fmt::format("{}", node.real);
-    case ValueKind::kString:
     case ValueKind::kPlain:
+      if (ParseReal(data.text(node))) return Shortened(data.text(node));
+      [[fallthrough]];
+    case ValueKind::kString:
       return '"' + Shortened(data.text(node)) + '"';
     case ValueKind::kList:
       return "a list";
@@ -78,14 +88,6 @@ std::string PathTo(const Document::Data& data, std::uint32_t target) {
     at = child;
   }
   return path;
-}
-
-std::optional<double> ParseReal(std::string_view text) {
-  if (!ParseDecimal(text)) return std::nullopt;  // its grammar: no "nan", "inf" or hexadecimal
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 }  // namespace

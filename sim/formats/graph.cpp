@@ -27,7 +27,7 @@ constexpr std::string_view kOpKeys[] = {
     "name",  "type",          "inputs",   "control", "outputs", "persistent_bytes", "workspace_bytes",
     "flops", "framework_ops", "colocate", "group",   "phase",   "cost_us",          "attributes"};
 constexpr std::string_view kOutputKeys[] = {"bytes", "dtype", "shape", "alias"};
-constexpr std::string_view kPhases[] = {"", "forward", "backward", "update"};
+constexpr std::string_view kPhases[] = {"forward", "backward", "update"};
 constexpr std::string_view kPersistent = "persistent";
 constexpr double kMaxFlops = 1e24;
 
@@ -78,11 +78,16 @@ void ReadCost(const Value& cost, Op& op) {
   }
 }
 
+std::size_t LengthOf(const Value& list) {
+  list.items();  // refuses what is no list
+  return list.size();
+}
+
 class OpsReader {
  public:
   explicit OpsReader(const Value& ops) : ops_(ops) {
     // Names first, since ops may read others that stand behind them.
-    index_.reserve(ops.size());
+    index_.reserve(LengthOf(ops));
     outputs_.reserve(ops.size());
     for (const Value op : ops.items()) Index(Fields(op, kOpKeys));
   }
@@ -103,7 +108,7 @@ class OpsReader {
           fmt::format("is \"{}\", as is ops[{}].name; names must be unique", name.Text(), found->second));
     }
     const auto outputs = op.Find("outputs");
-    outputs_.push_back(outputs ? outputs->size() : 0);
+    outputs_.push_back(outputs ? LengthOf(*outputs) : 0);
   }
 
   OpIndex FindOp(const Value& value, std::string_view name) const {
@@ -118,8 +123,8 @@ class OpsReader {
     const TensorRef tensor{FindOp(value, name.producer), name.output};
     const std::size_t count = outputs_[static_cast<std::size_t>(tensor.op)];
     if (static_cast<std::size_t>(tensor.output) >= count) {
-      value.Fail(fmt::format("names output {} of \"{}\", which has {} outputs", tensor.output, name.producer,
-                             count));
+      value.Fail(fmt::format("names output {} of \"{}\", which has {} output{}", tensor.output, name.producer,
+                             count, count == 1 ? "" : "s"));
     }
     return tensor;
   }
@@ -155,7 +160,7 @@ class OpsReader {
     op.name = fields.Require("name").Name();
     op.type = fields.Require("type").Name();
     if (const auto inputs = fields.Find("inputs")) {
-      op.inputs.reserve(inputs->size());
+      op.inputs.reserve(LengthOf(*inputs));
       for (const Value input : inputs->items()) op.inputs.push_back(ReadTensor(input));
     }
     if (const auto control = fields.Find("control")) {

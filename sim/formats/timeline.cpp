@@ -48,10 +48,44 @@ std::string NameText(const std::string& name) {
   return plain ? name : JsonString(name);
 }
 
+// Frees of one device at one instant have no order of their own (docs/model.md, section 6), nor have devices
+// among each other: so that goldens pin only what is defined, points stand by device, and frees without an
+// allocation between them by op, one for each op and kind.
+std::vector<sim::MemoryPoint> Canonical(std::vector<sim::MemoryPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.time, a.device) < std::tie(b.time, b.device);
+  });
+  std::vector<sim::MemoryPoint> canonical;
+  for (auto first = points.begin(); first != points.end();) {
+    const auto last = std::find_if(first, points.end(), [&](const sim::MemoryPoint& point) {
+      return point.change >= 0 || point.time != first->time || point.device != first->device;
+    });
+    if (last == first) {
+      canonical.push_back(*first++);
+      continue;
+    }
+    sim::Bytes live = first->live - first->change;
+    std::sort(first, last,
+              [](const auto& a, const auto& b) { return std::tie(a.op, a.what) < std::tie(b.op, b.what); });
+    const std::size_t begin = canonical.size();
+    for (; first != last; ++first) {
+      const bool joins = canonical.size() > begin && canonical.back().op == first->op &&
+                         canonical.back().what == first->what;
+      if (joins) {
+        canonical.back().change += first->change;
+      } else {
+        canonical.push_back(*first);
+      }
+      canonical.back().live = live += first->change;
+    }
+  }
+  return canonical;
+}
+
 class TimelinePrinter {
  public:
   TimelinePrinter(const Outcome& outcome, const Problem& problem, const Placement& placement)
-      : outcome_(outcome), problem_(problem), placement_(placement) {}
+      : outcome_(outcome), problem_(problem), placement_(placement), memory_(Canonical(outcome.memory)) {}
 
   std::string Print() {
     const auto& graph = problem_.graph();
@@ -101,8 +135,8 @@ class TimelinePrinter {
       events.push_back(
           {times.end, times.end > times.start ? Kind::kArrive : Kind::kSend, i, times.end == times.start});
     }
-    for (std::size_t i = 0; i < outcome_.memory.size(); ++i) {
-      events.push_back({outcome_.memory[i].time, Kind::kMemory, i});
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      events.push_back({memory_[i].time, Kind::kMemory, i});
     }
     std::sort(events.begin(), events.end());
     return events;
@@ -119,7 +153,7 @@ class TimelinePrinter {
       case Kind::kArrive:
         return PrintTransferEvent(event);
       case Kind::kMemory:
-        return PrintMemory(outcome_.memory[event.index]);
+        return PrintMemory(memory_[event.index]);
     }
   }
 
@@ -161,6 +195,7 @@ class TimelinePrinter {
   const Outcome& outcome_;
   const Problem& problem_;
   const Placement& placement_;
+  const std::vector<sim::MemoryPoint> memory_;
   std::string out_;
 };
 

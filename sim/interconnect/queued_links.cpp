@@ -22,6 +22,15 @@ QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
     : c_(compiled), sharing_(sharing), has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
       units_(compiled.engine_count) {
   units_.resize(units_.size() + 2 * c_.cluster->links.size(), 1);
+  for (const auto& route : c_.routes) {
+    resources_begin_.push_back(static_cast<Id>(resources_.size()));
+    if (route.engine != Problem::Compiled::kNone) resources_.push_back(route.engine);
+    if (sharing_ == Sharing::kMaxMin) continue;
+    for (Id i = route.first; i < route.last; ++i) {
+      resources_.push_back(2 * c_.devices + c_.route_directions[static_cast<std::size_t>(i)]);
+    }
+  }
+  resources_begin_.push_back(static_cast<Id>(resources_.size()));
 }
 
 void QueuedLinks::Reset() {
@@ -31,22 +40,13 @@ void QueuedLinks::Reset() {
   flows_.Clear();
 }
 
-const std::vector<QueuedLinks::Id>& QueuedLinks::Resources(const Transfer& transfer) {
-  resources_.clear();
-  if (transfer.route->engine != Problem::Compiled::kNone) resources_.push_back(transfer.route->engine);
-  if (sharing_ == Sharing::kExclusive) {
-    for (const Id direction : Directions(transfer)) resources_.push_back(2 * c_.devices + direction);
-  }
-  return resources_;
-}
-
 void QueuedLinks::Queue(TransferIndex index, Transfer& transfer) { queues_.Wait(index, Resources(transfer)); }
 
 void QueuedLinks::Start(Picos now, std::vector<Transfer>& transfers, std::vector<TransferIndex>& started) {
   const auto at = [&](TransferIndex t) -> Transfer& { return transfers[static_cast<std::size_t>(t)]; };
   beginning_.clear();
   begins_.PopDue(now, beginning_);
-  queues_.StartAll([&](TransferIndex t) -> const auto& { return Resources(at(t)); },
+  queues_.StartAll([&](TransferIndex t) { return Resources(at(t)); },
                    [&](TransferIndex t) {
                      Transfer& transfer = at(t);
                      transfer.start = now;
@@ -87,7 +87,7 @@ void QueuedLinks::CountCapacities(const std::vector<Transfer>& transfers, const 
     capacity_[direction] = link.bandwidth * 1000;
     if (flowing_[direction ^ 1] > 0 && link.duplex == Duplex::kFull) {
       capacity_[direction] =
-          static_cast<std::int64_t>(static_cast<__int128>(capacity_[direction]) * link.both_ppm / kPpm);
+          static_cast<std::int64_t>(static_cast<Int128>(capacity_[direction]) * link.both_ppm / kPpm);
     }
   }
 }

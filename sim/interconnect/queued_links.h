@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "sim/fair_share.h"
@@ -34,7 +36,7 @@ class ResourceQueues {
       std::pop_heap(candidates_.begin(), candidates_.end(), std::greater<>());
       const TransferIndex item = candidates_.back();
       candidates_.pop_back();
-      const auto& resources = resources_of(item);
+      const auto resources = resources_of(item);
       const bool may = std::all_of(resources.begin(), resources.end(), [&](std::int32_t r) {
         const auto at = static_cast<std::size_t>(r);
         return free_[at] > 0 && head_[at] < queue_[at].size() && queue_[at][head_[at]] == item;
@@ -79,8 +81,11 @@ class QueuedLinks {
  private:
   using Id = Problem::Compiled::Id;
 
-  // Engine pools are resources 0..2D-1, link directions follow.
-  const std::vector<Id>& Resources(const Transfer& transfer);
+  // What a transfer waits for and holds. Engine pools are resources 0..2D-1, link directions follow.
+  std::span<const Id> Resources(const Transfer& transfer) const {
+    const auto route = static_cast<std::size_t>(transfer.route - c_.routes.data());
+    return {resources_.data() + resources_begin_[route], resources_.data() + resources_begin_[route + 1]};
+  }
   void SetRates(const std::vector<Transfer>& transfers, std::vector<Flows::Flow>& flows);
   void CountCapacities(const std::vector<Transfer>& transfers, const std::vector<Flows::Flow>& flows);
   std::span<const Id> Directions(const Transfer& transfer) const {
@@ -91,7 +96,8 @@ class QueuedLinks {
   const Sharing sharing_;
   const bool has_flows_;               // exclusive links of constant rate need none: the end is known at the start
   std::vector<std::int32_t> units_;    // by resource
-  std::vector<Id> resources_;          // scratch of Resources()
+  std::vector<Id> resources_begin_;    // by route
+  std::vector<Id> resources_;
   ResourceQueues queues_;
   DueHeap due_;                        // ends that are known
   DueHeap begins_;                     // flows whose latency runs

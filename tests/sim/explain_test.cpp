@@ -1,5 +1,5 @@
-// The explanation must account for every picosecond: the critical path runs without a gap from 0 to the end, and the
-// idle parts add up.
+// The explanation must account for every picosecond: the critical path runs without a gap from 0 to the end,
+// and the idle parts add up.
 #include "sim/explain.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ TEST(Explain, AccountsForEveryPicosecondOfRandomCases) {
     ASSERT_EQ(until, outcome.runtime);
     for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
       const IdleTime& idle = why.idle[d];
-      ASSERT_EQ(idle.upstream + idle.queued + idle.transfer + idle.dispatch + idle.finished + outcome.devices[d].busy,
+      ASSERT_EQ(idle.upstream + idle.queued + idle.transfer + idle.dispatch + idle.finished +
+                    outcome.devices[d].busy,
                 outcome.runtime);
       Bytes held = 0;
       for (const PeakItem& item : why.peak[d]) held += item.bytes;
@@ -53,7 +54,8 @@ TEST(Explain, NamesTheStretchesOfAKnownCase) {
   graph.ops[1].inputs = {{0, 0}};
   graph.Finish();
   Cluster cluster;
-  for (const char* name : {"gpu0", "gpu1"}) cluster.devices.push_back({.name = name, .kind = "gpu", .memory = kMaxBytes});
+  for (const char* name : {"gpu0", "gpu1"})
+    cluster.devices.push_back({.name = name, .kind = "gpu", .memory = kMaxBytes});
   cluster.links = {{.name = "link", .ends = {0, 1}, .bandwidth = 10'000'000'000, .latency = FromMicros(5)}};
   cluster.Finish();
   const CostTable costs{"test", 2, std::vector<Picos>(4, FromMicros(10)), std::vector<Tier>(4)};

@@ -1,0 +1,24 @@
+// The factories of the table in registry.cpp, one file each. All read their parameters from the spec and
+// refuse unknown ones.
+#pragma once
+
+#include <memory>
+
+#include "agents/agent.h"
+
+namespace berth::agents {
+
+std::unique_ptr<Agent> MakeCpuOnly(const Spec& spec);
+std::unique_ptr<Agent> MakeSingleGpu(const Spec& spec);
+std::unique_ptr<Agent> MakeRoundRobin(const Spec& spec);
+std::unique_ptr<Agent> MakeExpert(const Spec& spec);
+std::unique_ptr<Agent> MakeRandom(const Spec& spec);
+std::unique_ptr<Agent> MakeScotch(const Spec& spec);
+std::unique_ptr<Agent> MakeMinCut(const Spec& spec);
+std::unique_ptr<Agent> MakeMetis(const Spec& spec);
+std::unique_ptr<Agent> MakeHeft(const Spec& spec);
+std::unique_ptr<Agent> MakeLocalSearch(const Spec& spec);
+std::unique_ptr<Agent> MakeAnnealing(const Spec& spec);
+std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);
+
+}  // namespace berth::agents

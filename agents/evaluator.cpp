@@ -1,0 +1,259 @@
+#include "agents/evaluator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "agents/random.h"
+#include "sim/error.h"
+
+namespace berth::agents {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Placements are told apart by this hash; two of 10^6 different ones fall together with a probability below
+// 10^-7.
+std::uint64_t Hash(const UnitPlacement& placement) {
+  std::uint64_t hash = placement.size();
+  for (const sim::DeviceIndex device : placement) hash = Mix(hash ^ static_cast<std::uint64_t>(device));
+  return hash;
+}
+
+Evaluation FromOutcome(const sim::Outcome& outcome, bool want_starts) {
+  Evaluation evaluation;
+  evaluation.runtime = outcome.runtime;
+  evaluation.feasible = outcome.feasible();
+  evaluation.stopped = outcome.stopped;
+  evaluation.oom = outcome.oom;
+  evaluation.peak.reserve(outcome.devices.size());
+  for (const sim::DeviceUse& use : outcome.devices) evaluation.peak.push_back(use.peak);
+  if (want_starts) {
+    evaluation.start.reserve(outcome.ops.size());
+    for (const sim::OpTimes& times : outcome.ops) evaluation.start.push_back(times.start);
+  }
+  return evaluation;
+}
+
+sim::RunOptions MakeRunOptions(bool want_starts) {
+  sim::RunOptions options;
+  options.record = want_starts ? sim::RunOptions::Record::kOps : sim::RunOptions::Record::kNothing;
+  return options;
+}
+
+}  // namespace
+
+struct Evaluator::Impl {
+  const Task& task;
+  Options options;
+  std::vector<bool> allowed;  // by device
+  std::unique_ptr<sim::Simulator> simulator;
+  std::unique_ptr<sim::BatchSimulator> batch;  // made at the first batch: it holds scratch for every thread
+
+  std::int64_t samples = 0;
+  std::unordered_set<std::uint64_t> distinct;
+  UnitPlacement best;
+  sim::Picos best_runtime = 0;
+  std::vector<CurvePoint> curve;
+  double simulator_seconds = 0;
+  double earlier_seconds = 0;  // of the runs before a resume
+  Clock::time_point opened = Clock::now();
+
+  Impl(const Task& the_task, const Options& the_options) : task(the_task), options(the_options) {
+    allowed.resize(task.problem->cluster().devices.size());
+    for (const sim::DeviceIndex d : task.devices) allowed[static_cast<std::size_t>(d)] = true;
+  }
+
+  bool IsLegal(const UnitPlacement& placement) const {
+    return placement.size() == task.units.ops.size() &&
+           std::all_of(placement.begin(), placement.end(), [this](sim::DeviceIndex d) {
+             return d >= 0 && static_cast<std::size_t>(d) < allowed.size() &&
+                    allowed[static_cast<std::size_t>(d)];
+           });
+  }
+
+  Evaluation Simulate(const UnitPlacement& placement, const sim::RunOptions& run_options, bool want_starts) {
+    BERTH_CHECK(IsLegal(placement));
+    if (!simulator) simulator = sim::MakeSimulator(*task.problem);
+    const sim::Placement ops = Expand(task, placement);
+    const Clock::time_point start = Clock::now();
+    const sim::Outcome& outcome = simulator->Run(ops, run_options);
+    simulator_seconds += SecondsSince(start);
+    return FromOutcome(outcome, want_starts);
+  }
+
+  std::vector<Evaluation> SimulateBatch(std::span<const UnitPlacement> placements, bool want_starts) {
+    const sim::RunOptions run_options = MakeRunOptions(want_starts);
+    std::vector<Evaluation> evaluations;
+    evaluations.reserve(placements.size());
+    if (options.threads == 1 || placements.size() == 1) {
+      for (const UnitPlacement& placement : placements) {
+        evaluations.push_back(Simulate(placement, run_options, want_starts));
+      }
+      return evaluations;
+    }
+    if (!batch) batch = std::make_unique<sim::BatchSimulator>(*task.problem, options.threads);
+    std::vector<sim::Placement> ops;
+    ops.reserve(placements.size());
+    for (const UnitPlacement& placement : placements) {
+      BERTH_CHECK(IsLegal(placement));
+      ops.push_back(Expand(task, placement));
+    }
+    const Clock::time_point start = Clock::now();
+    const std::vector<sim::Outcome> outcomes = batch->Run(ops, run_options);
+    simulator_seconds += SecondsSince(start);
+    for (const sim::Outcome& outcome : outcomes) evaluations.push_back(FromOutcome(outcome, want_starts));
+    return evaluations;
+  }
+
+  void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
+    ++samples;
+    distinct.insert(Hash(placement));
+    if (!evaluation.feasible || evaluation.stopped) return;
+    if (!curve.empty() && evaluation.runtime >= best_runtime) return;
+    best = placement;
+    best_runtime = evaluation.runtime;
+    curve.push_back({samples, earlier_seconds + SecondsSince(opened), best_runtime});
+  }
+};
+
+Evaluator::Evaluator(const Task& task, const Options& options)
+    : impl_(std::make_unique<Impl>(task, options)) {}
+Evaluator::~Evaluator() = default;
+
+Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
+                               std::optional<sim::Picos> cutoff) {
+  BERTH_CHECK_LT(samples(), budget());
+  sim::RunOptions run_options = MakeRunOptions(want_starts);
+  run_options.cutoff = cutoff;
+  Evaluation evaluation = impl_->Simulate(placement, run_options, want_starts);
+  impl_->Count(placement, evaluation);
+  if (observer) observer(samples(), placement, evaluation);
+  if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  return evaluation;
+}
+
+std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> placements,
+                                                 bool want_starts) {
+  BERTH_CHECK_LT(samples(), budget());
+  if (placements.empty()) return {};
+  const auto left = static_cast<std::size_t>(remaining());
+  const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
+  std::vector<Evaluation> evaluations = impl_->SimulateBatch(paid, want_starts);
+  for (std::size_t i = 0; i < paid.size(); ++i) {
+    impl_->Count(paid[i], evaluations[i]);
+    if (observer) observer(samples(), paid[i], evaluations[i]);
+  }
+  if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  return evaluations;
+}
+
+std::int64_t Evaluator::budget() const {
+  return impl_->options.budget;
+}
+std::int64_t Evaluator::samples() const {
+  return impl_->samples;
+}
+std::int64_t Evaluator::distinct() const {
+  return static_cast<std::int64_t>(impl_->distinct.size());
+}
+
+bool Evaluator::stop_requested() const {
+  return impl_->options.stop != nullptr && impl_->options.stop->load(std::memory_order_relaxed);
+}
+
+bool Evaluator::has_best() const {
+  return !impl_->curve.empty();
+}
+const UnitPlacement& Evaluator::best() const {
+  return impl_->best;
+}
+sim::Picos Evaluator::best_runtime() const {
+  return impl_->best_runtime;
+}
+const std::vector<CurvePoint>& Evaluator::curve() const {
+  return impl_->curve;
+}
+double Evaluator::simulator_seconds() const {
+  return impl_->simulator_seconds;
+}
+
+std::int64_t Evaluator::samples_to_best() const {
+  return has_best() ? impl_->curve.back().sample : 0;
+}
+
+std::int64_t Evaluator::samples_to_within(double fraction) const {
+  const double limit = (1 + fraction) * static_cast<double>(impl_->best_runtime);
+  for (const CurvePoint& point : impl_->curve) {
+    if (static_cast<double>(point.best) <= limit) return point.sample;
+  }
+  return 0;
+}
+
+std::string Evaluator::SaveState() const {
+  Json state;
+  state["task"] = Fingerprint(impl_->task);
+  state["samples"] = impl_->samples;
+  state["proposals"] = proposals_;
+  std::vector<std::uint64_t> distinct(impl_->distinct.begin(), impl_->distinct.end());
+  std::sort(distinct.begin(), distinct.end());
+  state["distinct"] = std::move(distinct);
+  state["best"] = impl_->best;
+  state["curve"] = Json::array();
+  for (const CurvePoint& point : impl_->curve) {
+    state["curve"].push_back({point.sample, point.wall_seconds, point.best});
+  }
+  state["simulator_seconds"] = impl_->simulator_seconds;
+  state["wall_seconds"] = impl_->earlier_seconds + SecondsSince(impl_->opened);
+  return state.dump();
+}
+
+void Evaluator::RestoreState(const std::string& text) {
+  try {
+    const Json state = Json::parse(text);
+    if (state.at("task").get<std::uint64_t>() != Fingerprint(impl_->task)) {
+      throw InputError(
+          "checkpoint of an evaluator: it belongs to another graph, cluster or grouper; "
+          "start without --resume or give the ones it was made with");
+    }
+    const auto samples = state.at("samples").get<std::int64_t>();
+    const auto proposals = state.at("proposals").get<std::int64_t>();
+    const auto distinct = state.at("distinct").get<std::vector<std::uint64_t>>();
+    auto best = state.at("best").get<UnitPlacement>();
+    std::vector<CurvePoint> curve;
+    for (const Json& point : state.at("curve")) {
+      curve.push_back(
+          {point.at(0).get<std::int64_t>(), point.at(1).get<double>(), point.at(2).get<sim::Picos>()});
+    }
+    if (samples < 0 || samples > budget()) {
+      throw InputError("checkpoint of an evaluator: it has spent " + std::to_string(samples) +
+                       " samples, which must be between 0 and the budget of " + std::to_string(budget()));
+    }
+    if (!curve.empty() && !impl_->IsLegal(best)) {
+      throw InputError(
+          "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");
+    }
+    impl_->simulator_seconds = state.at("simulator_seconds").get<double>();
+    impl_->earlier_seconds = state.at("wall_seconds").get<double>();
+    impl_->opened = Clock::now();
+    impl_->samples = samples;
+    proposals_ = proposals;
+    impl_->distinct = {distinct.begin(), distinct.end()};
+    impl_->best = std::move(best);
+    impl_->best_runtime = curve.empty() ? 0 : curve.back().best;
+    impl_->curve = std::move(curve);
+  } catch (const Json::exception& error) {
+    throw InputError(std::string("checkpoint of an evaluator: not the text that SaveState() wrote (") +
+                     error.what() + ")");
+  }
+}
+
+}  // namespace berth::agents

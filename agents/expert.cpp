@@ -1,0 +1,183 @@
+// What a person would do: the placement that the scenario gives, else a rule over the accelerators (PROTOCOL
+// 3).
+//   rule=auto      branches where the graph's attribute `expert` says "branch", else layers
+//   rule=layers    stage l of L on GPU l * G / L (hierarchical, placeto)
+//   rule=modulo    stage l on GPU l mod G (sgdp, mars)
+//   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
+//   first rule=halves    contiguous parts of equal cost in topological order, one for each GPU rule=one
+//   everything on the first GPU
+// The stage is the `stage` attribute of the ops, which the builders set. Ops without one follow what they
+// read, and variables, constants and placeholders follow their first consumer. A graph without any stages is
+// cut as by `halves`. One sample.
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "agents/agents.h"
+#include "sim/error.h"
+
+namespace berth::agents {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+std::vector<bool> OnlySources(const Task& task) {
+  std::vector<bool> result;
+  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
+    result.push_back(std::all_of(ops.begin(), ops.end(), [&](sim::OpIndex op) {
+      return task.problem->graph().ops[static_cast<std::size_t>(op)].IsSource();
+    }));
+  }
+  return result;
+}
+
+// Units of variables, constants and placeholders without a part take the lowest part of their consumers.
+void FollowConsumers(const Task& task, std::vector<std::int32_t>& part) {
+  const std::vector<bool> sources = OnlySources(task);
+  const std::vector<std::int32_t> before = part;
+  for (const UnitEdge& edge : task.edges) {
+    const std::int32_t there = before[static_cast<std::size_t>(edge.to)];
+    const auto from = static_cast<std::size_t>(edge.from);
+    if (!sources[from] || before[from] != kNone || there == kNone) continue;
+    part[from] = part[from] == kNone ? there : std::min(part[from], there);
+  }
+}
+
+// Other units without a part take the highest part of what they read, in unit order.
+void FollowProducers(const Task& task, std::vector<std::int32_t>& part) {
+  std::vector<UnitEdge> edges = task.edges;
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const UnitEdge& a, const UnitEdge& b) { return a.to < b.to; });
+  const std::vector<std::int32_t> before = part;
+  for (const UnitEdge& edge : edges) {
+    const auto to = static_cast<std::size_t>(edge.to);
+    if (before[to] == kNone) part[to] = std::max(part[to], part[static_cast<std::size_t>(edge.from)]);
+  }
+}
+
+std::vector<std::int32_t> Branches(const Task& task) {
+  std::vector<std::int32_t> branch;
+  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
+    std::int32_t lowest = kNone;
+    for (const sim::OpIndex op : ops) {
+      const sim::Attributes& attributes = task.problem->graph().ops[static_cast<std::size_t>(op)].attributes;
+      const std::optional<double> value = sim::FindNumber(attributes, "branch");
+      if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max()) continue;
+      const auto number = static_cast<std::int32_t>(*value);
+      lowest = lowest == kNone ? number : std::min(lowest, number);
+    }
+    branch.push_back(lowest);
+  }
+  FollowConsumers(task, branch);
+  return branch;
+}
+
+// The part of the total cost that lies before a unit, in parts of equal cost. Sources are left to their
+// consumers.
+std::vector<std::int32_t> EqualParts(const Task& task, sim::DeviceIndex priced, std::int32_t parts) {
+  const std::vector<bool> sources = OnlySources(task);
+  double total = 0;
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit)
+    total += static_cast<double>(task.unit_cost(unit, priced));
+  std::vector<std::int32_t> part;
+  double before = 0;
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    const auto share = total > 0 ? static_cast<std::int32_t>(before / total * parts) : 0;
+    part.push_back(sources[static_cast<std::size_t>(unit)] ? kNone : std::min(share, parts - 1));
+    before += static_cast<double>(task.unit_cost(unit, priced));
+  }
+  FollowConsumers(task, part);
+  return part;
+}
+
+std::vector<std::int32_t> Stages(const Task& task) {
+  std::vector<std::int32_t> stage = task.stage;
+  FollowConsumers(task, stage);
+  FollowProducers(task, stage);
+  return stage;
+}
+
+UnitPlacement GivenPlacement(const Task& task) {
+  UnitPlacement placement;
+  const auto device_of = [&](sim::OpIndex op) { return task.expert[static_cast<std::size_t>(op)]; };
+  const auto name_of = [&](sim::OpIndex op) {
+    return task.problem->graph().ops[static_cast<std::size_t>(op)].name + " on " +
+           task.device(device_of(op)).name;
+  };
+  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
+    const sim::DeviceIndex device = device_of(ops.front());
+    const auto other =
+        std::find_if(ops.begin(), ops.end(), [&](sim::OpIndex op) { return device_of(op) != device; });
+    if (other != ops.end()) {
+      throw InputError("the expert placement has " + name_of(ops.front()) + " and " + name_of(*other) +
+                       ", which grouper " + task.units.grouper +
+                       " keeps together; place the expert with grouper colocation");
+    }
+    if (!std::binary_search(task.devices.begin(), task.devices.end(), device)) {
+      throw InputError("the expert placement has " + name_of(ops.front()) +
+                       ", which is not among the devices to place on");
+    }
+    placement.push_back(device);
+  }
+  return placement;
+}
+
+class Expert final : public Agent {
+ public:
+  explicit Expert(const Spec& spec) {
+    ParameterReader parameters(spec);
+    rule_ = parameters.Choice("rule", {"auto", "layers", "modulo", "branches", "halves", "one"});
+    parameters.Finish();
+    name_ = parameters.Canonical();
+  }
+
+  std::string name() const override { return name_; }
+
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
+    if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
+    evaluator.CountProposal();
+    evaluator.Evaluate(task.expert.empty() ? ByRule(task) : GivenPlacement(task));
+  }
+
+ private:
+  std::string RuleFor(const Task& task) const {
+    if (rule_ != "auto") return rule_;
+    const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
+    return attribute == "branch" ? "branches" : "layers";
+  }
+
+  UnitPlacement ByRule(const Task& task) const {
+    const std::vector<sim::DeviceIndex> devices = Accelerators(task);
+    const auto gpus = static_cast<std::int32_t>(devices.size());
+    const std::string rule = RuleFor(task);
+    const std::int32_t stages =
+        task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
+    const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
+    std::vector<std::int32_t> part(task.units.ops.size(), 0);
+    if (rule == "branches") {
+      part = Branches(task);
+    } else if (staged) {
+      part = Stages(task);
+    } else if (rule != "one") {
+      part = EqualParts(task, devices.front(), gpus);
+    }
+    UnitPlacement placement;
+    for (const std::int32_t number : part) {
+      const std::int64_t known = std::max(number, 0);
+      const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
+      placement.push_back(devices[static_cast<std::size_t>(gpu)]);
+    }
+    return placement;
+  }
+
+  std::string name_;
+  std::string rule_;
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeExpert(const Spec& spec) {
+  return std::make_unique<Expert>(spec);
+}
+
+}  // namespace berth::agents

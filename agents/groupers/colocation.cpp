@@ -1,0 +1,12 @@
+// One unit for each hard colocation set: the finest units there are, and the specimen to copy for a new
+// grouper.
+#include "agents/groupers/groupers.h"
+
+namespace berth::agents {
+
+std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem) {
+  parameters.Finish();
+  return problem.graph().colocation_set();
+}
+
+}  // namespace berth::agents

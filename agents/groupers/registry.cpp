@@ -1,0 +1,62 @@
+#include <string>
+#include <vector>
+
+#include "agents/groupers/groupers.h"
+#include "sim/error.h"
+
+namespace berth::agents {
+namespace {
+
+const GrouperRow& FindGrouper(const std::string& name) {
+  std::vector<std::string> known;
+  for (const GrouperRow& row : Groupers()) {
+    if (name == row.name) return row;
+    known.emplace_back(row.name);
+  }
+  throw InputError("grouper '" + name + "' is not known; it must be one of " + JoinNames(known));
+}
+
+// Numbers groups by the topological order of their first op.
+Units Number(const sim::OpGraph& graph, const std::vector<std::int32_t>& group_of_op) {
+  std::int32_t groups = 0;
+  for (const std::int32_t group : group_of_op) groups = std::max(groups, group + 1);
+  std::vector<UnitIndex> unit_of_group(static_cast<std::size_t>(groups), -1);
+  UnitIndex next = 0;
+  for (const sim::OpIndex op : graph.topological_order()) {
+    UnitIndex& unit = unit_of_group[static_cast<std::size_t>(group_of_op[static_cast<std::size_t>(op)])];
+    if (unit < 0) unit = next++;
+  }
+  Units units;
+  units.ops.resize(static_cast<std::size_t>(next));
+  for (sim::OpIndex op = 0; op < graph.size(); ++op) {
+    const std::int32_t group = group_of_op[static_cast<std::size_t>(op)];
+    const UnitIndex unit = unit_of_group[static_cast<std::size_t>(group)];
+    units.unit_of_op.push_back(unit);
+    units.ops[static_cast<std::size_t>(unit)].push_back(op);
+  }
+  return units;
+}
+
+}  // namespace
+
+const std::vector<GrouperRow>& Groupers() {
+  static const std::vector<GrouperRow> rows = {
+      {"colocation", "one unit for each hard colocation set", "", GroupByColocation},
+      {"none", "the same as colocation: nothing is grouped that need not be", "", GroupByColocation},
+      {"neighbour", "merges the smallest group into its heaviest neighbour until `groups` are left",
+       "groups=128", GroupByNeighbour},
+      {"stage", "ops with one `group` name, or one `stage` attribute, are one unit", "", GroupByStage},
+  };
+  return rows;
+}
+
+Units MakeUnits(const std::string& text, const sim::Problem& problem) {
+  const Spec spec = Spec::Parse(text.empty() ? "colocation" : text);
+  ParameterReader parameters(spec);
+  const std::vector<std::int32_t> group_of_op = FindGrouper(spec.name).group(parameters, problem);
+  Units units = Number(problem.graph(), group_of_op);
+  units.grouper = parameters.Canonical();
+  return units;
+}
+
+}  // namespace berth::agents

@@ -1,0 +1,19 @@
+// Placements that several agents start from.
+#pragma once
+
+#include "agents/random.h"
+#include "agents/task.h"
+
+namespace berth::agents {
+
+// Every unit on a device of task.devices, drawn uniformly and independently.
+UnitPlacement UniformPlacement(const Task& task, Rng& rng);
+
+// The start of every agent that starts at random: one seed gives all agents of a row the same one
+// (PROTOCOL 1.8).
+UnitPlacement StartPlacement(const Task& task, std::uint64_t seed);
+
+// Contiguous blocks of units, in unit order, each on a device of its own draw: between 1 and 4 per device.
+UnitPlacement BlockPlacement(const Task& task, Rng& rng);
+
+}  // namespace berth::agents

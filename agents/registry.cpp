@@ -1,0 +1,58 @@
+// The table of agents. Learners are listed here without opening the plug-in that makes them.
+#include "agents/agents.h"
+#include "agents/learner_plugin.h"
+#include "sim/error.h"
+
+namespace berth::agents {
+
+const std::vector<AgentRow>& Agents() {
+  static const std::vector<AgentRow> rows = {
+      {"cpu_only", "everything on the first CPU", "", "", AgentKind::kFloor, MakeCpuOnly},
+      {"single_gpu", "everything on the first GPU", "", "", AgentKind::kFloor, MakeSingleGpu},
+      {"round_robin", "units onto the devices by turns", "", "", AgentKind::kFloor, MakeRoundRobin},
+      {"expert",
+       "the scenario's placement, else stages onto GPUs by a rule (layers, modulo, branches, halves, one)",
+       "the papers' expert columns", "rule=auto", AgentKind::kFloor, MakeExpert},
+      {"random",
+       "uniform random placements of units (op), groups of a grouper (group) or contiguous blocks (block)",
+       "", "unit=op,grouper=neighbour(groups=128)", AgentKind::kFloor, MakeRandom},
+      {"scotch", "Scotch's static mapping onto GPUs and CPUs, shares by speed or equal",
+       "Pellegrini, Roman, 1996; Scotch 7", "cpu=yes,weights=speed", AgentKind::kConstructive, MakeScotch},
+      {"mincut", "the same mapping onto the GPUs alone", "Pellegrini, Roman, 1996; Scotch 7", "weights=speed",
+       AgentKind::kConstructive, MakeMinCut},
+      {"metis",
+       "METIS' recursive bisection onto the GPUs, 3 % imbalance, memory as second constraint if asked",
+       "Karypis, Kumar, 1998; METIS 5", "memory=no", AgentKind::kConstructive, MakeMetis},
+      {"heft", "list scheduling by upward rank with insertion, within memory limits",
+       "Topcuoglu, Hariri, Wu, 2002", "memory=yes", AgentKind::kConstructive, MakeHeft},
+      {"local_search", "moves and swaps, first improvement, kicks from the best",
+       "Lourenço, Martin, Stützle, 2003", "kick=0.1", AgentKind::kSearch, MakeLocalSearch},
+      {"annealing", "simulated annealing over moves and swaps, geometric cooling",
+       "Kirkpatrick, Gelatt, Vecchi, 1983", "hot=0.5,cold=0.001,swaps=0.1", AgentKind::kSearch,
+       MakeAnnealing},
+      {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
+       MakeBruteForce},
+      {"placeto",
+       "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
+       "Addanki et al., NeurIPS 2019",
+       "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-3, lr_end=lr/10, entropy=0.1 (paper, "
+       "code: 1), "
+       "entropy_end=0.001 (paper: 0, code: 1), clip=1.25, window=10, greedy=25 (paper, code: 999), "
+       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
+       "memory=no",
+       AgentKind::kLearner, MakeLearner},
+  };
+  return rows;
+}
+
+std::unique_ptr<Agent> MakeAgent(const std::string& text) {
+  const Spec spec = Spec::Parse(text);
+  std::vector<std::string> known;
+  for (const AgentRow& row : Agents()) {
+    if (spec.name == row.name) return row.make(spec);
+    known.emplace_back(row.name);
+  }
+  throw InputError("agent '" + spec.name + "' is not known; it must be one of " + JoinNames(known));
+}
+
+}  // namespace berth::agents

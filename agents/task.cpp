@@ -1,0 +1,213 @@
+#include "agents/task.h"
+
+#include <algorithm>
+#include <compare>
+#include <limits>
+#include <optional>
+
+#include "agents/random.h"
+#include "agents/timing.h"
+#include "sim/error.h"
+#include "sim/spec.h"
+
+namespace berth::agents {
+namespace {
+
+using sim::DeviceIndex;
+using sim::OpIndex;
+
+// One dependency between two units; output -1 is a control dependency.
+struct Crossing {
+  UnitIndex from;
+  UnitIndex to;
+  OpIndex producer;
+  std::int32_t output;
+  auto operator<=>(const Crossing&) const = default;
+};
+
+std::vector<DeviceIndex> ChooseDevices(const sim::Cluster& cluster, const std::vector<std::string>& names) {
+  std::vector<DeviceIndex> devices;
+  if (names.empty()) {
+    for (DeviceIndex d = 0; d < cluster.size(); ++d) devices.push_back(d);
+  }
+  for (const std::string& name : names) {
+    const DeviceIndex device = cluster.Find(name);
+    if (device < 0) {
+      std::vector<std::string> known;
+      for (const sim::Device& d : cluster.devices) known.push_back(d.name);
+      throw InputError("devices to place on: cluster " + cluster.name + " has no device \"" + name +
+                       "\", only " + JoinNames(known));
+    }
+    devices.push_back(device);
+  }
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+void SumFeatures(Task& task) {
+  const sim::Problem& problem = *task.problem;
+  const std::size_t units = task.units.ops.size();
+  const std::size_t devices = problem.cluster().devices.size();
+  task.cost.assign(units * devices, 0);
+  task.persistent.assign(units, 0);
+  task.output.assign(units, 0);
+  task.stage.assign(units, -1);
+  for (std::size_t unit = 0; unit < units; ++unit) {
+    for (const OpIndex index : task.units.ops[unit]) {
+      const sim::Op& op = problem.graph().ops[static_cast<std::size_t>(index)];
+      for (std::size_t d = 0; d < devices; ++d) {
+        task.cost[unit * devices + d] += problem.costs().at(index, static_cast<DeviceIndex>(d));
+      }
+      task.persistent[unit] += op.persistent_bytes;
+      for (const sim::Output& output : op.outputs) {
+        if (output.storage == sim::Output::Storage::kOwn) task.output[unit] += output.bytes;
+      }
+      const std::optional<double> stage = sim::FindNumber(op.attributes, "stage");
+      if (stage && *stage >= 0 && *stage < std::numeric_limits<std::int32_t>::max()) {
+        const auto number = static_cast<std::int32_t>(*stage);
+        task.stage[unit] = task.stage[unit] < 0 ? number : std::min(task.stage[unit], number);
+      }
+    }
+  }
+}
+
+bool SameDevice(const sim::Device& a, const sim::Device& b) {
+  return a.kind == b.kind && a.device_class == b.device_class && a.memory == b.memory &&
+         a.reserve == b.reserve && a.granularity == b.granularity && a.streams == b.streams &&
+         a.concurrency_ppm == b.concurrency_ppm && a.launch_cost == b.launch_cost;
+}
+
+// The fastest of some trivial placements, and whether it fits.
+struct Trivial {
+  bool feasible = false;
+  sim::Picos runtime = std::numeric_limits<sim::Picos>::max();
+
+  void Offer(const sim::Outcome& outcome) {
+    if (outcome.feasible() < feasible) return;
+    if (outcome.feasible() > feasible || outcome.runtime < runtime) runtime = outcome.runtime;
+    feasible = outcome.feasible();
+  }
+};
+
+sim::Picos ReferenceRuntime(const Task& task) {
+  const sim::Cluster& cluster = task.problem->cluster();
+  const std::unique_ptr<sim::Simulator> simulator = sim::MakeSimulator(*task.problem);
+  sim::Placement placement;
+  Trivial fastest;
+  const auto offer_class = [&](sim::DeviceClass device_class) {
+    for (DeviceIndex d = 0; d < cluster.size(); ++d) {
+      const sim::Device& device = cluster.devices[static_cast<std::size_t>(d)];
+      const bool seen = std::any_of(cluster.devices.begin(), cluster.devices.begin() + d,
+                                    [&](const sim::Device& other) { return SameDevice(other, device); });
+      if (device.device_class != device_class || seen) continue;
+      placement.device.assign(task.problem->graph().ops.size(), d);
+      fastest.Offer(simulator->Run(placement));
+    }
+  };
+  offer_class(sim::DeviceClass::kGpu);
+  if (!fastest.feasible) offer_class(sim::DeviceClass::kCpu);
+  if (!fastest.feasible && !task.expert.empty()) {
+    placement.device = task.expert;
+    fastest.Offer(simulator->Run(placement));
+  }
+  return std::max<sim::Picos>(fastest.runtime, 1);
+}
+
+}  // namespace
+
+std::vector<UnitEdge> CollectEdges(const sim::OpGraph& graph, const std::vector<UnitIndex>& unit_of_op) {
+  std::vector<Crossing> crossings;
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    const sim::Op& consumer = graph.ops[static_cast<std::size_t>(op)];
+    const UnitIndex to = unit_of_op[static_cast<std::size_t>(op)];
+    const auto add = [&](OpIndex producer, std::int32_t output) {
+      const UnitIndex from = unit_of_op[static_cast<std::size_t>(producer)];
+      if (from != to) crossings.push_back({from, to, producer, output});
+    };
+    for (const sim::TensorRef& input : consumer.inputs) add(input.op, input.output);
+    for (const OpIndex producer : consumer.control) add(producer, -1);
+  }
+  std::sort(crossings.begin(), crossings.end());
+  crossings.erase(std::unique(crossings.begin(), crossings.end()), crossings.end());
+
+  std::vector<UnitEdge> edges;
+  for (const Crossing& crossing : crossings) {
+    if (edges.empty() || edges.back().from != crossing.from || edges.back().to != crossing.to) {
+      edges.push_back({crossing.from, crossing.to, 0});
+    }
+    if (crossing.output >= 0) {
+      const auto& outputs = graph.ops[static_cast<std::size_t>(crossing.producer)].outputs;
+      edges.back().bytes += outputs[static_cast<std::size_t>(crossing.output)].bytes;
+    }
+  }
+  return edges;
+}
+
+Task MakeTask(const sim::Problem& problem, const std::string& grouper,
+              const std::vector<std::string>& devices, const sim::Placement* expert) {
+  Task task;
+  task.problem = &problem;
+  task.devices = ChooseDevices(problem.cluster(), devices);
+  task.units = MakeUnits(grouper, problem);
+  task.edges = CollectEdges(problem.graph(), task.units.unit_of_op);
+  SumFeatures(task);
+  if (expert != nullptr) {
+    sim::CheckPlacement(problem.graph(), problem.cluster(), *expert);
+    task.expert = expert->device;
+  }
+  task.reference_runtime = ReferenceRuntime(task);
+  return task;
+}
+
+sim::Picos Task::TransferEstimate(sim::Bytes bytes, DeviceIndex from, DeviceIndex to) const {
+  return LoneTransferTime(problem->cluster(), bytes, from, to);
+}
+
+sim::Placement Expand(const Task& task, const UnitPlacement& units) {
+  sim::Placement placement;
+  placement.device.reserve(task.units.unit_of_op.size());
+  for (const UnitIndex unit : task.units.unit_of_op) {
+    placement.device.push_back(units[static_cast<std::size_t>(unit)]);
+  }
+  return placement;
+}
+
+std::uint64_t Fingerprint(const Task& task) {
+  std::uint64_t hash = 0;
+  const auto add = [&hash](std::uint64_t value) { hash = Mix(hash ^ value); };
+  const auto add_all = [&add](const auto& values) {
+    add(values.size());
+    for (const auto value : values) add(static_cast<std::uint64_t>(value));
+  };
+  const sim::Cluster& cluster = task.problem->cluster();
+  add(static_cast<std::uint64_t>(cluster.preset));
+  for (const sim::Device& device : cluster.devices) add(static_cast<std::uint64_t>(device.capacity()));
+  for (const sim::Link& link : cluster.links) add(static_cast<std::uint64_t>(link.bandwidth));
+  add_all(task.devices);
+  add_all(task.units.unit_of_op);
+  add_all(task.cost);
+  add_all(task.persistent);
+  add_all(task.output);
+  for (const UnitEdge& edge : task.edges) {
+    add(static_cast<std::uint64_t>(edge.from));
+    add(static_cast<std::uint64_t>(edge.to));
+    add(static_cast<std::uint64_t>(edge.bytes));
+  }
+  return hash;
+}
+
+std::vector<DeviceIndex> DevicesOf(const Task& task, sim::DeviceClass device_class) {
+  std::vector<DeviceIndex> devices;
+  for (const DeviceIndex d : task.devices) {
+    if (task.device(d).device_class == device_class) devices.push_back(d);
+  }
+  return devices;
+}
+
+std::vector<DeviceIndex> Accelerators(const Task& task) {
+  std::vector<DeviceIndex> gpus = DevicesOf(task, sim::DeviceClass::kGpu);
+  return gpus.empty() ? task.devices : gpus;
+}
+
+}  // namespace berth::agents

@@ -1,0 +1,20 @@
+// What the semantics (docs/model.md, DESIGN 4.3) say about single ops and transfers without simulating a run.
+#pragma once
+
+#include "sim/cluster.h"
+#include "sim/op_graph.h"
+
+namespace berth::agents {
+
+// DESIGN 4.3: after an op with non-zero cost a device of preset placeto waits 5.7 us.
+inline constexpr sim::Picos kPlacetoGap = 5'700'000;
+
+// Time to move bytes between two devices when nothing else moves; no transfer between them is ever faster. 0
+// bytes, or a control dependency: the latencies alone.
+sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::DeviceIndex from,
+                            sim::DeviceIndex to);
+
+// What it costs a host thread to issue the op.
+sim::Picos DispatchCost(const sim::Cluster& cluster, const sim::Op& op, sim::DeviceIndex device);
+
+}  // namespace berth::agents

@@ -1,0 +1,101 @@
+#include "bench/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "bench/commands/commands.h"
+#include "bench/provenance.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+struct Verb {
+  std::unique_ptr<Command> command;
+  CLI::App* app;
+};
+
+std::vector<Verb> DeclareAll(CLI::App& app) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] {
+    const Provenance now = CurrentProvenance();
+    return fmt::format("berth {} ({}{})", now.version, now.revision, now.dirty ? ", with changes" : "");
+  });
+  std::vector<Verb> verbs;
+  for (const CommandRow& row : Commands()) {
+    Verb verb{row.make(), app.add_subcommand(row.name, row.what)};
+    verb.command->Declare(*verb.app);
+    verbs.push_back(std::move(verb));
+  }
+  return verbs;
+}
+
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+int Fail(int status, const std::string& sentence) {
+  fmt::print(stderr, "berth: {}\n", sentence);
+  return status;
+}
+
+// CLI11 reports --help and --version as exceptions too; they go to standard output with status 0.
+int ParseFailure(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  return Fail(2, OneLine(error.what()) + "; `berth --help` and `berth VERB --help` list what there is.");
+}
+
+}  // namespace
+
+const std::vector<CommandRow>& Commands() {
+  static const std::vector<CommandRow> rows = {
+      {"list", "what there is: workloads, clusters, agents, cost models, tables, ...", MakeListCommand},
+      {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
+      {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for", MakeSimulateCommand},
+      {"place", "search a placement with an agent", MakePlaceCommand},
+      {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
+      {"calibrate", "fit the few parameters of a table's testbed to its fitted cells", MakeCalibrateCommand},
+      {"speed", "how many ops a second the simulator does", MakeSpeedCommand},
+      {"help", "this reference as text or Markdown", MakeHelpCommand},
+  };
+  return rows;
+}
+
+int RunProgram(int argc, const char* const* argv) {
+  RememberCommandLine(argc, argv);
+  CLI::App app("berth: where the operations of a neural network should run", "berth");
+  std::vector<Verb> verbs = DeclareAll(app);
+  try {
+    app.parse(argc, const_cast<char**>(argv));
+  } catch (const CLI::ParseError& error) {
+    return ParseFailure(app, error);
+  }
+  try {
+    for (Verb& verb : verbs) {
+      if (verb.app->parsed()) verb.command->Run();
+    }
+    return std::fflush(stdout) == 0 ? 0 : Fail(1, "standard output could not be written.");
+  } catch (const InputError& error) {
+    return Fail(2, error.what());
+  } catch (const RunError& error) {
+    return Fail(1, error.what());
+  } catch (const std::bad_alloc&) {
+    return Fail(1, "this machine has not enough memory for the job.");
+  } catch (const std::exception& error) {
+    return Fail(1, fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
+  }
+}
+
+std::string PrintCliReference() {
+  CLI::App app("berth: where the operations of a neural network should run", "berth");
+  const std::vector<Verb> verbs = DeclareAll(app);
+  return PrintCliMarkdown(app);
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,224 @@
+// berth graph info | import | convert.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/commands/commands.h"
+#include "bench/console.h"
+#include "bench/loaded_problem.h"
+#include "cost_models/cost_models.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+struct TypeUse {
+  std::int64_t ops = 0;
+  double flops = 0;
+  double output_bytes = 0;
+};
+
+std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph) {
+  std::map<std::string, TypeUse> by_type;
+  for (const sim::Op& op : graph.ops) {
+    TypeUse& use = by_type[op.type];
+    ++use.ops;
+    use.flops += op.flops;
+    for (const sim::Output& output : op.outputs) {
+      if (output.storage == sim::Output::Storage::kOwn) use.output_bytes += static_cast<double>(output.bytes);
+    }
+  }
+  std::vector<std::pair<std::string, TypeUse>> sorted(by_type.begin(), by_type.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second.flops, a.second.ops) > std::tie(b.second.flops, b.second.ops);
+  });
+  return sorted;
+}
+
+// How much of the time of one device rests on which tier (DESIGN 5).
+struct TierShare {
+  std::string device;
+  double total_us = 0;
+  double by_tier[3] = {0, 0, 0};
+};
+
+std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
+  std::vector<TierShare> shares;
+  std::vector<std::string> seen;
+  for (sim::DeviceIndex d = 0; d < problem.cluster().size(); ++d) {
+    const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
+    if (std::find(seen.begin(), seen.end(), device.kind) != seen.end()) continue;
+    seen.push_back(device.kind);
+    TierShare share{device.kind, 0, {0, 0, 0}};
+    for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
+      const double us = sim::ToMicros(problem.costs().at(op, d));
+      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() + static_cast<std::size_t>(d)];
+      share.total_us += us;
+      share.by_tier[static_cast<std::size_t>(tier)] += us;
+    }
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+class InfoCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
+    app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")->option_text("C");
+    app.add_option("--cost-model", source_.cost_model, "what prices them")->option_text("M");
+    app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
+  }
+
+  void Run() {
+    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph);
+    std::vector<TierShare> shares;
+    if (!source_.cluster.empty()) shares = SharesByTier(LoadedProblem(source_).problem());
+    if (json_.empty()) {
+      Print(graph, shares);
+    } else {
+      formats::WriteFile(json_, ToJson(graph, shares));
+    }
+  }
+
+ private:
+  static std::string ToJson(const sim::OpGraph& graph, const std::vector<TierShare>& shares) {
+    const auto totals = graph.totals();
+    nlohmann::ordered_json json = {{"name", graph.name},
+                                   {"ops", graph.size()},
+                                   {"edges", graph.edges()},
+                                   {"colocation_sets", graph.colocation_sets()},
+                                   {"parameters", totals.parameters},
+                                   {"flops", totals.flops},
+                                   {"output_bytes", totals.output_bytes},
+                                   {"persistent_bytes", totals.persistent_bytes}};
+    for (const auto& [type, use] : UseByType(graph)) {
+      json["types"][type] = {{"ops", use.ops}, {"flops", use.flops}, {"output_bytes", use.output_bytes}};
+    }
+    for (const TierShare& share : shares) {
+      json["cost_us"][share.device] = {{"total", share.total_us},
+                                       {"measured", share.by_tier[0]},
+                                       {"interpolated", share.by_tier[1]},
+                                       {"structural", share.by_tier[2]}};
+    }
+    return json.dump(1) + "\n";
+  }
+
+  static void Print(const sim::OpGraph& graph, const std::vector<TierShare>& shares) {
+    const auto totals = graph.totals();
+    fmt::print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, CountText(graph.size()), CountText(graph.edges()),
+               CountText(graph.colocation_sets()));
+    fmt::print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n", CountText(totals.parameters), totals.flops / 1e9,
+               BytesText(static_cast<double>(totals.output_bytes)), BytesText(static_cast<double>(totals.persistent_bytes)));
+    TextTable types;
+    types.AddColumn("type");
+    for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
+    for (const auto& [type, use] : UseByType(graph)) {
+      types.AddRow({type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9), BytesText(use.output_bytes)});
+    }
+    fmt::print("{}", types.ToString());
+    if (shares.empty()) return;
+    TextTable tiers;
+    for (const char* title : {"all ops on", "time alone", "A measured", "B interpolated", "C structural"}) {
+      tiers.AddColumn(title, tiers.empty() && std::string(title) == "all ops on" ? TextTable::Align::kLeft : TextTable::Align::kRight);
+    }
+    for (const TierShare& share : shares) {
+      std::vector<std::string> cells = {share.device, TimeText(share.total_us)};
+      for (const double us : share.by_tier) cells.push_back(fmt::format("{:.1f} %", share.total_us > 0 ? 100 * us / share.total_us : 0));
+      tiers.AddRow(std::move(cells));
+    }
+    fmt::print("\n{}", tiers.ToString());
+  }
+
+  ProblemSource source_;
+  std::string json_;
+};
+
+class ImportCommand {
+ public:
+  void Declare(CLI::App& app) {
+    std::vector<std::string> names;
+    for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
+    app.add_option("file", file_, "a graph in another format")->required()->option_text("FILE");
+    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")->required()->option_text("G");
+    app.add_option("--from", from_, "the format, else guessed from the content: " + JoinNames(names))->option_text("FORMAT");
+  }
+
+  void Run() {
+    const std::string content = formats::ReadFile(file_);
+    for (const scenarios::ImporterRow& row : scenarios::Importers()) {
+      if (from_.empty() ? row.recognises(content) : from_ == row.name) {
+        const sim::OpGraph graph = row.import(content, file_);
+        formats::WriteGraph(out_, graph);
+        if (out_ != "-") fmt::print("{}: {} ops from {} ({})\n", out_, CountText(graph.size()), file_, row.name);
+        return;
+      }
+    }
+    std::vector<std::string> names;
+    for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
+    throw InputError(from_.empty() ? fmt::format("{}: is in no format that can be imported; there are {}.", file_, JoinNames(names))
+                                   : fmt::format("--from {}: there is no such format; there are {}.", from_, JoinNames(names)));
+  }
+
+ private:
+  std::string file_;
+  std::string out_;
+  std::string from_;
+};
+
+class ConvertCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("graph", graph_, "a workload or a graph file")->required()->option_text("G");
+    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")->required()->option_text("G2");
+  }
+
+  void Run() {
+    const sim::OpGraph graph = scenarios::LoadGraph(graph_);
+    formats::WriteGraph(out_, graph);
+    if (out_ != "-") fmt::print("{}: {} ops\n", out_, CountText(graph.size()));
+  }
+
+ private:
+  std::string graph_;
+  std::string out_;
+};
+
+class GraphCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    info_app_ = app.add_subcommand("info", "counts, sizes, work by op type");
+    import_app_ = app.add_subcommand("import", "a graph of another program as berth.graph");
+    convert_app_ = app.add_subcommand("convert", "a workload or graph written out as berth.graph");
+    info_.Declare(*info_app_);
+    import_.Declare(*import_app_);
+    convert_.Declare(*convert_app_);
+  }
+
+  void Run() override {
+    if (info_app_->parsed()) info_.Run();
+    if (import_app_->parsed()) import_.Run();
+    if (convert_app_->parsed()) convert_.Run();
+  }
+
+ private:
+  InfoCommand info_;
+  ImportCommand import_;
+  ConvertCommand convert_;
+  CLI::App* info_app_ = nullptr;
+  CLI::App* import_app_ = nullptr;
+  CLI::App* convert_app_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeGraphCommand() { return std::make_unique<GraphCommand>(); }
+
+}  // namespace berth::bench

@@ -1,0 +1,163 @@
+// berth list KIND: the instances of every folder's table, as text or JSON.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "agents/agent.h"
+#include "bench/commands/commands.h"
+#include "bench/console.h"
+#include "bench/tables/table.h"
+#include "cost_models/cost_models.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/units_text.h"
+#include "sim/interconnect.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+struct Listing {
+  std::vector<std::string> keys;                 // of the columns; "name" first
+  std::vector<std::vector<std::string>> rows;
+};
+
+template <typename Row>
+Listing Named(const std::vector<Row>& table) {
+  Listing listing{{"name", "parameters", "what"}, {}};
+  for (const Row& row : table) listing.rows.push_back({row.name, row.parameters, row.what});
+  return listing;
+}
+
+const char* ToString(agents::AgentKind kind) {
+  switch (kind) {
+    case agents::AgentKind::kFloor: return "floor";
+    case agents::AgentKind::kConstructive: return "constructive";
+    case agents::AgentKind::kSearch: return "search";
+    case agents::AgentKind::kLearner: return "learner";
+  }
+  return "";
+}
+
+Listing ListAgents() {
+  Listing listing{{"name", "kind", "parameters", "what", "source"}, {}};
+  for (const agents::AgentRow& row : agents::Agents()) {
+    listing.rows.push_back({row.name, ToString(row.kind), row.parameters, row.what, row.source});
+  }
+  return listing;
+}
+
+Listing ListImporters() {
+  Listing listing{{"name", "what"}, {}};
+  for (const scenarios::ImporterRow& row : scenarios::Importers()) listing.rows.push_back({row.name, row.what});
+  return listing;
+}
+
+Listing ListInterconnects() {
+  Listing listing{{"name", "what"}, {}};
+  for (const sim::InterconnectRow& row : sim::Interconnects()) listing.rows.push_back({row.name, row.what});
+  return listing;
+}
+
+Listing ListTables() {
+  Listing listing{{"name", "what"}, {}};
+  for (const TableRow& row : Tables()) listing.rows.push_back({row.name, row.what});
+  return listing;
+}
+
+std::string PeakText(double flops) { return flops == 0 ? "-" : fmt::format("{:.4g} TFLOP/s", flops / 1e12); }
+
+Listing ListDevices() {
+  Listing listing{{"name", "class", "memory", "f32", "f16", "bandwidth", "launch", "what"}, {}};
+  const auto& catalogue = cost_models::BuiltinCatalogue();
+  for (const std::string& name : catalogue.DeviceNames()) {
+    const cost_models::DeviceSheet& sheet = *catalogue.FindSheet(name);
+    listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
+                            sheet.kind.memory ? formats::PrintBytes(*sheet.kind.memory) : "-",
+                            PeakText(sheet.peak_f32), PeakText(sheet.peak_f16),
+                            sheet.memory_bandwidth > 0 ? RateText(sheet.memory_bandwidth, "B") : "-",
+                            TimeText(sheet.kind.launch_cost), sheet.description});
+  }
+  return listing;
+}
+
+Listing ListLinks() {
+  Listing listing{{"name", "bandwidth", "latency", "what"}, {}};
+  const auto& catalogue = cost_models::BuiltinCatalogue();
+  for (const std::string& name : catalogue.LinkNames()) {
+    const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
+    listing.rows.push_back({name, RateText(static_cast<double>(sheet.kind.bandwidth), "B"), TimeText(sheet.kind.latency), sheet.description});
+  }
+  return listing;
+}
+
+struct KindRow {
+  const char* name;
+  Listing (*list)();
+};
+
+const std::vector<KindRow>& Kinds() {
+  static const std::vector<KindRow> rows = {
+      {"workloads", [] { return Named(scenarios::Workloads()); }},
+      {"clusters", [] { return Named(scenarios::Clusters()); }},
+      {"agents", ListAgents},
+      {"groupers", [] { return Named(agents::Groupers()); }},
+      {"cost-models", [] { return Named(cost_models::CostModels()); }},
+      {"devices", ListDevices},
+      {"links", ListLinks},
+      {"interconnects", ListInterconnects},
+      {"importers", ListImporters},
+      {"tables", ListTables},
+  };
+  return rows;
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (const KindRow& row : Kinds()) names.emplace_back(row.name);
+  return names;
+}
+
+class ListCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("kind", kind_, "what to list: " + JoinNames(KindNames()))->required()->option_text("KIND");
+    app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
+  }
+
+  void Run() override {
+    for (const KindRow& row : Kinds()) {
+      if (kind_ == row.name) return Print(row.list());
+    }
+    throw InputError(fmt::format("berth list: there is no kind \"{}\"; there are {}.", kind_, JoinNames(KindNames())));
+  }
+
+ private:
+  void Print(const Listing& listing) const {
+    if (!json_.empty()) {
+      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+      for (const auto& row : listing.rows) {
+        nlohmann::ordered_json object;
+        for (std::size_t c = 0; c < listing.keys.size(); ++c) object[listing.keys[c]] = row[c];
+        rows.push_back(std::move(object));
+      }
+      return formats::WriteFile(json_, rows.dump(1) + "\n");
+    }
+    TextTable table;
+    for (const std::string& key : listing.keys) table.AddColumn(key);
+    for (const auto& row : listing.rows) table.AddRow(row);
+    fmt::print("{}", table.ToString());
+  }
+
+  std::string kind_;
+  std::string json_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeListCommand() { return std::make_unique<ListCommand>(); }
+
+}  // namespace berth::bench

@@ -1,0 +1,60 @@
+// berth simulate: one placement, one run, everything there is to say about it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "bench/commands/commands.h"
+#include "bench/loaded_problem.h"
+#include "bench/placement_source.h"
+#include "bench/report.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+class SimulateCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
+    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    app.add_option("--placement", placement_,
+                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that needs no search")
+        ->required()
+        ->option_text("P");
+    DeclareProblemOptions(app, source_);
+    app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output")->option_text("FILE");
+    app.add_flag("--ops", ops_, "with start and end of every op in the JSON");
+    app.add_option("--trace", trace_, "write a Chrome/Perfetto trace")->option_text("FILE");
+    app.add_option("--timeline", timeline_, "write the run as text, one event a line")->option_text("FILE");
+    app.add_option("--save-placement", save_, "write the placement that was run")->option_text("FILE");
+  }
+
+  void Run() override {
+    const LoadedProblem loaded(source_);
+    const sim::Problem& problem = loaded.problem();
+    const sim::Placement placement = LoadPlacement(placement_, problem);
+    const auto simulator = sim::MakeSimulator(problem);
+    const sim::Outcome& outcome = simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    if (!trace_.empty()) formats::WriteFile(trace_, formats::PrintChromeTrace(outcome, problem, placement));
+    if (!timeline_.empty()) formats::WriteFile(timeline_, formats::PrintTimeline(outcome, problem, placement));
+    if (!save_.empty()) formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));
+    if (!json_.empty()) formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
+    if (json_.empty() && trace_ != "-" && timeline_ != "-" && save_ != "-") fmt::print("{}", PrintReport(outcome, problem, placement));
+  }
+
+ private:
+  ProblemSource source_;
+  std::string placement_;
+  std::string json_;
+  std::string trace_;
+  std::string timeline_;
+  std::string save_;
+  bool ops_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace berth::bench

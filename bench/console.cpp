@@ -1,0 +1,170 @@
+#include "bench/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace berth::bench {
+namespace {
+
+// Code points of a UTF-8 text: every byte that does not continue one.
+std::size_t Width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// Four significant digits without an exponent for 1 <= value < 100000.
+std::string Digits(double value) {
+  const int before = value < 1 ? 1 : static_cast<int>(std::floor(std::log10(value))) + 1;
+  return fmt::format("{:.{}f}", value, std::clamp(4 - before, 0, 3));
+}
+
+std::string LongTime(double seconds) {
+  if (seconds >= 3600) {
+    const auto minutes = static_cast<std::int64_t>(std::llround(seconds / 60));
+    return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+  }
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+}
+
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr auto kPlainLine = std::chrono::seconds(10);
+
+}  // namespace
+
+std::string TimeText(double micros) {
+  if (micros == 0) return "0 us";
+  if (micros < 1) return Digits(micros * 1000) + " ns";
+  if (micros < 1e3) return Digits(micros) + " us";
+  if (micros < 1e6) return Digits(micros / 1e3) + " ms";
+  if (micros < 300e6) return Digits(micros / 1e6) + " s";
+  return LongTime(micros / 1e6);
+}
+
+std::string TimeText(sim::Picos picos) { return TimeText(sim::ToMicros(picos)); }
+
+std::string SecondsDigits(double seconds) {
+  if (seconds <= 0) return "0";
+  const int before = static_cast<int>(std::floor(std::log10(seconds))) + 1;
+  return fmt::format("{:.{}f}", seconds, std::clamp(3 - before, 0, 6));
+}
+
+std::string BytesText(double bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (std::abs(bytes) >= 1000 && unit + 1 < kUnits.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
+}
+
+std::string CountText(std::int64_t count) {
+  std::string digits = std::to_string(count < 0 ? -count : count);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return (count < 0 ? "-" : "") + digits;
+}
+
+std::string RateText(double per_second, std::string_view unit) {
+  constexpr std::array<const char*, 4> kPrefixes = {"", "k ", "M ", "G "};
+  std::size_t prefix = 0;
+  while (per_second >= 1000 && prefix + 1 < kPrefixes.size()) {
+    per_second /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{:.{}f} {}{}/s", per_second, per_second < 100 ? 1 : 0, kPrefixes[prefix], unit);
+}
+
+std::string Bar(double fraction, int width) {
+  const int filled = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * width));
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < filled ? "█" : "░";
+  return bar;
+}
+
+void TextTable::AddColumn(std::string title, Align align) {
+  titles_.push_back(std::move(title));
+  aligns_.push_back(align);
+}
+
+void TextTable::AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+std::string TextTable::ToString(int indent) const {
+  std::vector<std::size_t> widths;
+  for (const std::string& title : titles_) widths.push_back(Width(title));
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < std::min(row.size(), widths.size()); ++c) {
+      widths[c] = std::max(widths[c], Width(row[c]));
+    }
+  }
+  std::string text;
+  const auto add_line = [&](const std::vector<std::string>& cells) {
+    std::string line(static_cast<std::size_t>(indent), ' ');
+    for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
+      const std::string blanks(widths[c] - Width(cells[c]), ' ');
+      line += (c == 0 ? "" : "  ") + (aligns_[c] == Align::kLeft ? cells[c] + blanks : blanks + cells[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  };
+  add_line(titles_);
+  for (const auto& row : rows_) add_line(row);
+  return text;
+}
+
+Progress::Progress(std::string what, std::int64_t total, bool quiet)
+    : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() { Finish(); }
+
+void Progress::Update(std::int64_t done, const std::string& note) {
+  done_ = done;
+  note_ = note;
+  const auto now = Clock::now();
+  const auto since = now - (drawn_ == Clock::time_point{} ? start_ : drawn_);
+  if (since < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
+  drawn_ = now;
+  Draw(false);
+}
+
+void Progress::Say(const std::string& line) {
+  if (quiet_) return;
+  fmt::print(stderr, "{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
+  if (terminal_ && !finished_) Draw(false);
+}
+
+void Progress::Finish() {
+  if (finished_) return;
+  finished_ = true;
+  Draw(true);
+}
+
+void Progress::Draw(bool last) {
+  if (quiet_) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  std::string line = terminal_ ? "\r\x1b[K" : "";
+  line += what_ + ": ";
+  if (total_ > 0 && terminal_) {
+    line += Bar(static_cast<double>(done_) / static_cast<double>(total_), 24) + " ";
+  }
+  line += CountText(done_);
+  if (total_ > 0) line += " of " + CountText(total_);
+  if (!note_.empty()) line += ", " + note_;
+  if (seconds > 0.5 && done_ > 0) line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
+  if (last) {
+    line += ", took " + TimeText(seconds * 1e6);
+  } else if (total_ > 0 && done_ > 0) {
+    line += ", " + TimeText(seconds * 1e6 * static_cast<double>(total_ - done_) / static_cast<double>(done_)) + " left";
+  }
+  fmt::print(stderr, "{}{}", line, terminal_ && !last ? "" : "\n");
+  std::fflush(stderr);
+}
+
+}  // namespace berth::bench

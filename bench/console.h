@@ -1,0 +1,78 @@
+// What the program writes for people: aligned tables, numbers with units, bars and progress. Plain text in UTF-8;
+// widths are counted in code points. Nothing here writes to standard output on its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/units.h"
+
+namespace berth::bench {
+
+// "812.5 us", "1.184 s", "2 h 05 min": four significant digits, the unit that keeps the number above 1.
+std::string TimeText(double micros);
+std::string TimeText(sim::Picos picos);
+// Three significant digits, no exponent, no unit: "1.57", "0.152", "12.5".
+std::string SecondsDigits(double seconds);
+// "9.12 GB": powers of 1000, as data sheets and the papers count.
+std::string BytesText(double bytes);
+// "12,345,678"
+std::string CountText(std::int64_t count);
+// "12.3 M/s"; `unit` is what is counted: RateText(1.2e7, "ops") = "12.0 M ops/s".
+std::string RateText(double per_second, std::string_view unit);
+// A bar of `width` cells filled to `fraction` (clamped to [0, 1]).
+std::string Bar(double fraction, int width);
+
+// Columns of text, aligned. Cells may be empty; a row may be shorter than the header.
+class TextTable {
+ public:
+  enum class Align : std::uint8_t { kLeft, kRight };
+
+  void AddColumn(std::string title, Align align = Align::kLeft);
+  void AddRow(std::vector<std::string> cells);
+  // Lines end in '\n' and carry no trailing blanks; each starts with `indent` blanks.
+  std::string ToString(int indent = 0) const;
+  bool empty() const { return rows_.empty(); }
+
+ private:
+  std::vector<std::string> titles_;
+  std::vector<Align> aligns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Progress of long work on standard error: a bar that redraws itself on a terminal, else a plain line every few
+// seconds. One thread at a time.
+class Progress {
+ public:
+  // total = 0: not known, no bar and no time left. quiet: writes nothing.
+  Progress(std::string what, std::int64_t total, bool quiet = false);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // `note` is added behind the counts: "best 1.18 s".
+  void Update(std::int64_t done, const std::string& note = {});
+  // A line that stays, above the bar.
+  void Say(const std::string& line);
+  void Finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Draw(bool last);
+
+  std::string what_;
+  std::int64_t total_;
+  std::int64_t done_ = 0;
+  std::string note_;
+  bool quiet_;
+  bool terminal_;
+  bool finished_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point drawn_{};
+};
+
+}  // namespace berth::bench

@@ -1,0 +1,18 @@
+// Comma-separated text, RFC 4180: fields with commas, quotes or line breaks are quoted, quotes inside are doubled.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::bench {
+
+using CsvLine = std::vector<std::string>;
+
+std::string PrintCsvLine(const CsvLine& fields);  // ends in '\n'
+
+// All lines; empty ones and, with `comments`, those that start with '#' are left out. Throws InputError, naming
+// `source` and the line, for an open quote.
+std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, bool comments = false);
+
+}  // namespace berth::bench

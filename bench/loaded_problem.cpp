@@ -1,0 +1,111 @@
+#include "bench/loaded_problem.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cost_models/cost_models.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/units_text.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+bool Matches(const sim::Device& device, const std::string& selector) {
+  return device.name == selector || device.kind == selector || sim::ToString(device.device_class) == selector;
+}
+
+std::string DeviceList(const sim::Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const sim::Device& device : cluster.devices) names.push_back(device.name);
+  return JoinNames(names);
+}
+
+sim::Cluster LoadOverridden(const ProblemSource& source) {
+  sim::Cluster cluster = scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
+  if (!source.preset.empty()) OverridePreset(cluster, source.preset);
+  if (!source.interconnect.empty()) cluster.interconnect = source.interconnect;
+  for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
+  return cluster;
+}
+
+}  // namespace
+
+void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
+  app.add_option("--cost-model", source.cost_model, "what prices ops without a measured time: a name or parameter file")
+      ->option_text("M");
+  app.add_option("--preset", source.preset, "rules of the simulator, native or placeto; else the cluster's")
+      ->option_text("P");
+  app.add_option("--interconnect", source.interconnect, "how links are shared, ideal, fifo or fair; else the cluster's")
+      ->option_text("I");
+  app.add_option("--memory", source.memory, "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
+      ->option_text("D=SIZE");
+}
+
+LoadedProblem::LoadedProblem(const ProblemSource& source)
+    : LoadedProblem(scenarios::LoadGraph(source.graph), LoadOverridden(source),
+                    *cost_models::MakeCostModel(source.cost_model)) {}
+
+LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
+    : graph_(std::move(graph)), cluster_(std::move(cluster)) {
+  problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
+}
+
+void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
+  const auto equals = setting.find('=');
+  if (equals == std::string::npos) {
+    throw InputError(fmt::format("--memory {}: wanted DEVICE=SIZE, like gpu0=4GiB.", setting));
+  }
+  const std::string selector = setting.substr(0, equals);
+  const sim::Bytes memory = formats::ParseBytes(setting.substr(equals + 1), "--memory " + selector);
+  bool found = false;
+  for (sim::Device& device : cluster.devices) {
+    if (!Matches(device, selector)) continue;
+    if (memory <= device.reserve) {
+      throw InputError(fmt::format("--memory {}: device {} reserves {}, so more than that is needed.", setting, device.name,
+                                   formats::PrintBytes(device.reserve)));
+    }
+    device.memory = memory;
+    found = true;
+  }
+  if (!found) {
+    throw InputError(fmt::format("--memory {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.", setting,
+                                 selector, cluster.name, DeviceList(cluster)));
+  }
+}
+
+void OverridePreset(sim::Cluster& cluster, const std::string& preset) {
+  for (const sim::Preset known : {sim::Preset::kNative, sim::Preset::kPlaceto}) {
+    if (preset == sim::ToString(known)) {
+      cluster.preset = known;
+      return;
+    }
+  }
+  throw InputError(fmt::format("--preset {}: there is no such preset; there are native and placeto.", preset));
+}
+
+std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection) {
+  std::vector<bool> chosen(cluster.devices.size(), false);
+  for (std::size_t at = 0; at < selection.size();) {
+    const std::size_t comma = std::min(selection.find(',', at), selection.size());
+    const std::string selector = selection.substr(at, comma - at);
+    bool found = false;
+    for (std::size_t d = 0; d < cluster.devices.size(); ++d) {
+      if (Matches(cluster.devices[d], selector)) found = chosen[d] = true;
+    }
+    if (!found) {
+      throw InputError(fmt::format("--devices {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
+                                   selection, selector, cluster.name, DeviceList(cluster)));
+    }
+    at = comma + 1;
+  }
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < cluster.devices.size(); ++d) {
+    if (chosen[d]) names.push_back(cluster.devices[d].name);
+  }
+  return names;
+}
+
+}  // namespace berth::bench

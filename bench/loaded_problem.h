@@ -1,0 +1,55 @@
+// From the names on the command line to a problem that can be simulated: loads graph, cluster and cost model, applies
+// what overrides them, and keeps all of it alive.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cost_model.h"
+#include "sim/simulator.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::bench {
+
+struct ProblemSource {
+  std::string graph;                // names from `berth list` or files
+  std::string cluster;
+  std::string cost_model;           // spec or parameter file; empty = the default chain
+  std::string preset;               // "native", "placeto"; empty = the cluster's
+  std::string interconnect;         // empty = the cluster's
+  std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
+};
+
+// The options --cost-model, --preset, --interconnect and --memory.
+void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
+
+// Immutable once loaded; threads may share it.
+class LoadedProblem {
+ public:
+  explicit LoadedProblem(const ProblemSource& source);
+  LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model);
+  LoadedProblem(const LoadedProblem&) = delete;
+  LoadedProblem& operator=(const LoadedProblem&) = delete;
+
+  const sim::OpGraph& graph() const { return graph_; }
+  const sim::Cluster& cluster() const { return cluster_; }
+  const sim::Problem& problem() const { return *problem_; }
+
+ private:
+  sim::OpGraph graph_;
+  sim::Cluster cluster_;
+  std::unique_ptr<sim::Problem> problem_;
+};
+
+// Overrides of a cluster; throw InputError that says what there would be.
+void OverrideMemory(sim::Cluster& cluster, const std::string& setting);
+void OverridePreset(sim::Cluster& cluster, const std::string& preset);
+
+// Devices by name, kind or class ("gpu0,gpu1", "gpu"), comma-separated, in cluster order; empty = none named.
+std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection);
+
+}  // namespace berth::bench

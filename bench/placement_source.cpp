@@ -1,0 +1,58 @@
+#include "bench/placement_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "agents/agent.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+const agents::AgentRow* FindAgent(const std::string& name) {
+  for (const agents::AgentRow& row : agents::Agents()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+std::string AgentsWithoutSearch() {
+  std::vector<std::string> names;
+  for (const agents::AgentRow& row : agents::Agents()) {
+    if (row.kind == agents::AgentKind::kFloor || row.kind == agents::AgentKind::kConstructive) names.emplace_back(row.name);
+  }
+  return JoinNames(names);
+}
+
+// The agent's one sample, feasible or not.
+sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
+  const agents::Task task = agents::MakeTask(problem, "colocation");
+  const auto agent = agents::MakeAgent(spec);
+  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
+  agents::UnitPlacement units;
+  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
+  agent->Search(task, evaluator, {});
+  if (units.empty()) throw InputError(fmt::format("--placement {}: this agent makes no placement of {}.", spec, problem.graph().name));
+  return agents::Expand(task, units);
+}
+
+}  // namespace
+
+sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
+  if (std::filesystem::exists(name_or_path)) return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
+  const agents::AgentRow* row = FindAgent(Spec::Parse(name_or_path).name);
+  if (row == nullptr) {
+    throw InputError(fmt::format("--placement {}: is neither a file nor an agent that needs no search; those are {}.", name_or_path,
+                                 AgentsWithoutSearch()));
+  }
+  if (row->kind == agents::AgentKind::kSearch || row->kind == agents::AgentKind::kLearner) {
+    throw InputError(fmt::format("--placement {}: this agent searches; `berth place --agent {}` runs it. Without search there are {}.",
+                                 name_or_path, name_or_path, AgentsWithoutSearch()));
+  }
+  return FromAgent(name_or_path, problem);
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,23 @@
+// Where a result comes from: what was typed, which revision, which machine, when (DESIGN 3).
+#pragma once
+
+#include <string>
+
+namespace berth::bench {
+
+struct Provenance {
+  std::string command;    // as typed, the program called "berth"
+  std::string version;
+  std::string revision;   // git commit the program was built from, "unknown" outside a repository
+  bool dirty = false;     // built from a tree with changes that are in no commit
+  std::string machine;    // "AMD EPYC 9B45, 2 cores"
+  std::string date;       // UTC, "2026-11-21T00:12:33Z"
+};
+
+// Remembers the command line; called once by main().
+void RememberCommandLine(int argc, const char* const* argv);
+
+// The provenance of what is made now.
+Provenance CurrentProvenance();
+
+}  // namespace berth::bench

@@ -1,0 +1,158 @@
+#include "bench/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "bench/console.h"
+#include "sim/explain.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kBarWidth = 20;
+constexpr std::size_t kTopOps = 8;
+
+double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::string PercentText(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+  TextTable table;
+  table.AddColumn("device");
+  table.AddColumn("ops", TextTable::Align::kRight);
+  table.AddColumn("busy", TextTable::Align::kRight);
+  table.AddColumn("");
+  table.AddColumn("peak memory", TextTable::Align::kRight);
+  table.AddColumn("of", TextTable::Align::kRight);
+  table.AddColumn("");
+  for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+    const sim::Device& device = problem.cluster().devices[d];
+    const sim::DeviceUse& use = outcome.devices[d];
+    const double busy = Share(static_cast<double>(use.busy), static_cast<double>(outcome.runtime));
+    const double full = Share(static_cast<double>(use.peak), static_cast<double>(device.capacity()));
+    table.AddRow({device.name,
+                  CountText(std::count(placement.device.begin(), placement.device.end(), static_cast<sim::DeviceIndex>(d))),
+                  TimeText(use.busy), Bar(busy, kBarWidth) + " " + PercentText(busy), BytesText(static_cast<double>(use.peak)),
+                  BytesText(static_cast<double>(device.capacity())),
+                  Bar(full, kBarWidth) + " " + PercentText(full) + (full > 1 ? " does not fit" : "")});
+  }
+  return table.ToString();
+}
+
+std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) {
+  TextTable table;
+  table.AddColumn("link");
+  table.AddColumn("carried", TextTable::Align::kRight);
+  table.AddColumn("busy", TextTable::Align::kRight);
+  table.AddColumn("");
+  for (std::size_t l = 0; l < outcome.links.size(); ++l) {
+    const sim::LinkUse& use = outcome.links[l];
+    if (use.bytes == 0) continue;
+    const double busy = Share(static_cast<double>(use.busy), static_cast<double>(outcome.runtime));
+    table.AddRow({problem.cluster().links[l].name, BytesText(static_cast<double>(use.bytes)), TimeText(use.busy),
+                  Bar(busy, kBarWidth) + " " + PercentText(busy) + (busy > 1 ? " (both directions)" : "")});
+  }
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+// Shares of the critical path: ops by device, transfers, dispatch, waiting.
+std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem,
+                             const sim::Placement& placement) {
+  std::vector<sim::Picos> on_device(problem.cluster().devices.size(), 0);
+  sim::Picos transfers = 0, dispatch = 0, waits = 0;
+  for (const sim::CriticalStep& step : explanation.critical_path) {
+    const sim::Picos length = step.end - step.start;
+    switch (step.kind) {
+      case sim::CriticalStep::Kind::kOp:
+        on_device[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(step.index)])] += length;
+        break;
+      case sim::CriticalStep::Kind::kTransfer: transfers += length; break;
+      case sim::CriticalStep::Kind::kDispatch: dispatch += length; break;
+      case sim::CriticalStep::Kind::kWait: waits += length; break;
+    }
+  }
+  TextTable table;
+  table.AddColumn("critical path");
+  table.AddColumn("", TextTable::Align::kRight);
+  table.AddColumn("");
+  const auto add = [&](const std::string& what, sim::Picos length) {
+    if (length == 0) return;
+    const double share = Share(static_cast<double>(length), static_cast<double>(outcome.runtime));
+    table.AddRow({what, TimeText(length), Bar(share, kBarWidth) + " " + PercentText(share)});
+  };
+  for (std::size_t d = 0; d < on_device.size(); ++d) add("ops on " + problem.cluster().devices[d].name, on_device[d]);
+  add("transfers", transfers);
+  add("dispatch", dispatch);
+  add("waiting", waits);
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome, const sim::Problem& problem) {
+  TextTable table;
+  table.AddColumn("idle");
+  for (const char* title : {"ops elsewhere run", "link is taken", "tensor under way", "dispatch", "nothing left"}) {
+    table.AddColumn(title, TextTable::Align::kRight);
+  }
+  for (std::size_t d = 0; d < explanation.idle.size(); ++d) {
+    if (outcome.devices[d].busy == 0) continue;
+    const sim::IdleTime& idle = explanation.idle[d];
+    std::vector<std::string> cells = {problem.cluster().devices[d].name};
+    for (const sim::Picos part : {idle.upstream, idle.queued, idle.transfer, idle.dispatch, idle.finished}) {
+      cells.push_back(part == 0 ? "-" : TimeText(part));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+  std::vector<sim::OpIndex> order(outcome.ops.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto length = [&](sim::OpIndex op) {
+    const sim::OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
+    return times.end - times.start;
+  };
+  const std::size_t shown = std::min(kTopOps, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                    [&](sim::OpIndex a, sim::OpIndex b) { return std::tuple(-length(a), a) < std::tuple(-length(b), b); });
+  TextTable table;
+  table.AddColumn("longest ops");
+  table.AddColumn("type");
+  table.AddColumn("device");
+  table.AddColumn("start", TextTable::Align::kRight);
+  table.AddColumn("takes", TextTable::Align::kRight);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto at = static_cast<std::size_t>(order[i]);
+    const sim::Op& op = problem.graph().ops[at];
+    table.AddRow({op.name, op.type, problem.cluster().devices[static_cast<std::size_t>(placement.device[at])].name,
+                  TimeText(outcome.ops[at].start), TimeText(length(order[i]))});
+  }
+  return "\n" + table.ToString();
+}
+
+}  // namespace
+
+std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
+  if (!outcome.oom) return "fits, " + TimeText(outcome.runtime);
+  const sim::OutOfMemory& oom = *outcome.oom;
+  return fmt::format("out of memory on {} at op {} ({}) after {}: needs {} of {}; without limit it would take {}",
+                     problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
+                     problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what), TimeText(oom.time),
+                     BytesText(static_cast<double>(oom.needed)), BytesText(static_cast<double>(oom.capacity)), TimeText(outcome.runtime));
+}
+
+std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement) {
+  std::string text = fmt::format("{} on {} ({}, {}): {}\n\n", problem.graph().name, problem.cluster().name,
+                                 sim::ToString(problem.cluster().preset), problem.costs().cost_model, VerdictText(outcome, problem));
+  text += DevicesText(outcome, problem, placement);
+  text += LinksText(outcome, problem);
+  const sim::Explanation explanation = sim::Explain(problem, placement, outcome);
+  text += CriticalPathText(explanation, outcome, problem, placement);
+  text += IdleText(explanation, outcome, problem);
+  text += TopOpsText(outcome, problem, placement);
+  return text;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,18 @@
+// One outcome for people: verdict, runtime, what each device and link did, what the time was spent on, the longest ops.
+#pragma once
+
+#include <string>
+
+#include "sim/outcome.h"
+#include "sim/simulator.h"
+
+namespace berth::bench {
+
+// Needs RunOptions::Record::kTimeline.
+std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem, const sim::Placement& placement);
+
+// "fits, 1.184 s" or "out of memory on gpu0 at op conv0 (output) after 12.0 ms: needs 9.13 GB of 8.00 GB; without
+// limit it would take 1.184 s".
+std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem);
+
+}  // namespace berth::bench

@@ -1,0 +1,187 @@
+#include "bench/tables/calibration.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "agents/agent.h"
+#include "bench/console.h"
+#include "bench/loaded_problem.h"
+#include "bench/provenance.h"
+#include "bench/tables/published.h"
+#include "bench/tables/testbed.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+using cost_models::FitCell;
+using cost_models::FitParameter;
+
+// A fitted cell: the placement is fixed by a rule, so only prices change from one trial to the next.
+struct FittedCell {
+  std::string name;
+  double published_seconds = 0;
+  sim::OpGraph graph;
+  sim::Cluster cluster;
+  sim::Placement placement;
+};
+
+// The catalogue's number where nothing is fitted yet: the start of a parameter.
+double StartOf(const TableParameter& parameter) {
+  const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
+  const cost_models::DeviceSheet* sheet = catalogue.FindSheet(parameter.kind);
+  BERTH_CHECK(sheet != nullptr);
+  const double start = parameter.classes.empty()
+                           ? sim::ToMicros(sheet->kind.launch_cost)
+                           : catalogue.Efficiency(*cost_models::OpClassNamed(parameter.classes.front()), sheet->kind.device_class);
+  return std::clamp(start, parameter.low, parameter.high);
+}
+
+sim::Placement PlacementOf(const sim::Problem& problem, const std::string& agent_spec) {
+  const agents::Task task = agents::MakeTask(problem, "colocation");
+  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
+  agents::UnitPlacement units;
+  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { units = placement; };
+  agents::MakeAgent(agent_spec)->Search(task, evaluator, {});
+  return agents::Expand(task, units);
+}
+
+std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& line, const TableColumn& column, double published) {
+  auto cell = std::make_unique<FittedCell>();
+  cell->name = fmt::format("{}, {}", line.title, column.title);
+  cell->published_seconds = published;
+  const auto loaded = Testbed("").Load(block, line);
+  cell->graph = loaded->graph();
+  cell->cluster = loaded->cluster();
+  cell->placement = PlacementOf(loaded->problem(), line.AgentOf(column));
+  return cell;
+}
+
+std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& table, std::vector<std::string>& left_out) {
+  const PublishedTable published(table.papers_csv);
+  std::vector<std::unique_ptr<FittedCell>> cells;
+  // A number repeated in several rows of one model is one measurement.
+  std::set<std::tuple<std::string, std::string>> taken;
+  for (const TableBlock& block : table.blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        if (!line.IsFitted(column) || !taken.insert({line.paper_workload, column.key}).second) continue;
+        const auto number = published.Find(line.paper_workload, line.gpus, column.published);
+        BERTH_CHECK(number && number->value);
+        if (const std::string why = CannotRun(line); !why.empty()) {
+          left_out.push_back(fmt::format("{}, {}: {}", line.title, column.title, why));
+        } else {
+          cells.push_back(MakeCell(block, line, column, *number->value));
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+// The cost model and the launch costs that a set of values stands for.
+std::string ModelSpec(const TableDefinition& table, std::span<const double> values) {
+  std::string shares;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    for (const std::string& op_class : table.parameters[p].classes) {
+      shares += fmt::format("{}{}.{}={}", shares.empty() ? "" : ",", table.parameters[p].kind, op_class, values[p]);
+    }
+  }
+  return "analytic(" + shares + ")";
+}
+
+double SimulateSeconds(const TableDefinition& table, const FittedCell& cell, std::span<const double> values) {
+  sim::Cluster cluster = cell.cluster;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    if (!table.parameters[p].classes.empty()) continue;
+    for (sim::Device& device : cluster.devices) {
+      if (device.kind == table.parameters[p].kind) device.launch_cost = sim::FromMicros(values[p]);
+    }
+  }
+  const auto model = cost_models::MakeCostModel(ModelSpec(table, values));
+  const sim::Problem problem(cell.graph, cluster, sim::PriceOps(cell.graph, cluster, *model));
+  return sim::ToMicros(sim::MakeSimulator(problem)->Run(cell.placement).runtime) / 1e6;
+}
+
+cost_models::Parameters ToParameters(const TableDefinition& table, const cost_models::TableFit& fit) {
+  const Provenance now = CurrentProvenance();
+  cost_models::Parameters parameters;
+  parameters.name = table.name + " testbed";
+  const std::string published = "published: " + table.title;
+  parameters.provenance = {published, published, published, now.date.substr(0, 10), now.revision + (now.dirty ? " with changes" : ""),
+                           fmt::format("berth calibrate --table {}", table.name)};
+  for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
+    const TableParameter& what = table.parameters[p];
+    if (!fit.parameters[p].identified) continue;  // nothing depends on it: the catalogue's number stays
+    cost_models::FittedNumber number;
+    number.value = fit.parameters[p].value;
+    number.evidence.samples = static_cast<std::int64_t>(fit.cells.size());
+    number.evidence.fit_error = fit.rms_log_ratio;
+    auto kind = std::find_if(parameters.kinds.begin(), parameters.kinds.end(), [&](const auto& k) { return k.kind == what.kind; });
+    if (kind == parameters.kinds.end()) {
+      parameters.kinds.emplace_back();
+      kind = parameters.kinds.end() - 1;
+      kind->kind = what.kind;
+    }
+    if (what.classes.empty()) kind->dispatch_us = number;
+    for (const std::string& op_class : what.classes) kind->efficiency[*cost_models::OpClassNamed(op_class)] = number;
+  }
+  return parameters;
+}
+
+std::string ParameterMeaning(const TableParameter& parameter) {
+  if (parameter.classes.empty()) return "host time to issue one framework op [us]";
+  return "share of the peak rate: " + JoinNames(parameter.classes);
+}
+
+}  // namespace
+
+Calibration CalibrateTable(const TableDefinition& table, int threads) {
+  Calibration calibration;
+  const auto cells = CollectCells(table, calibration.left_out);
+  if (cells.empty()) throw InputError(fmt::format("table {} has no fitted cell that can be run.", table.name));
+  std::vector<FitParameter> parameters;
+  for (const TableParameter& p : table.parameters) parameters.push_back({p.name(), StartOf(p), p.low, p.high});
+  std::vector<FitCell> fit_cells;
+  for (const auto& cell : cells) {
+    fit_cells.push_back({cell->name, cell->published_seconds,
+                         [&table, &cell](std::span<const double> values) { return SimulateSeconds(table, *cell, values); }});
+  }
+  cost_models::FitOptions options;
+  options.threads = threads;
+  calibration.fit = cost_models::FitTable(parameters, fit_cells, options);
+  calibration.parameters = ToParameters(table, calibration.fit);
+  return calibration;
+}
+
+std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration) {
+  const cost_models::TableFit& fit = calibration.fit;
+  std::string text = fmt::format("# The testbed of table {}\n\n{}, fitted by `berth calibrate --table {}`.\n\n", table.name, table.title, table.name);
+  text += fmt::format("{} parameters, {} cells, root mean square of ln(simulated / published) {:.3f}, median distance {:.1f} %, condition "
+                      "{:.3g}, {} simulations, {}.\n\n",
+                      fit.parameters.size(), fit.cells.size(), fit.rms_log_ratio, 100 * fit.median_relative_error, fit.condition,
+                      fit.evaluations, fit.converged ? "converged" : "not converged");
+  text += "| parameter | value | what it is | sensitivity | remark |\n|---|---|---|---|---|\n";
+  for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
+    const cost_models::FittedParameter& fitted = fit.parameters[p];
+    const char* remark = !fitted.identified ? "no cell depends on it: the catalogue's number stays" : (fitted.at_bound ? "at its bound" : "");
+    text += fmt::format("| {} | {:.4g} | {} | {:.2f} | {} |\n", fitted.name, fitted.value, ParameterMeaning(table.parameters[p]),
+                        fitted.sensitivity, remark);
+  }
+  text += "\n| fitted cell | published [s] | simulated [s] | distance |\n|---|---|---|---|\n";
+  for (const cost_models::CellResidual& cell : fit.cells) {
+    text += fmt::format("| {} | {} | {} | {:+.1f} % |\n", cell.name, cell.published_seconds, SecondsDigits(cell.simulated_seconds),
+                        100 * (cell.simulated_seconds / cell.published_seconds - 1));
+  }
+  if (!fit.notes.empty() || !calibration.left_out.empty()) text += "\n";
+  for (const std::string& note : fit.notes) text += "- " + note + "\n";
+  for (const std::string& cell : calibration.left_out) text += "- left out: " + cell + "\n";
+  return text;
+}
+
+}  // namespace berth::bench

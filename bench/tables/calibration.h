@@ -1,0 +1,26 @@
+// The fit of a table's testbed (PROTOCOL 6.6): a handful of efficiencies and dispatch costs against the fitted cells,
+// and nothing else. Batch, width and memory are fixed before; no parameter belongs to a row.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/tables/table.h"
+#include "cost_models/parameters.h"
+#include "cost_models/table_fit.h"
+
+namespace berth::bench {
+
+struct Calibration {
+  cost_models::TableFit fit;
+  cost_models::Parameters parameters;    // what testbed.json holds
+  std::vector<std::string> left_out;     // fitted cells that could not be simulated, and why
+};
+
+// Throws InputError where the table has no fitted cell that can be run.
+Calibration CalibrateTable(const TableDefinition& table, int threads);
+
+// What was fitted to what, with residuals: results/<table>/fit.md and the screen.
+std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration);
+
+}  // namespace berth::bench

@@ -1,0 +1,28 @@
+// What the tables have in common: the baseline columns and the helpers of claims.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/tables/results.h"
+#include "bench/tables/table.h"
+
+namespace berth::bench {
+
+// round_robin, random search at three units, local search: columns that no paper has but every table shows. `devices`:
+// what they may choose from. The groups of random_group and local_search are the row's.
+std::vector<TableColumn> ExtraColumns(const std::string& devices);
+
+// The fastest cell of a row that fits, or null; `except`: a column that does not count.
+const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line,
+                             const std::string& except = {});
+
+// "12.3 %" by which `to` is below `from`.
+std::string ReductionText(double from, double to);
+
+// A claim that a placement `claimed` (0 to 1) below the baseline exists. Found = holds; excluded by the proven bound =
+// does not hold; else undecided: not finding it is no proof.
+ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
+                            const std::string& baseline, double claimed, const std::string& text);
+
+}  // namespace berth::bench

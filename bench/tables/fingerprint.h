@@ -1,0 +1,26 @@
+// A hash of everything that decides a simulated result: the scenario's name in results (PROTOCOL 1.1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/simulator.h"
+
+namespace berth::bench {
+
+// FNV-1a, 64 bits. The same on every machine.
+class Fingerprint {
+ public:
+  void Add(std::string_view text);
+  void Add(std::int64_t number);
+  std::string ToString() const;  // 16 hexadecimal digits
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// Graph, cluster with preset and links, and the price of every op.
+Fingerprint FingerprintOf(const sim::Problem& problem);
+
+}  // namespace berth::bench

@@ -1,0 +1,114 @@
+// Which cells of a table are run, and in which order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "bench/tables/runner.h"
+#include "sim/error.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+// Glob with '*' alone.
+bool Matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] != '*') return !text.empty() && pattern[0] == text[0] && Matches(pattern.substr(1), text.substr(1));
+  return Matches(pattern.substr(1), text) || (!text.empty() && Matches(pattern, text.substr(1)));
+}
+
+struct Pattern {
+  std::string block = "*";
+  std::string row = "*";
+  std::string column = "*";
+
+  // A learner's column must be named, a '*' does not ask for it.
+  bool Asks(const TableBlock& b, const TableLine& l, const TableColumn& c) const {
+    return Matches(block, b.key) && Matches(row, l.key) && (c.on_request ? column == c.key : Matches(column, c.key));
+  }
+};
+
+Pattern ParsePattern(const std::string& text) {
+  Pattern pattern;
+  const auto colon = text.find(':');
+  const auto slash = text.find('/');
+  if (slash == std::string::npos || (colon != std::string::npos && colon > slash)) {
+    throw InputError(fmt::format("--cells {}: wanted [BLOCK:]ROW/COLUMN, like nmt_2/scotch or */expert.", text));
+  }
+  if (colon != std::string::npos) pattern.block = text.substr(0, colon);
+  const std::size_t row_at = colon == std::string::npos ? 0 : colon + 1;
+  pattern.row = text.substr(row_at, slash - row_at);
+  pattern.column = text.substr(slash + 1);
+  return pattern;
+}
+
+std::vector<std::string> Keys(const TableDefinition& table, bool columns) {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  };
+  for (const TableBlock& block : table.blocks) {
+    if (columns) {
+      for (const TableColumn& column : block.columns) add(column.key);
+    } else {
+      for (const TableLine& line : block.lines) add(line.key);
+    }
+  }
+  return keys;
+}
+
+template <typename Function>
+void ForEachCell(const TableDefinition& table, Function function) {
+  for (const TableBlock& block : table.blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) function(block, line, column);
+    }
+  }
+}
+
+void CheckPatterns(const TableDefinition& table, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const Pattern pattern = ParsePattern(text);
+    bool used = false;
+    ForEachCell(table, [&](const auto& block, const auto& line, const auto& column) {
+      used = used || pattern.Asks(block, line, column);
+    });
+    if (!used) {
+      throw InputError(fmt::format("--cells {}: table {} has no such cell; its rows are {}, its columns {}.", text, table.name,
+                                   JoinNames(Keys(table, false)), JoinNames(Keys(table, true))));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options) {
+  CheckPatterns(table, options.cells);
+  std::vector<Pattern> patterns;
+  for (const std::string& text : options.cells) patterns.push_back(ParsePattern(text));
+  if (patterns.empty()) patterns.emplace_back();
+  const int seeds = options.seeds > 0 ? options.seeds : (options.quick ? 1 : table.seeds);
+  const std::int64_t samples = options.samples > 0 ? options.samples : (options.quick ? table.quick_samples : table.samples);
+  std::vector<CellPlan> plans;
+  ForEachCell(table, [&](const TableBlock& block, const TableLine& line, const TableColumn& column) {
+    if (std::none_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.Asks(block, line, column); })) return;
+    for (std::int64_t seed = 1; seed <= (column.sampled ? seeds : 1); ++seed) {
+      plans.push_back({&block, &line, &column, seed, column.sampled ? samples : 1});
+    }
+  });
+  std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
+    const auto key = [](const CellPlan& p) { return std::tuple(p.column->sampled, p.column->on_request, p.seed); };
+    return key(a) < key(b);
+  });
+  return plans;
+}
+
+std::string RepeatCommand(const TableDefinition& table, const CellPlan& plan) {
+  std::string command =
+      fmt::format("berth table {} --cells {}:{}/{}", table.name, plan.block->key, plan.line->key, plan.column->key);
+  if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
+  return command;
+}
+
+}  // namespace berth::bench

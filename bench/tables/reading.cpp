@@ -1,0 +1,188 @@
+// The reading under a table: what was fitted, what is predicted, where memory verdicts agree, what became of the
+// paper's claims, what nobody published and was assumed (PROTOCOL 1.19, 8; DESIGN 9).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "bench/console.h"
+#include "bench/tables/rendered_table.h"
+
+namespace berth::bench {
+namespace {
+
+struct Named {
+  const TableBlock* block;
+  const TableLine* line;
+  const TableColumn* column;
+  const CellSummary* cell;
+
+  std::string name() const {
+    return fmt::format("{}, {} GPUs, {}", line->title, line->gpus, column->title) +
+           (block->key == "native" ? "" : fmt::format(" ({})", block->title));
+  }
+};
+
+std::vector<Named> Select(const TableResults& results, const std::function<bool(const Named&)>& wanted) {
+  std::vector<Named> selected;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const Named named{&block, &line, &column, &results.At(block.key, line.key, column.key)};
+        if (wanted(named)) selected.push_back(named);
+      }
+    }
+  }
+  return selected;
+}
+
+std::string Percent(double ratio) { return fmt::format("{:+.0f} %", (ratio - 1) * 100); }
+
+double MedianError(const std::vector<Named>& cells) {
+  std::vector<double> errors;
+  for (const Named& named : cells) errors.push_back(std::abs(*named.cell->ratio() - 1));
+  return Median(errors);
+}
+
+// Fitted and predicted cells alike: each number beside the published one, and the median of the distances.
+RenderedSection CloseSection(const TableResults& results, CellKind kind, const std::string& title, const std::string& what) {
+  const auto cells = Select(results, [&](const Named& n) { return n.cell->kind == kind && n.cell->ratio(); });
+  RenderedSection section;
+  section.title = title;
+  if (cells.empty()) {
+    section.sentences = {fmt::format("No {} cell with a published number was run.", ToString(kind))};
+    return section;
+  }
+  section.sentences = {fmt::format("{} Median distance from the published numbers over these {} cells: {:.0f} %.", what, cells.size(),
+                                   100 * MedianError(cells))};
+  section.header = {"cell", "ours [s]", "published [s]", "ours / published", "distance"};
+  for (const Named& n : cells) {
+    section.rows.push_back({n.name(), SecondsDigits(*n.cell->median), fmt::format("{}", *n.cell->published->value),
+                            fmt::format("{:.2f}", *n.cell->ratio()), Percent(*n.cell->ratio())});
+  }
+  return section;
+}
+
+std::string MemoryText(const CellSummary& cell) {
+  const CellRecord& record = cell.records.front();
+  if (!record.fullest_peak_bytes || !record.fullest_capacity_bytes) return "-";
+  return fmt::format("{} of {} on {}", BytesText(static_cast<double>(*record.fullest_peak_bytes)),
+                     BytesText(static_cast<double>(*record.fullest_capacity_bytes)), record.fullest_device);
+}
+
+RenderedSection VerdictSection(const TableResults& results) {
+  const auto judged = Select(results, [](const Named& n) { return n.cell->same_verdict().has_value(); });
+  const auto of = [&](const auto& keep) {
+    std::vector<Named> kept;
+    std::copy_if(judged.begin(), judged.end(), std::back_inserter(kept), keep);
+    return kept;
+  };
+  const auto agrees = [](const Named& n) { return *n.cell->same_verdict(); };
+  const auto rules = of([](const Named& n) { return n.cell->kind != CellKind::kSearched; });
+  const auto searched = of([](const Named& n) { return n.cell->kind == CellKind::kSearched; });
+  RenderedSection section;
+  section.title = "Does it fit? Verdicts about memory";
+  section.sentences = {
+      fmt::format("Placements fixed by a rule: {} of {} verdicts as published. Cells of partitioners and agents: {} of {}; these are "
+                  "reported as found, because what the published program placed is not known.",
+                  std::count_if(rules.begin(), rules.end(), agrees), rules.size(),
+                  std::count_if(searched.begin(), searched.end(), agrees), searched.size())};
+  section.header = {"cell that differs", "ours", "published", "fullest accelerator"};
+  for (const Named& n : judged) {
+    if (agrees(n)) continue;
+    section.rows.push_back({n.name(), n.cell->median ? SecondsDigits(*n.cell->median) + " s" : "OOM",
+                            n.cell->published->out_of_memory ? "OOM" : fmt::format("{} s", *n.cell->published->value),
+                            MemoryText(*n.cell)});
+  }
+  if (section.rows.empty()) section.header.clear();
+  return section;
+}
+
+// What no paper gives: how far each line's best is from the proven bound, and who found it.
+RenderedSection GapSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "Best found and the proven bound";
+  section.sentences = {"The bound holds for every placement on the cluster in this model; the gap says how much better any agent could be "
+                       "at most."};
+  section.header = {"row", "best found [s]", "by", "bound [s]", "gap"};
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      const CellSummary* best = nullptr;
+      std::string by;
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (!cell.median || (best != nullptr && *best->median <= *cell.median)) continue;
+        best = &cell;
+        by = column.title;
+      }
+      if (best == nullptr || !best->bound || *best->bound <= 0) continue;
+      section.rows.push_back({fmt::format("{}, {} GPUs", line.title, line.gpus) + (block.key == "native" ? "" : ", " + block.title),
+                              SecondsDigits(*best->median), by, SecondsDigits(*best->bound),
+                              fmt::format("{:.2f}", *best->median / *best->bound)});
+    }
+  }
+  if (section.rows.empty()) section.sentences = {"Nothing feasible was found yet."}, section.header.clear();
+  return section;
+}
+
+RenderedSection ClaimSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "The paper's claims";
+  section.sentences = {"One line each: holds, undecided, does not hold, or cannot be tested here. No setting was changed after a searched "
+                       "column was seen."};
+  section.header = {"claim", "ours", "word"};
+  for (const ClaimReading& claim : results.table().claims(results)) {
+    section.rows.push_back({claim.claim, claim.ours, ToString(claim.word)});
+  }
+  return section;
+}
+
+RenderedSection NotRunSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "Not run";
+  std::vector<std::string>& sentences = section.sentences;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (cell.state != CellSummary::State::kNotRun) continue;
+        const std::string sentence = fmt::format("{}, {} GPUs: {}.", line.title, line.gpus, cell.note);
+        if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
+      }
+    }
+  }
+  std::string learners;
+  for (const TableColumn& column : results.table().blocks.front().columns) {
+    const auto run = Select(results, [&](const Named& n) {
+      return n.column->key == column.key && n.cell->state != CellSummary::State::kAbsent;
+    });
+    if (column.on_request && run.empty()) learners += (learners.empty() ? "" : ", ") + column.title;
+  }
+  if (!learners.empty()) {
+    sentences.push_back(fmt::format("Learners run only when asked (`berth table {} --cells '*/KEY'`); not among these rows: {}. "
+                                    "Their published cells are shown.", results.table().name, learners));
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<RenderedSection> BuildReading(const TableResults& results) {
+  std::vector<RenderedSection> sections = {
+      CloseSection(results, CellKind::kFitted, "Fitted cells",
+                   "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the residual is what the few "
+                   "parameters could not reach."),
+      CloseSection(results, CellKind::kPredicted, "Predicted cells",
+                   "No parameter has seen these; they are the accuracy of the model on this table."),
+      VerdictSection(results),
+      GapSection(results),
+  };
+  if (results.table().claims != nullptr) sections.push_back(ClaimSection(results));
+  RenderedSection not_run = NotRunSection(results);
+  if (!not_run.sentences.empty()) sections.push_back(std::move(not_run));
+  sections.push_back({"Assumptions", results.table().assumptions, {}, {}});
+  return sections;
+}
+
+}  // namespace berth::bench

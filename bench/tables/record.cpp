@@ -1,0 +1,146 @@
+#include "bench/tables/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <variant>
+
+#include "bench/csv.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+struct Field {
+  const char* name;
+  std::variant<std::string CellRecord::*, std::int64_t CellRecord::*, std::optional<std::int64_t> CellRecord::*,
+               std::optional<double> CellRecord::*>
+      member;
+};
+
+const std::vector<Field>& Fields() {
+  static const std::vector<Field> fields = {
+      {"block", &CellRecord::block},
+      {"row", &CellRecord::row},
+      {"column", &CellRecord::column},
+      {"agent", &CellRecord::agent},
+      {"seed", &CellRecord::seed},
+      {"budget", &CellRecord::budget},
+      {"scenario", &CellRecord::scenario},
+      {"kind", &CellRecord::kind},
+      {"status", &CellRecord::status},
+      {"runtime_us", &CellRecord::runtime_us},
+      {"unlimited_runtime_us", &CellRecord::unlimited_runtime_us},
+      {"fullest_device", &CellRecord::fullest_device},
+      {"fullest_peak_bytes", &CellRecord::fullest_peak_bytes},
+      {"fullest_capacity_bytes", &CellRecord::fullest_capacity_bytes},
+      {"oom_device", &CellRecord::oom_device},
+      {"oom_op", &CellRecord::oom_op},
+      {"samples", &CellRecord::samples},
+      {"samples_to_best", &CellRecord::samples_to_best},
+      {"samples_to_1pct", &CellRecord::samples_to_1pct},
+      {"distinct", &CellRecord::distinct},
+      {"proposals", &CellRecord::proposals},
+      {"lower_bound_us", &CellRecord::lower_bound_us},
+      {"curve", &CellRecord::curve},
+      {"cost_model", &CellRecord::cost_model},
+      {"note", &CellRecord::note},
+      {"command", &CellRecord::command},
+      {"revision", &CellRecord::revision},
+      {"dirty", &CellRecord::dirty},
+      {"machine", &CellRecord::machine},
+      {"date", &CellRecord::date},
+      {"simulator_seconds", &CellRecord::simulator_seconds},
+      {"wall_seconds", &CellRecord::wall_seconds},
+  };
+  return fields;
+}
+
+template <typename Number>
+Number ParseNumber(const std::string& text, const std::string& where, const char* name) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw InputError(fmt::format("{}: {} is \"{}\", a number is wanted.", where, name, text));
+  }
+  return value;
+}
+
+struct Print {
+  const CellRecord& record;
+  std::string operator()(std::string CellRecord::*m) const { return record.*m; }
+  std::string operator()(std::int64_t CellRecord::*m) const { return std::to_string(record.*m); }
+  template <typename Number>
+  std::string operator()(std::optional<Number> CellRecord::*m) const {
+    return record.*m ? fmt::format("{}", *(record.*m)) : "";
+  }
+};
+
+struct Parse {
+  CellRecord& record;
+  const std::string& text;
+  const std::string& where;
+  const char* name;
+  void operator()(std::string CellRecord::*m) const { record.*m = text; }
+  void operator()(std::int64_t CellRecord::*m) const { record.*m = ParseNumber<std::int64_t>(text, where, name); }
+  template <typename Number>
+  void operator()(std::optional<Number> CellRecord::*m) const {
+    if (!text.empty()) record.*m = ParseNumber<Number>(text, where, name);
+  }
+};
+
+// Order of the key: numbers by value, so that seed 10 stands behind seed 9.
+auto SortKey(const CellRecord& r) { return std::tie(r.block, r.row, r.column, r.agent, r.seed, r.budget, r.scenario); }
+
+}  // namespace
+
+const std::vector<std::string>& RecordFields() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Field& field : Fields()) all.emplace_back(field.name);
+    return all;
+  }();
+  return names;
+}
+
+std::vector<std::string> ToFields(const CellRecord& record) {
+  std::vector<std::string> fields;
+  for (const Field& field : Fields()) fields.push_back(std::visit(Print{record}, field.member));
+  return fields;
+}
+
+CellRecord FromFields(const std::vector<std::string>& fields, const std::string& where) {
+  BERTH_CHECK_EQ(fields.size(), Fields().size());
+  CellRecord record;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::visit(Parse{record, fields[i], where, Fields()[i].name}, Fields()[i].member);
+  }
+  return record;
+}
+
+std::string PrintRows(std::vector<CellRecord> records) {
+  std::sort(records.begin(), records.end(),
+            [](const CellRecord& a, const CellRecord& b) { return SortKey(a) < SortKey(b); });
+  std::string text = PrintCsvLine(RecordFields());
+  for (const CellRecord& record : records) text += PrintCsvLine(ToFields(record));
+  return text;
+}
+
+std::vector<CellRecord> ParseRows(std::string_view text, const std::string& source) {
+  const std::vector<CsvLine> lines = ParseCsv(text, source);
+  if (lines.empty() || lines.front() != RecordFields()) {
+    throw InputError(fmt::format("{}:1: the header is not that of this version's rows; `berth table NAME --export` writes them anew.", source));
+  }
+  std::vector<CellRecord> records;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::string where = fmt::format("{}: row {}", source, i);
+    if (lines[i].size() != RecordFields().size()) {
+      throw InputError(fmt::format("{} has {} fields, {} are wanted.", where, lines[i].size(), RecordFields().size()));
+    }
+    records.push_back(FromFields(lines[i], where));
+  }
+  return records;
+}
+
+}  // namespace berth::bench

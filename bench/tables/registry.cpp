@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/tables/table.h"
+#include "bench/tables/tables.h"
+#include "sim/error.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+
+const std::vector<TableRow>& Tables() {
+  static const std::vector<TableRow> rows = {
+      {"hierarchical", "A Hierarchical Model for Device Placement (ICLR 2018): CPU and 2, 4, 8 K40", HierarchicalTable},
+      {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules", PlacetoTable},
+  };
+  return rows;
+}
+
+const TableDefinition& FindTable(const std::string& name) {
+  std::vector<std::string> names;
+  for (const TableRow& row : Tables()) {
+    if (row.name == name) return row.definition();
+    names.emplace_back(row.name);
+  }
+  throw InputError(fmt::format("There is no table \"{}\"; there are {}.", name, JoinNames(names)));
+}
+
+const std::string& TableLine::AgentOf(const TableColumn& column) const {
+  const auto own = agents.find(column.key);
+  return own == agents.end() ? column.agent : own->second;
+}
+
+bool TableLine::IsFitted(const TableColumn& column) const {
+  return std::find(fitted.begin(), fitted.end(), column.key) != fitted.end();
+}
+
+std::string TableParameter::name() const {
+  return kind + "." + (classes.empty() ? std::string("dispatch_us") : classes.front());
+}
+
+const char* ToString(CellKind kind) {
+  switch (kind) {
+    case CellKind::kFitted: return "fitted";
+    case CellKind::kPredicted: return "predicted";
+    case CellKind::kSearched: return "searched";
+  }
+  return "";
+}
+
+const char* ToString(ClaimWord word) {
+  switch (word) {
+    case ClaimWord::kHolds: return "holds";
+    case ClaimWord::kUndecided: return "undecided";
+    case ClaimWord::kDoesNotHold: return "does not hold";
+    case ClaimWord::kCannotBeTested: return "cannot be tested here";
+  }
+  return "";
+}
+
+}  // namespace berth::bench

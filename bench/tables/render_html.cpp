@@ -1,0 +1,102 @@
+// One self-contained page: no script, nothing fetched; light and dark; a table scrolls inside its own region on a
+// phone, can be reached by keyboard, and says with letters what it says with colours.
+#include <fmt/format.h>
+
+#include "BenchData.h"
+#include "bench/tables/html.h"
+
+namespace berth::bench {
+namespace {
+
+std::string CellHtml(const RenderedCell& cell) {
+  std::string text = EscapeHtml(cell.ours);
+  if (!cell.kind.empty()) text += fmt::format(" <abbr title=\"{0}\">{1}</abbr>", cell.kind, cell.kind.substr(0, 1));
+  if (!cell.remark.empty()) text += fmt::format(" <span class=\"differs\" title=\"{}\">!</span>", EscapeHtml(cell.remark));
+  if (!cell.spread.empty()) text += fmt::format("<span class=\"spread\">{}</span>", EscapeHtml(cell.spread));
+  if (!cell.published.empty()) text += fmt::format("<span class=\"theirs\">({})</span>", EscapeHtml(cell.published));
+  return "<td>" + text + "</td>";
+}
+
+std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block) {
+  std::string text = fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results\">\n"
+                                 "<caption>{1}: {0}. Seconds per step, ours (published).</caption>\n<thead><tr><th scope=\"col\">workload</th>"
+                                 "<th scope=\"col\">GPUs</th>",
+                                 EscapeHtml(block.title), EscapeHtml(table.name));
+  for (const std::string& column : block.columns) text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(column));
+  text += "<th scope=\"col\">lower bound</th></tr></thead>\n<tbody>\n";
+  for (const RenderedLine& line : block.lines) {
+    text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", EscapeHtml(line.title), line.gpus);
+    for (const RenderedCell& cell : line.cells) text += CellHtml(cell);
+    text += fmt::format("<td>{}</td></tr>\n", line.bound.empty() ? "–" : line.bound);
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+std::string BlockHtml(const RenderedTable& table, const RenderedBlock& block) {
+  std::string text = fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}", EscapeHtml(block.title), EscapeHtml(block.note),
+                                 ResultsTable(table, block));
+  text += fmt::format("<h3>The same as bars</h3>\n{}<h3>Rows</h3>\n<ul>\n", HtmlBars(block));
+  for (const RenderedLine& line : block.lines) {
+    text += fmt::format("<li>{}, {} GPUs: <code>{}</code></li>\n", EscapeHtml(line.title), line.gpus, EscapeHtml(line.what));
+  }
+  return text + "</ul>\n</section>\n";
+}
+
+std::string SectionHtml(const RenderedSection& section) {
+  std::string text = fmt::format("<h3>{}</h3>\n", EscapeHtml(section.title));
+  const bool list = section.sentences.size() > 2;
+  if (list) text += "<ul>\n";
+  for (const std::string& sentence : section.sentences) {
+    text += fmt::format("<{0}>{1}</{0}>\n", list ? "li" : "p", EscapeHtml(sentence));
+  }
+  if (list) text += "</ul>\n";
+  if (section.rows.empty()) return text;
+  text += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"plain\"><caption>{0}</caption>"
+                      "<thead><tr>", EscapeHtml(section.title));
+  for (const std::string& title : section.header) text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(title));
+  text += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : section.rows) {
+    text += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
+    for (std::size_t c = 1; c < row.size(); ++c) text += fmt::format("<td>{}</td>", EscapeHtml(row[c]));
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+}  // namespace
+
+std::string EscapeHtml(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string RenderHtml(const RenderedTable& table) {
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n<title>berth: {0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<main>\n<h1>{2}</h1>\n<p class=\"soft\">Table "
+      "<code>{0}</code> of berth</p>\n<p>{3}</p>\n",
+      EscapeHtml(table.name), BenchData("page.css"), EscapeHtml(table.title), EscapeHtml(table.legend));
+  for (const RenderedBlock& block : table.blocks) text += BlockHtml(table, block);
+  if (!table.charts.empty()) {
+    text += "<section>\n<h2>Best found against samples</h2>\n<p>Of each searched column the seed whose result is the median.</p>\n" +
+            HtmlCharts(table.charts) + "</section>\n";
+  }
+  text += "<section>\n<h2>Reading</h2>\n";
+  for (const RenderedSection& section : table.reading) text += SectionHtml(section);
+  text += "</section>\n<section>\n<h2>Where it comes from</h2>\n<dl>\n";
+  for (const auto& [what, value] : table.provenance) {
+    text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
+  }
+  return text + "</dl>\n</section>\n</main>\n</body>\n</html>\n";
+}
+
+}  // namespace berth::bench

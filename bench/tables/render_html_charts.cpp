@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/console.h"
+#include "bench/tables/html.h"
+
+namespace berth::bench {
+namespace {
+
+// A log axis from a whole decade to the next 1, 2 or 5 above the largest number.
+class LogAxis {
+ public:
+  void Add(std::optional<double> value) {
+    if (!value || *value <= 0) return;
+    low_ = std::min(low_, *value);
+    high_ = std::max(high_, *value);
+  }
+  bool empty() const { return high_ <= 0; }
+  int first() const { return static_cast<int>(std::floor(std::log10(low_))); }
+  // 0 to 1
+  double At(double value) const { return (std::log10(value) - first()) / span(); }
+  // Powers of ten that stand on the axis.
+  std::vector<int> decades() const {
+    std::vector<int> exponents;
+    for (int e = first(); e <= first() + span() + 1e-9; ++e) exponents.push_back(e);
+    return exponents;
+  }
+  // How many decades it is long.
+  double span() const {
+    const double decade = std::floor(std::log10(high_));
+    for (const double step : {1.0, 2.0, 5.0, 10.0}) {
+      if (high_ <= step * std::pow(10, decade) * (1 + 1e-9)) return std::max(0.3, decade + std::log10(step) - first());
+    }
+    return decade + 1 - first();
+  }
+
+ private:
+  double low_ = 1e300;
+  double high_ = 0;
+};
+
+std::string Power(int exponent) { return fmt::format("{:.{}f}", std::pow(10, exponent), std::max(0, -exponent)); }
+
+std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, const std::string& text, const char* style) {
+  if (!seconds) return text.empty() ? "" : fmt::format("<div class=\"fill none\">{}</div>", EscapeHtml(text));
+  return fmt::format("<div class=\"fill {}\" style=\"width:{:.1f}%\"></div>", style, 100 * axis.At(*seconds));
+}
+
+std::string BarRow(const LogAxis& axis, const std::string& title, const RenderedCell& cell, const std::string& bound) {
+  const std::string published = cell.published.empty() ? "" : "published " + cell.published;
+  return fmt::format("<div class=\"bar\"><span>{} <span class=\"soft\">{}</span></span><div class=\"track\">{}{}{}</div></div>\n",
+                     EscapeHtml(title), EscapeHtml(cell.ours), Fill(axis, cell.ours_seconds, cell.kind.empty() ? "" : "ours " + cell.ours, "o"),
+                     Fill(axis, cell.published_seconds, published, "t"), bound);
+}
+
+bool Shown(const RenderedCell& cell) { return !cell.kind.empty() || !cell.published.empty(); }
+
+std::string Figure(const RenderedBlock& block, const RenderedLine& line, const LogAxis& axis) {
+  std::string spoken;
+  std::string rows;
+  const std::string bound =
+      line.bound_seconds ? fmt::format("<div class=\"bound\" style=\"left:{:.1f}%\"></div>", 100 * axis.At(*line.bound_seconds)) : "";
+  for (std::size_t c = 0; c < line.cells.size(); ++c) {
+    const RenderedCell& cell = line.cells[c];
+    if (!Shown(cell)) continue;
+    rows += BarRow(axis, block.columns[c], cell, bound);
+    spoken += fmt::format(" {}: ours {}{};", block.columns[c], cell.ours, cell.published.empty() ? "" : ", published " + cell.published);
+  }
+  std::string ticks;
+  for (const int e : axis.decades()) {
+    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), Power(e));
+  }
+  return fmt::format("<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" style=\"--decade:{:.3f}%\">\n{}"
+                     "<div class=\"axis\"><span></span><div>{}</div></div></div></figure>\n",
+                     EscapeHtml(line.title), line.gpus, EscapeHtml("Bars of seconds per step." + spoken),
+                     100 / axis.span(), rows, ticks);
+}
+
+constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
+constexpr int kStyles = 6;  // .s0 to .s5 of the style sheet: colour and dashes
+
+double X(const LogAxis& axis, double samples) { return kLeft + (kWidth - kLeft - kRight) * axis.At(samples); }
+
+std::string Drawing(const RenderedChart& chart) {
+  LogAxis x;
+  double low = 1e300, high = 0;
+  for (const RenderedSeries& series : chart.series) {
+    for (const auto& [samples, seconds] : series.points) {
+      x.Add(samples);
+      low = std::min(low, seconds);
+      high = std::max(high, seconds);
+    }
+  }
+  if (high <= low) high = low * 1.01;
+  const auto y = [&](double seconds) { return kTop + (kHeight - kTop - kBottom) * (high - seconds) / (high - low); };
+  std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", kLeft, kTop,
+                                kWidth - kLeft - kRight, kHeight - kTop - kBottom);
+  for (const int e : x.decades()) {
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", std::min(X(x, std::pow(10, e)), kWidth - 18),
+                       kHeight - 16, Power(e));
+  }
+  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">samples</text>\n", kWidth / 2, kHeight - 3);
+  for (const double tick : {low, (low + high) / 2, high}) {
+    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 4, y(tick) + 4, SecondsDigits(tick));
+  }
+  for (std::size_t s = 0; s < chart.series.size(); ++s) {
+    std::string points;
+    double last = -1;
+    for (const auto& [samples, seconds] : chart.series[s].points) {
+      // A staircase: the best holds until the next one is found.
+      if (last >= 0) points += fmt::format("{:.1f},{:.1f} ", X(x, samples), y(last));
+      points += fmt::format("{:.1f},{:.1f} ", X(x, samples), y(seconds));
+      last = seconds;
+    }
+    svg += fmt::format("<polyline class=\"s{}\" points=\"{}\"/>\n", s % kStyles, points);
+  }
+  return svg;
+}
+
+std::string Legend(const RenderedChart& chart) {
+  std::string legend = "<p class=\"key\">";
+  for (std::size_t s = 0; s < chart.series.size(); ++s) {
+    legend += fmt::format("<span><svg style=\"width:1.8rem\" viewBox=\"0 0 28 6\" aria-hidden=\"true\"><polyline class=\"s{}\" "
+                          "points=\"0,3 28,3\"/></svg>{} {}</span>",
+                          s % kStyles, EscapeHtml(chart.series[s].name), SecondsDigits(chart.series[s].points.back().second));
+  }
+  return legend + "</p>\n";
+}
+
+}  // namespace
+
+std::string HtmlBars(const RenderedBlock& block) {
+  LogAxis axis;
+  for (const RenderedLine& line : block.lines) {
+    axis.Add(line.bound_seconds);
+    for (const RenderedCell& cell : line.cells) {
+      axis.Add(cell.ours_seconds);
+      axis.Add(cell.published_seconds);
+    }
+  }
+  if (axis.empty()) return {};
+  std::string text =
+      "<p class=\"key\"><span><i class=\"fill o\"></i>ours (solid)</span><span><i class=\"fill t\"></i>published (hatched)</span>"
+      "<span>dashed line: proven lower bound</span><span>log scale, shorter is faster</span></p>\n<div class=\"bars\">\n";
+  for (const RenderedLine& line : block.lines) text += Figure(block, line, axis);
+  return text + "</div>\n";
+}
+
+std::string HtmlCharts(const std::vector<RenderedChart>& charts) {
+  std::string text = "<div class=\"bars\">\n";
+  for (const RenderedChart& chart : charts) {
+    std::string spoken;
+    for (const RenderedSeries& series : chart.series) {
+      spoken += fmt::format(" {} ends at {} s after {:.0f} samples;", series.name, SecondsDigits(series.points.back().second),
+                            series.points.back().first);
+    }
+    text += fmt::format("<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n{}</figure>\n",
+                        EscapeHtml(chart.title), kWidth, kHeight, EscapeHtml("Best seconds per step against samples." + spoken),
+                        Drawing(chart), Legend(chart));
+  }
+  return text + "</div>\n";
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,169 @@
+// Markdown, CSV, LaTeX and the terminal: the renderings that are plain text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/console.h"
+#include "bench/csv.h"
+#include "bench/tables/rendered_table.h"
+
+namespace berth::bench {
+namespace {
+
+// "1.21 [1.20, 1.25] (1.57) f !"
+std::string CellText(const RenderedCell& cell) {
+  std::string text = cell.ours;
+  if (!cell.spread.empty()) text += " " + cell.spread;
+  if (!cell.published.empty()) text += " (" + cell.published + ")";
+  if (!cell.kind.empty()) text += " " + cell.kind.substr(0, 1);
+  if (!cell.remark.empty()) text += " !";
+  return text;
+}
+
+std::string EscapeMarkdown(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + EscapeMarkdown(cell) + " |";
+  return line + "\n";
+}
+
+std::string MarkdownRule(std::size_t columns) {
+  std::string line = "|";
+  for (std::size_t i = 0; i < columns; ++i) line += "---|";
+  return line + "\n";
+}
+
+std::vector<std::string> HeaderOf(const RenderedBlock& block) {
+  std::vector<std::string> header = {"workload", "GPUs"};
+  header.insert(header.end(), block.columns.begin(), block.columns.end());
+  header.emplace_back("bound");
+  return header;
+}
+
+std::vector<std::string> CellsOf(const RenderedLine& line) {
+  std::vector<std::string> cells = {line.title, line.gpus};
+  for (const RenderedCell& cell : line.cells) cells.push_back(CellText(cell));
+  cells.push_back(line.bound.empty() ? "–" : line.bound);
+  return cells;
+}
+
+std::string MarkdownBlock(const RenderedBlock& block) {
+  std::string text = fmt::format("\n## {}\n\n{}\n\n", block.title, block.note);
+  const std::vector<std::string> header = HeaderOf(block);
+  text += MarkdownLine(header) + MarkdownRule(header.size());
+  for (const RenderedLine& line : block.lines) text += MarkdownLine(CellsOf(line));
+  text += "\nRows:\n\n";
+  for (const RenderedLine& line : block.lines) text += fmt::format("- {}, {} GPUs: `{}`\n", line.title, line.gpus, line.what);
+  return text;
+}
+
+std::string MarkdownSection(const RenderedSection& section) {
+  std::string text = fmt::format("\n### {}\n\n", section.title);
+  // Many sentences are a list, one or two are prose.
+  const bool list = section.sentences.size() > 2;
+  for (const std::string& sentence : section.sentences) text += (list ? "- " : "") + sentence + "\n";
+  if (section.rows.empty()) return text;
+  text += "\n" + MarkdownLine(section.header) + MarkdownRule(section.header.size());
+  for (const auto& row : section.rows) text += MarkdownLine(row);
+  return text;
+}
+
+std::string EscapeLatex(const std::string& text) {
+  std::string escaped;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) {
+      escaped += '\\';
+      escaped += c;
+    } else if (text.compare(i, 3, "–") == 0) {
+      escaped += "--";
+      i += 2;
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string LatexLine(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "  " : " & ") + EscapeLatex(cell);
+  return line + " \\\\\n";
+}
+
+}  // namespace
+
+std::string RenderMarkdown(const RenderedTable& table) {
+  std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, table.title, table.legend);
+  for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
+  text += "\n## Reading\n";
+  for (const RenderedSection& section : table.reading) text += MarkdownSection(section);
+  text += "\n## Where it comes from\n\n";
+  for (const auto& [what, value] : table.provenance) text += fmt::format("- {}: {}\n", what, value);
+  return text;
+}
+
+std::string RenderCsv(const RenderedTable& table) {
+  std::string text = PrintCsvLine({"block", "workload", "gpus", "column", "kind", "ours_seconds", "spread", "published_seconds", "ratio",
+                                   "bound_seconds", "remark"});
+  for (const RenderedBlock& block : table.blocks) {
+    for (const RenderedLine& line : block.lines) {
+      for (std::size_t c = 0; c < line.cells.size(); ++c) {
+        const RenderedCell& cell = line.cells[c];
+        const std::string ours = cell.ours_seconds ? fmt::format("{}", *cell.ours_seconds) : cell.ours;
+        text += PrintCsvLine({block.key, line.title, line.gpus, block.columns[c], cell.kind, ours == "–" ? "" : ours, cell.spread,
+                              cell.published, cell.ratio, line.bound_seconds ? fmt::format("{}", *line.bound_seconds) : "", cell.remark});
+      }
+    }
+  }
+  return text;
+}
+
+std::string RenderLatex(const RenderedTable& table) {
+  std::string text = fmt::format("% Written by berth table {}; needs the package booktabs.\n", table.name);
+  for (const RenderedBlock& block : table.blocks) {
+    const std::vector<std::string> header = HeaderOf(block);
+    text += "\\begin{table}\n  \\centering\n  \\caption{" + EscapeLatex(table.title + ". " + block.title + ". " + table.legend) + "}\n";
+    text += "  \\label{tab:" + table.name + "-" + block.key + "}\n";
+    text += "  \\begin{tabular}{l" + std::string(header.size() - 1, 'r') + "}\n  \\toprule\n";
+    text += LatexLine(header) + "  \\midrule\n";
+    for (const RenderedLine& line : block.lines) text += LatexLine(CellsOf(line));
+    text += "  \\bottomrule\n  \\end{tabular}\n\\end{table}\n";
+  }
+  return text;
+}
+
+std::string RenderTerminal(const RenderedTable& table) {
+  std::string text = fmt::format("{}: {}\n", table.name, table.title);
+  for (const RenderedBlock& block : table.blocks) {
+    text += fmt::format("\n{}: seconds per step, ours (published); f fitted, p predicted, s searched\n", block.title);
+    // A screen is narrow: workloads are columns, the table stands on its side.
+    TextTable lines;
+    lines.AddColumn("");
+    for (const RenderedLine& line : block.lines) lines.AddColumn(fmt::format("{}/{}", line.title, line.gpus), TextTable::Align::kRight);
+    for (std::size_t c = 0; c < block.columns.size(); ++c) {
+      std::vector<std::string> cells = {block.columns[c]};
+      for (const RenderedLine& line : block.lines) {
+        RenderedCell cell = line.cells[c];
+        cell.spread.clear();
+        cells.push_back(CellText(cell));
+      }
+      lines.AddRow(std::move(cells));
+    }
+    std::vector<std::string> bounds = {"proven lower bound"};
+    for (const RenderedLine& line : block.lines) bounds.push_back(line.bound.empty() ? "–" : line.bound);
+    lines.AddRow(std::move(bounds));
+    text += lines.ToString();
+  }
+  return text;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,145 @@
+#include "bench/tables/rendered_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "bench/console.h"
+
+namespace berth::bench {
+namespace {
+
+std::string PublishedText(const CellSummary& cell) {
+  if (!cell.published) return {};
+  return cell.published->out_of_memory ? "OOM" : fmt::format("{}", *cell.published->value);
+}
+
+std::string SpreadText(const CellSummary& cell) {
+  if (cell.feasible < cell.seeds && cell.feasible > 0) return fmt::format("{}/{} seeds fit", cell.feasible, cell.seeds);
+  if (!cell.median || cell.seeds < 2 || cell.low == cell.high) return {};
+  return fmt::format("[{}, {}]", SecondsDigits(cell.low), SecondsDigits(cell.high));
+}
+
+RenderedCell RenderCell(const CellSummary& cell) {
+  RenderedCell rendered;
+  rendered.published = PublishedText(cell);
+  if (cell.published) rendered.published_seconds = cell.published->value;
+  switch (cell.state) {
+    case CellSummary::State::kAbsent: rendered.ours = "–"; return rendered;
+    case CellSummary::State::kNotRun: rendered.ours = "not run"; return rendered;
+    case CellSummary::State::kOutOfMemory: rendered.ours = "OOM"; break;
+    case CellSummary::State::kFits: rendered.ours = SecondsDigits(*cell.median); break;
+  }
+  rendered.kind = ToString(cell.kind);
+  rendered.spread = SpreadText(cell);
+  rendered.ours_seconds = cell.median;
+  if (cell.ratio()) rendered.ratio = fmt::format("{:.2f}", *cell.ratio());
+  if (cell.same_verdict() == false) rendered.remark = "the other verdict about memory";
+  return rendered;
+}
+
+RenderedLine RenderLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
+  RenderedLine rendered;
+  rendered.title = line.title;
+  rendered.what = line.workload + " on " + line.cluster;
+  rendered.gpus = std::to_string(line.gpus);
+  rendered.bound_seconds = results.Bound(block.key, line.key);
+  if (rendered.bound_seconds) rendered.bound = SecondsDigits(*rendered.bound_seconds);
+  for (const TableColumn& column : block.columns) {
+    rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key)));
+  }
+  return rendered;
+}
+
+// "sample:us sample:us" of rows.csv.
+std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t at = 0; at < record.curve.size();) {
+    const std::size_t colon = record.curve.find(':', at);
+    const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
+    points.emplace_back(std::stod(record.curve.substr(at, colon - at)), std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
+    at = end + 1;
+  }
+  // The best stays the best until the budget is spent.
+  if (!points.empty() && record.samples) points.emplace_back(static_cast<double>(*record.samples), points.back().second);
+  return points;
+}
+
+std::vector<RenderedChart> BuildCharts(const TableResults& results) {
+  std::vector<RenderedChart> charts;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      RenderedChart chart{fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title), {}};
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (!column.sampled || cell.records.empty() || !cell.median) continue;
+        // The seed whose result is the median (of an even number the better one of the middle two).
+        std::vector<const CellRecord*> sorted;
+        for (const CellRecord& record : cell.records) {
+          if (record.runtime_us) sorted.push_back(&record);
+        }
+        std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
+        chart.series.push_back({column.title, CurvePoints(*sorted[(sorted.size() - 1) / 2])});
+      }
+      if (!chart.series.empty()) charts.push_back(std::move(chart));
+    }
+  }
+  return charts;
+}
+
+std::string Joined(const std::set<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : "; ") + value;
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {
+  std::set<std::string> revisions, machines, dates, models, budgets;
+  double wall = 0;
+  std::int64_t seeds = 0;
+  for (const CellRecord* record : results.records()) {
+    if (!record->note.empty()) continue;
+    revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
+    machines.insert(record->machine);
+    dates.insert(record->date.substr(0, 10));
+    models.insert(record->cost_model);
+    if (record->budget > 1) budgets.insert(CountText(record->budget));
+    wall += record->wall_seconds.value_or(0);
+    seeds = std::max(seeds, record->seed);
+  }
+  return {{"command", fmt::format("berth table {} --export", results.table().name)},
+          {"samples of a searched cell", Joined(budgets)},
+          {"seeds", seeds > 1 ? fmt::format("1 to {}", seeds) : "1"},
+          {"cost model", Joined(models)},
+          {"revision", Joined(revisions)},
+          {"machine", Joined(machines)},
+          {"date", Joined(dates)},
+          {"time of all cells, one thread each", TimeText(wall * 1e6)}};
+}
+
+}  // namespace
+
+RenderedTable BuildRenderedTable(const TableResults& results) {
+  const TableDefinition& table = results.table();
+  RenderedTable rendered;
+  rendered.name = table.name;
+  rendered.title = table.title;
+  rendered.legend =
+      "Seconds per training step: ours, behind it the published number in parentheses. Letters: f = fitted (the testbed's parameters "
+      "were chosen to meet it), p = predicted (a placement fixed by a rule, simulated), s = searched (the outcome of an agent; compared "
+      "by order, not by closeness). OOM = no placement that fits was found, or the rule's placement does not fit. ! = ours and the "
+      "published one say different things about memory. Bound = no placement can be faster in this model (proven). Median over seeds.";
+  for (const TableBlock& block : table.blocks) {
+    RenderedBlock out{block.key, block.title, block.note, {}, {}};
+    for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
+    for (const TableLine& line : block.lines) out.lines.push_back(RenderLine(results, block, line));
+    rendered.blocks.push_back(std::move(out));
+  }
+  rendered.charts = BuildCharts(results);
+  rendered.reading = BuildReading(results);
+  rendered.provenance = BuildProvenance(results);
+  return rendered;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,81 @@
+// A table ready to be written down: texts and the numbers behind bars, no berth types. Renderers read this and nothing
+// else; it is built from exported rows alone, so that every committed rendering can be made again from rows.csv.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/tables/results.h"
+
+namespace berth::bench {
+
+struct RenderedCell {
+  std::string ours;        // "1.21", "OOM", "not run", "–"
+  std::string spread;      // "[1.20, 1.25]", "2/3 seeds fit", or empty
+  std::string published;   // "1.57", "OOM", or empty
+  std::string ratio;       // "0.77", or empty
+  std::string kind;        // "fitted", "predicted", "searched", or empty where there is nothing of ours
+  std::string remark;      // "says the other about memory", or empty
+  std::optional<double> ours_seconds;
+  std::optional<double> published_seconds;
+};
+
+struct RenderedLine {
+  std::string title;
+  std::string what;        // workload and cluster specs
+  std::string gpus;
+  std::string bound;       // "0.41", or empty
+  std::optional<double> bound_seconds;
+  std::vector<RenderedCell> cells;  // one for each column of the block
+};
+
+struct RenderedBlock {
+  std::string key;
+  std::string title;
+  std::string note;
+  std::vector<std::string> columns;
+  std::vector<RenderedLine> lines;
+};
+
+// Best runtime after n samples, median over nothing: one series for each seed.
+struct RenderedSeries {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  // samples, seconds
+};
+
+struct RenderedChart {
+  std::string title;
+  std::vector<RenderedSeries> series;
+};
+
+// A section of the reading under the table: sentences, then optionally a small table.
+struct RenderedSection {
+  std::string title;
+  std::vector<std::string> sentences;
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+};
+
+struct RenderedTable {
+  std::string name;
+  std::string title;
+  std::string legend;      // how to read a cell
+  std::vector<RenderedBlock> blocks;
+  std::vector<RenderedChart> charts;
+  std::vector<RenderedSection> reading;
+  std::vector<std::pair<std::string, std::string>> provenance;  // what, value
+};
+
+RenderedTable BuildRenderedTable(const TableResults& results);
+// The honest reading: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
+std::vector<RenderedSection> BuildReading(const TableResults& results);
+
+std::string RenderMarkdown(const RenderedTable& table);
+std::string RenderCsv(const RenderedTable& table);
+std::string RenderLatex(const RenderedTable& table);
+std::string RenderHtml(const RenderedTable& table);
+std::string RenderTerminal(const RenderedTable& table);  // the blocks alone, for a screen
+
+}  // namespace berth::bench

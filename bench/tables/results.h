@@ -1,0 +1,59 @@
+// The cells of a table with seeds put together and the published numbers beside them. What renderers and claims read.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/tables/published.h"
+#include "bench/tables/record.h"
+#include "bench/tables/table.h"
+
+namespace berth::bench {
+
+struct CellSummary {
+  enum class State : std::uint8_t { kAbsent, kNotRun, kOutOfMemory, kFits };
+
+  State state = State::kAbsent;
+  CellKind kind = CellKind::kSearched;
+  std::string note;                          // why it was not run
+  int seeds = 0;
+  int feasible = 0;                          // seeds that found a feasible placement
+  std::optional<double> median;              // seconds, over the feasible seeds
+  double low = 0;                            // smallest and largest of them
+  double high = 0;
+  std::optional<double> unlimited;           // seconds as if memory were unlimited, where a placement does not fit
+  std::optional<double> bound;               // proven lower bound [s]
+  std::optional<double> samples;             // medians over seeds
+  std::optional<double> samples_to_1pct;
+  double wall_seconds = 0;                   // sum over seeds
+  std::optional<PublishedCell> published;    // runtime [s] or OOM
+  std::vector<CellRecord> records;           // by seed
+
+  // ours / published where both are numbers.
+  std::optional<double> ratio() const;
+  // Whether both say the same about memory; empty where one says nothing.
+  std::optional<bool> same_verdict() const;
+};
+
+class TableResults {
+ public:
+  // Of several budgets of one cell the largest counts. Throws InputError for a record of a cell the table does not have.
+  TableResults(const TableDefinition& table, const std::vector<CellRecord>& records);
+
+  const TableDefinition& table() const { return table_; }
+  const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
+  // The line's bound, from any of its cells.
+  std::optional<double> Bound(const std::string& block, const std::string& line) const;
+  // Every record that counts, in the table's order.
+  std::vector<const CellRecord*> records() const;
+
+ private:
+  const TableDefinition& table_;
+  std::map<std::string, CellSummary> cells_;  // "block:line/column"
+};
+
+double Median(std::vector<double> values);  // of at least one value
+
+}  // namespace berth::bench

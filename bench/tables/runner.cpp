@@ -1,0 +1,222 @@
+#include "bench/tables/runner.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "agents/agent.h"
+#include "agents/bounds.h"
+#include "bench/provenance.h"
+#include "bench/tables/fingerprint.h"
+#include "sim/error.h"
+#include "sim/parallel.h"
+
+namespace berth::bench {
+namespace {
+
+// What the cells of one row share; made by the first that needs it.
+struct LineProblem {
+  std::once_flag once;
+  std::unique_ptr<LoadedProblem> loaded;
+  sim::Picos lower_bound = 0;
+  Fingerprint fingerprint;
+};
+
+using LineKey = std::pair<const TableBlock*, const TableLine*>;
+
+class CellRunner {
+ public:
+  CellRunner(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans, const RunOptions& options)
+      : table_(table), testbed_(testbed), options_(options) {
+    for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
+  }
+
+  // False if it was interrupted, or is not done where only done cells are wanted.
+  bool Run(const CellPlan& plan, CellRecord& record, bool& skipped) {
+    record = Describe(plan);
+    record.note = CannotRun(*plan.line);
+    if (!record.note.empty()) {
+      record.status = "not_run";
+      return true;
+    }
+    if (options_.only_done && !MayBeDone(record)) return false;
+    const LineProblem& line = Problem(plan);
+    const auto task = MakeTask(plan, line);
+    auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
+    record.agent = agent->name();
+    record.scenario = Scenario(line, task);
+    if (options_.resume && TakeDone(record)) return skipped = true;
+    if (options_.only_done) return false;
+    record.lower_bound_us = sim::ToMicros(line.lower_bound);
+    return Search(plan, task, *agent, record);
+  }
+
+ private:
+  CellRecord Describe(const CellPlan& plan) const {
+    const Provenance now = CurrentProvenance();
+    CellRecord record;
+    record.block = plan.block->key;
+    record.row = plan.line->key;
+    record.column = plan.column->key;
+    record.agent = plan.line->AgentOf(*plan.column);
+    record.seed = plan.seed;
+    record.budget = plan.budget;
+    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted : plan.column->kind);
+    record.command = RepeatCommand(table_, plan);
+    record.revision = now.revision;
+    record.dirty = now.dirty ? "yes" : "no";
+    record.machine = now.machine;
+    record.date = now.date;
+    return record;
+  }
+
+  const LineProblem& Problem(const CellPlan& plan) {
+    LineProblem& line = problems_.at({plan.block, plan.line});
+    std::call_once(line.once, [&] {
+      line.loaded = testbed_.Load(*plan.block, *plan.line);
+      line.lower_bound = agents::ComputeLowerBound(line.loaded->problem()).best();
+      line.fingerprint = FingerprintOf(line.loaded->problem());
+    });
+    return line;
+  }
+
+  static agents::Task MakeTask(const CellPlan& plan, const LineProblem& line) {
+    const std::string& grouper = plan.column->grouper.empty() ? plan.line->grouper : plan.column->grouper;
+    return agents::MakeTask(line.loaded->problem(), grouper, SelectDevices(line.loaded->cluster(), plan.column->devices));
+  }
+
+  static std::string Scenario(const LineProblem& line, const agents::Task& task) {
+    Fingerprint fingerprint = line.fingerprint;
+    for (const agents::UnitIndex unit : task.units.unit_of_op) fingerprint.Add(unit);
+    for (const sim::DeviceIndex device : task.devices) fingerprint.Add(device);
+    return fingerprint.ToString();
+  }
+
+  // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
+  bool MayBeDone(const CellRecord& record) const {
+    return std::any_of(options_.done.begin(), options_.done.end(), [&](const CellRecord& done) {
+      return done.block == record.block && done.row == record.row && done.column == record.column && done.seed == record.seed &&
+             done.budget == record.budget;
+    });
+  }
+
+  bool TakeDone(CellRecord& record) const {
+    const std::vector<std::string> wanted = ToFields(record);
+    for (const CellRecord& done : options_.done) {
+      const std::vector<std::string> fields = ToFields(done);
+      if (std::equal(wanted.begin(), wanted.begin() + kKeyFields, fields.begin())) {
+        record = done;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) const {
+    agents::Evaluator evaluator(task, {plan.budget, 1, {}, options_.stop});
+    agents::UnitPlacement last;
+    evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) { last = placement; };
+    agents::SearchOptions search;
+    search.seed = static_cast<std::uint64_t>(plan.seed);
+    search.resume = options_.resume;
+    search.checkpoint = CheckpointPath(plan, record);
+    const auto start = std::chrono::steady_clock::now();
+    agent.Search(task, evaluator, search);
+    if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
+    record.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    record.simulator_seconds = evaluator.simulator_seconds();
+    BERTH_CHECK(evaluator.samples() > 0);
+    FillCounts(evaluator, plan.column->sampled, record);
+    FillRuntime(evaluator, task, evaluator.has_best() ? evaluator.best() : last, record);
+    if (!search.checkpoint.empty()) std::filesystem::remove(search.checkpoint);
+    return true;
+  }
+
+  std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
+    if (!plan.column->on_request || options_.checkpoints.empty()) return {};
+    std::filesystem::create_directories(options_.checkpoints);
+    return (std::filesystem::path(options_.checkpoints) /
+            fmt::format("{}-{}-{}-{}-{}-{}", table_.name, record.row, record.column, record.seed, record.budget, record.scenario))
+        .string();
+  }
+
+  static void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& record) {
+    record.samples = evaluator.samples();
+    if (!sampled) return;
+    record.distinct = evaluator.distinct();
+    record.proposals = evaluator.proposals();
+    if (!evaluator.has_best()) return;
+    record.samples_to_best = evaluator.samples_to_best();
+    record.samples_to_1pct = evaluator.samples_to_within(0.01);
+    for (const agents::CurvePoint& point : evaluator.curve()) {
+      record.curve += fmt::format("{}{}:{}", record.curve.empty() ? "" : " ", point.sample, sim::ToMicros(point.best));
+    }
+  }
+
+  // Simulates the placement once more (PROTOCOL 1.5): the value that is printed, and what holds its memory.
+  static void FillRuntime(const agents::Evaluator& evaluator, const agents::Task& task, const agents::UnitPlacement& units,
+                          CellRecord& record) {
+    const sim::Problem& problem = *task.problem;
+    const auto simulator = sim::MakeSimulator(problem);
+    const sim::Outcome& outcome = simulator->Run(agents::Expand(task, units));
+    if (evaluator.has_best()) BERTH_CHECK_EQ(outcome.runtime, evaluator.best_runtime());
+    record.cost_model = problem.costs().cost_model;
+    record.unlimited_runtime_us = sim::ToMicros(outcome.runtime);
+    record.status = outcome.feasible() ? "ok" : "oom";
+    if (outcome.feasible()) record.runtime_us = record.unlimited_runtime_us;
+    if (outcome.oom) {
+      record.oom_device = task.device(outcome.oom->device).name;
+      record.oom_op = problem.graph().ops[static_cast<std::size_t>(outcome.oom->op)].name;
+    }
+    double fullest = -1;
+    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+      const sim::Device& device = problem.cluster().devices[d];
+      if (device.device_class == sim::DeviceClass::kCpu) continue;  // host memory is never what decides
+      const double share = static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity());
+      if (share <= fullest) continue;
+      fullest = share;
+      record.fullest_device = device.name;
+      record.fullest_peak_bytes = outcome.devices[d].peak;
+      record.fullest_capacity_bytes = device.capacity();
+    }
+  }
+
+  const TableDefinition& table_;
+  const Testbed& testbed_;
+  const RunOptions& options_;
+  std::map<LineKey, LineProblem> problems_;
+};
+
+}  // namespace
+
+std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans,
+                                 const RunOptions& options) {
+  CellRunner runner(table, testbed, plans, options);
+  std::vector<CellRecord> records(plans.size());
+  std::vector<char> finished(plans.size(), 0);
+  std::atomic<std::size_t> next{0};
+  std::mutex reporting;
+  const int threads = ResolveThreads(options.threads);
+  // Workers draw cells in order, so that after an interruption whole rows are ready.
+  ParallelFor(static_cast<std::size_t>(threads), threads, [&](std::size_t, int) {
+    for (std::size_t i = next++; i < plans.size(); i = next++) {
+      if (options.stop != nullptr && options.stop->load()) return;
+      bool skipped = false;
+      if (!runner.Run(plans[i], records[i], skipped)) continue;
+      finished[i] = 1;
+      const std::lock_guard<std::mutex> lock(reporting);
+      if (options.on_cell) options.on_cell(records[i], skipped);
+    }
+  });
+  std::vector<CellRecord> done;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (finished[i] != 0) done.push_back(std::move(records[i]));
+  }
+  return done;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,114 @@
+#include "bench/tables/store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+// Brackets, because SQLite takes an unknown name in double quotes for a string.
+std::string Joined(const std::vector<std::string>& names, const std::string& behind, const std::string& separator) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : separator) + "[" + name + "]" + behind;
+  return text;
+}
+
+std::vector<std::string> KeyNames() {
+  std::vector<std::string> names = {"table_name"};
+  names.insert(names.end(), RecordFields().begin(), RecordFields().begin() + kKeyFields);
+  return names;
+}
+
+struct CloseStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
+
+}  // namespace
+
+struct TableStore::Impl {
+  std::string path;
+  sqlite3* database = nullptr;
+  mutable std::mutex mutex;
+
+  ~Impl() { sqlite3_close(database); }
+
+  [[noreturn]] void Fail() const {
+    const std::string why = sqlite3_errmsg(database);
+    const int code = sqlite3_errcode(database);
+    if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) {
+      throw InputError(fmt::format("{}: is no table store of this version ({}); remove it or name another with --store.", path, why));
+    }
+    throw RunError(fmt::format("{}: the table store cannot be used: {}.", path, why));
+  }
+
+  void Execute(const std::string& sql) const {
+    if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
+  }
+
+  Statement Prepare(const std::string& sql) const {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) Fail();
+    return Statement(statement);
+  }
+
+  static void Bind(sqlite3_stmt* statement, int at, const std::string& text) {
+    sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  }
+};
+
+TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) throw RunError(fmt::format("{}: the folder cannot be made: {}.", folder.string(), error.message()));
+  if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
+  sqlite3_busy_timeout(impl_->database, 60000);
+  impl_->Execute("PRAGMA journal_mode=WAL");
+  impl_->Execute("PRAGMA synchronous=FULL");
+  impl_->Execute(fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
+                             Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
+  // A store of another version has other columns.
+  impl_->Prepare(fmt::format("SELECT {} FROM cells LIMIT 1", Joined(RecordFields(), "", ", ")));
+}
+
+TableStore::~TableStore() = default;
+
+void TableStore::Put(const std::string& table, const CellRecord& record) {
+  const std::vector<std::string> fields = ToFields(record);
+  std::string marks = "?";
+  for (std::size_t i = 0; i < fields.size(); ++i) marks += ",?";
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Statement statement = impl_->Prepare(fmt::format("INSERT OR REPLACE INTO cells ([table_name], {}) VALUES ({})",
+                                                         Joined(RecordFields(), "", ", "), marks));
+  Impl::Bind(statement.get(), 1, table);
+  for (std::size_t i = 0; i < fields.size(); ++i) Impl::Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
+  if (sqlite3_step(statement.get()) != SQLITE_DONE) impl_->Fail();
+}
+
+std::vector<CellRecord> TableStore::All(const std::string& table) const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Statement statement = impl_->Prepare(fmt::format("SELECT {} FROM cells WHERE [table_name] = ? ORDER BY {}",
+                                                         Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
+  Impl::Bind(statement.get(), 1, table);
+  std::vector<CellRecord> records;
+  int status = sqlite3_step(statement.get());
+  for (; status == SQLITE_ROW; status = sqlite3_step(statement.get())) {
+    std::vector<std::string> fields;
+    for (int i = 0; i < static_cast<int>(RecordFields().size()); ++i) {
+      fields.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), i)),
+                          static_cast<std::size_t>(sqlite3_column_bytes(statement.get(), i)));
+    }
+    records.push_back(FromFields(fields, impl_->path));
+  }
+  if (status != SQLITE_DONE) impl_->Fail();
+  return records;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,33 @@
+// The working store of tables: one SQLite file, ignored by git. A finished cell is one transaction, so that neither
+// Ctrl-C nor kill -9 loses one or leaves half of one (DESIGN 9, 11).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/tables/record.h"
+
+namespace berth::bench {
+
+// Thread-safe. Several programs may use one file at a time.
+class TableStore {
+ public:
+  // Creates the file and its folder where they are missing. Throws InputError for a file that is no store of this
+  // version, RunError where the disk refuses.
+  explicit TableStore(const std::string& path);
+  ~TableStore();
+  TableStore(const TableStore&) = delete;
+  TableStore& operator=(const TableStore&) = delete;
+
+  // Replaces the record with the same key (the first kKeyFields fields).
+  void Put(const std::string& table, const CellRecord& record);
+  // All records of a table, sorted by key.
+  std::vector<CellRecord> All(const std::string& table) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::bench

@@ -1,0 +1,102 @@
+// What a table of results is: the blocks, rows and columns of one published table on our scenarios (DESIGN 9, PROTOCOL
+// 1 to 3). The registry is in registry.cpp; each table is one file beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace berth::bench {
+
+class TableResults;
+
+// PROTOCOL 1.19. Only predicted cells enter an accuracy figure.
+enum class CellKind : std::uint8_t {
+  kFitted,     // the testbed's parameters were chosen to meet it
+  kPredicted,  // a placement fixed by a rule, simulated
+  kSearched,   // the outcome of an agent; compared by order, never by closeness
+};
+const char* ToString(CellKind kind);
+
+struct TableColumn {
+  std::string key;                 // "single_gpu"; what --cells names
+  std::string title;               // "single GPU"
+  std::string agent;               // spec; empty = each row has its own
+  CellKind kind = CellKind::kSearched;
+  std::string published;           // column of the paper's CSV; empty = the paper has none
+  bool sampled = false;            // spends the row's budget, once for each seed; else one placement, once
+  bool on_request = false;         // learners: run only when --cells names the column
+  std::string devices;             // what the agent may choose from ("gpu"); empty = all
+  std::string grouper;             // empty = the row's
+};
+
+struct TableLine {                 // a row of the table
+  std::string key;                 // "nmt_2"
+  std::string title;               // "NMT, 2 layers"
+  std::string workload;            // spec
+  std::string cluster;             // spec
+  int gpus = 0;
+  std::string paper_workload;      // which line of the paper's CSV: its columns workload and gpus
+  std::string grouper;             // unit of placement
+  std::map<std::string, std::string> agents;  // by column key: specs that only this row has
+  std::vector<std::string> fitted; // keys of the columns whose cell is fitted in this row
+
+  const std::string& AgentOf(const TableColumn& column) const;
+  bool IsFitted(const TableColumn& column) const;
+};
+
+struct TableBlock {
+  std::string key;                 // "native"; what rows.csv and --cells call it
+  std::string title;
+  std::string note;                // what the reader must know, one or two sentences
+  std::string preset;
+  std::vector<TableColumn> columns;
+  std::vector<TableLine> lines;
+};
+
+enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotBeTested };
+const char* ToString(ClaimWord word);
+
+// PROTOCOL 8: one line for each claim of the paper.
+struct ClaimReading {
+  std::string claim;
+  std::string ours;                // our number
+  ClaimWord word = ClaimWord::kCannotBeTested;
+};
+
+// One number that the fitted cells may choose (PROTOCOL 6.6): an efficiency of some op classes on one device kind, or
+// the dispatch cost of one framework op there. Nothing is fitted for a single row.
+struct TableParameter {
+  std::string kind;                  // of the hardware catalogue
+  std::vector<std::string> classes;  // op classes that share the efficiency; empty = the dispatch cost [us]
+  double low = 0;
+  double high = 0;
+
+  std::string name() const;          // "k40.gemm", "k40.dispatch_us"
+};
+
+struct TableDefinition {
+  std::string name;                // "hierarchical"
+  std::string title;               // "A Hierarchical Model for Device Placement (ICLR 2018)"
+  std::string papers_csv;          // "hierarchical.csv", in bench/data/papers
+  std::vector<TableParameter> parameters;  // of `berth calibrate --table`
+  std::vector<std::string> assumptions;  // what nobody published and we chose (PROTOCOL 6)
+  std::int64_t samples = 10000;    // budget of a sampled cell
+  std::int64_t quick_samples = 1000;
+  int seeds = 3;
+  std::vector<TableBlock> blocks;
+  std::vector<ClaimReading> (*claims)(const TableResults&) = nullptr;
+};
+
+struct TableRow {
+  const char* name;
+  const char* what;
+  const TableDefinition& (*definition)();
+};
+const std::vector<TableRow>& Tables();
+
+// Throws InputError that lists the tables.
+const TableDefinition& FindTable(const std::string& name);
+
+}  // namespace berth::bench

@@ -1,0 +1,11 @@
+// The definitions behind the table in registry.cpp, one file each.
+#pragma once
+
+#include "bench/tables/table.h"
+
+namespace berth::bench {
+
+const TableDefinition& HierarchicalTable();
+const TableDefinition& PlacetoTable();
+
+}  // namespace berth::bench

@@ -1,0 +1,41 @@
+#include "bench/tables/testbed.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
+#include "scenarios/scenarios.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+
+Testbed::Testbed(const std::string& path) : calibrated_(!path.empty() && std::filesystem::exists(path)) {
+  const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
+  if (calibrated_) {
+    parameters_ = std::make_unique<cost_models::Parameters>(cost_models::ReadParameters(path, catalogue));
+    cost_model_ = cost_models::MakeCostModel("chain(table,fitted,analytic(file=" + path + "))", catalogue);
+  } else {
+    cost_model_ = cost_models::MakeCostModel("", catalogue);
+  }
+}
+
+Testbed::~Testbed() = default;
+
+std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const TableLine& line) const {
+  sim::Cluster cluster = scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue());
+  if (parameters_ != nullptr) cost_models::SetLaunchCosts(*parameters_, &cluster);
+  OverridePreset(cluster, block.preset);
+  return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster), *cost_model_);
+}
+
+std::string CannotRun(const TableLine& line) {
+  const std::string name = Spec::Parse(line.workload).name;
+  for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
+    if (row.name == name) return {};
+  }
+  return fmt::format("workload {} is not built", name);
+}
+
+}  // namespace berth::bench

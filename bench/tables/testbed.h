@@ -1,0 +1,38 @@
+// The machine of a table: what its cells are simulated with. Parameters come from results/<table>/testbed.json, which
+// `berth calibrate --table` writes; without that file the catalogue's numbers hold.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/loaded_problem.h"
+#include "bench/tables/table.h"
+
+namespace berth::cost_models {
+struct Parameters;
+}
+
+namespace berth::bench {
+
+class Testbed {
+ public:
+  // `path` of a testbed.json; empty or missing file = the catalogue alone. Throws InputError for a damaged file.
+  explicit Testbed(const std::string& path);
+  ~Testbed();
+
+  bool calibrated() const { return calibrated_; }
+  const sim::CostModel& cost_model() const { return *cost_model_; }
+
+  // The problem of a row. Throws InputError where the workload or cluster is wrong.
+  std::unique_ptr<LoadedProblem> Load(const TableBlock& block, const TableLine& line) const;
+
+ private:
+  std::unique_ptr<cost_models::Parameters> parameters_;
+  std::unique_ptr<sim::CostModel> cost_model_;
+  bool calibrated_ = false;
+};
+
+// Why a row cannot be run in this build ("workload nasnet is not built"); empty if it can.
+std::string CannotRun(const TableLine& line);
+
+}  // namespace berth::bench

@@ -1,0 +1,224 @@
+// The hardware catalogue: berth.devices, berth.links and berth.efficiency files, each number with its source.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cost_models/cost_models.h"
+#include "cost_models/embedded_data.h"
+#include "sim/error.h"
+#include "sim/formats/yaml_reader.h"
+
+namespace berth::cost_models {
+namespace {
+
+using formats::Fields;
+using formats::Value;
+
+constexpr std::string_view kSourceKinds[] = {"data sheet", "measured", "paper",
+                                             "derived",    "recalled", "assumption"};
+
+// {value: …, source: …}; notes the number and returns its value.
+Value Sourced(Value entry, std::string_view key, std::vector<SourcedNumber>* numbers) {
+  static constexpr std::string_view kKeys[] = {"value", "source"};
+  const Fields fields(entry, kKeys);
+  const Value value = fields.Require("value");
+  const std::string source = fields.Require("source").Name();
+  const bool known = std::ranges::any_of(
+      kSourceKinds, [&](std::string_view kind) { return source.starts_with(std::string(kind) + ": "); });
+  if (!known) {
+    fields.Require("source").Fail(fmt::format(
+        "opens with none of '{}: ', which say what kind of source it is", fmt::join(kSourceKinds, ": ', '")));
+  }
+  if (numbers != nullptr) numbers->push_back({std::string(key), std::string(value.Text()), source});
+  return value;
+}
+
+// "4.29TFLOP/s" in FLOP/s.
+double FlopRate(Value value) {
+  static constexpr std::pair<std::string_view, double> kUnits[] = {{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}};
+  const std::string text(value.Text());
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  for (const auto& [unit, factor] : kUnits) {
+    if (end != text.c_str() && unit == end && number > 0 && number < 1e9) return number * factor;
+  }
+  value.Fail(
+      fmt::format("is '{}', but must be a positive rate in GFLOP/s or TFLOP/s, as in 4.29TFLOP/s", text));
+}
+
+class CatalogueImpl : public Catalogue {
+ public:
+  CatalogueImpl(const CatalogueText& text, const std::string& source) {
+    ReadDevices(formats::ParseYaml(text.devices, source + "/devices.yaml"));
+    ReadLinks(formats::ParseYaml(text.links, source + "/links.yaml"));
+    ReadEfficiency(formats::ParseYaml(text.efficiency, source + "/efficiency.yaml"));
+  }
+
+  const sim::DeviceKind* FindDevice(const std::string& kind) const override {
+    const DeviceSheet* sheet = FindSheet(kind);
+    return sheet != nullptr ? &sheet->kind : nullptr;
+  }
+  const sim::LinkKind* FindLink(const std::string& kind) const override {
+    const LinkSheet* sheet = FindLinkSheet(kind);
+    return sheet != nullptr ? &sheet->kind : nullptr;
+  }
+  std::vector<std::string> DeviceNames() const override { return device_names_; }
+  std::vector<std::string> LinkNames() const override { return link_names_; }
+
+  const DeviceSheet* FindSheet(const std::string& kind) const override {
+    const auto found = devices_.find(kind);
+    return found != devices_.end() ? &found->second : nullptr;
+  }
+  const LinkSheet* FindLinkSheet(const std::string& kind) const override {
+    const auto found = links_.find(kind);
+    return found != links_.end() ? &found->second : nullptr;
+  }
+  double Efficiency(OpClass op_class, sim::DeviceClass device_class) const override {
+    if (op_class == OpClass::kNothing) return 1;
+    return efficiency_[static_cast<std::size_t>(op_class)][static_cast<std::size_t>(device_class)];
+  }
+  const std::vector<Tile>& Tiles() const override { return tiles_; }
+
+ private:
+  void ReadDevices(const formats::Document& document) {
+    formats::CheckFormat(document, "berth.devices", 1);
+    static constexpr std::string_view kKeys[] = {"format", "version", "devices"};
+    for (const Value entry : Fields(document.root(), kKeys).Require("devices").items()) {
+      DeviceSheet sheet = ReadDevice(entry);
+      const std::string name = sheet.kind.name;
+      if (!devices_.emplace(name, std::move(sheet)).second) entry.Fail("names '" + name + "' a second time");
+      device_names_.push_back(name);
+    }
+  }
+
+  static DeviceSheet ReadDevice(Value entry) {
+    static constexpr std::string_view kKeys[] = {
+        "name",           "class",       "description", "memory",     "copy_engines", "multiprocessors",
+        "cores",          "peak_f32",    "peak_tf32",   "peak_f16",   "peak_f64",     "memory_bandwidth",
+        "core_bandwidth", "kernel_time", "ramp",        "launch_cost"};
+    static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
+    const Fields fields(entry, kKeys);
+    DeviceSheet sheet;
+    sheet.kind.name = fields.Require("name").Name();
+    sheet.kind.device_class = static_cast<sim::DeviceClass>(fields.Require("class").Choice(kClasses));
+    sheet.description = fields.Require("description").Name();
+    const auto read = [&](std::string_view key) -> std::optional<Value> {
+      const auto found = fields.Find(key);
+      return found ? std::optional(Sourced(*found, key, &sheet.numbers)) : std::nullopt;
+    };
+    if (const auto value = read("memory")) sheet.kind.memory = value->ByteCount();
+    if (const auto value = read("copy_engines"))
+      sheet.kind.copy_engines = static_cast<int>(value->Int(1, 64));
+    if (const auto value = read("multiprocessors"))
+      sheet.multiprocessors = static_cast<int>(value->Int(1, 10'000));
+    if (const auto value = read("cores")) sheet.cores = static_cast<int>(value->Int(1, 10'000));
+    if (const auto value = read("peak_f32")) sheet.peak_f32 = FlopRate(*value);
+    if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
+    if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
+    if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
+    if (const auto value = read("memory_bandwidth"))
+      sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());
+    if (const auto value = read("core_bandwidth"))
+      sheet.core_bandwidth = static_cast<double>(value->Bandwidth());
+    if (const auto value = read("kernel_time")) sheet.kernel_us = sim::ToMicros(value->Time());
+    if (const auto value = read("ramp")) sheet.ramp_us = sim::ToMicros(value->Time());
+    if (const auto value = read("launch_cost")) sheet.kind.launch_cost = value->Time();
+    if ((sheet.cores > 0) != (sheet.core_bandwidth > 0))
+      entry.Fail("must give cores and core_bandwidth together");
+    return sheet;
+  }
+
+  void ReadLinks(const formats::Document& document) {
+    formats::CheckFormat(document, "berth.links", 1);
+    static constexpr std::string_view kTop[] = {"format", "version", "links"};
+    static constexpr std::string_view kKeys[] = {"name", "description", "bandwidth", "latency", "both"};
+    for (const Value entry : Fields(document.root(), kTop).Require("links").items()) {
+      const Fields fields(entry, kKeys);
+      LinkSheet sheet;
+      sheet.kind.name = fields.Require("name").Name();
+      sheet.description = fields.Require("description").Name();
+      sheet.kind.bandwidth = Sourced(fields.Require("bandwidth"), "bandwidth", &sheet.numbers).Bandwidth();
+      sheet.kind.latency = Sourced(fields.Require("latency"), "latency", &sheet.numbers).Time();
+      if (const auto both = fields.Find("both")) {
+        const double share = Sourced(*both, "both", &sheet.numbers).Number(0.01, 1);
+        sheet.kind.both_ppm = std::llround(share * static_cast<double>(sim::kPpm));
+      }
+      const std::string name = sheet.kind.name;
+      if (!links_.emplace(name, std::move(sheet)).second) entry.Fail("names '" + name + "' a second time");
+      link_names_.push_back(name);
+    }
+  }
+
+  void ReadEfficiency(const formats::Document& document) {
+    formats::CheckFormat(document, "berth.efficiency", 1);
+    static constexpr std::string_view kTop[] = {"format", "version", "classes", "tiles"};
+    const Fields top(document.root(), kTop);
+    std::array<bool, kOpClasses> seen{};
+    for (const Value entry : top.Require("classes").items()) ReadClass(entry, &seen);
+    for (int i = 0; i < kOpClasses; ++i) {
+      if (seen[static_cast<std::size_t>(i)]) continue;
+      top.Require("classes").Fail(
+          fmt::format("says nothing of the class '{}'", ToString(static_cast<OpClass>(i))));
+    }
+    static constexpr std::string_view kTiles[] = {"source", "shapes"};
+    static constexpr std::string_view kShape[] = {"rows", "columns", "share"};
+    const Fields tiles(top.Require("tiles"), kTiles);
+    tiles.Require("source").Name();
+    for (const Value entry : tiles.Require("shapes").items()) {
+      const Fields shape(entry, kShape);
+      tiles_.push_back({static_cast<int>(shape.Require("rows").Int(1, 4096)),
+                        static_cast<int>(shape.Require("columns").Int(1, 4096)),
+                        shape.Require("share").Number(0.01, 1)});
+    }
+    if (tiles_.empty()) tiles.Require("shapes").Fail("is empty; at least one tile is needed");
+  }
+
+  void ReadClass(Value entry, std::array<bool, kOpClasses>* seen) {
+    static constexpr std::string_view kKeys[] = {"name", "bound", "gpu", "cpu"};
+    static constexpr std::string_view kBounds[] = {"arithmetic", "bandwidth"};
+    const Fields fields(entry, kKeys);
+    const auto op_class = OpClassNamed(fields.Require("name").Name());
+    if (!op_class) fields.Require("name").Fail("is no op class");
+    const auto at = static_cast<std::size_t>(*op_class);
+    if (std::exchange((*seen)[at], true)) entry.Fail("names its class a second time");
+    if ((fields.Require("bound").Choice(kBounds) == 0) != IsContraction(*op_class)) {
+      fields.Require("bound").Fail("is not what bounds this class in the roofline");
+    }
+    for (const auto device_class : {sim::DeviceClass::kCpu, sim::DeviceClass::kGpu}) {
+      const Value value =
+          Sourced(fields.Require(sim::ToString(device_class)), sim::ToString(device_class), nullptr);
+      efficiency_[at][static_cast<std::size_t>(device_class)] = value.Number(1e-6, 1);
+    }
+  }
+
+  std::map<std::string, DeviceSheet> devices_;
+  std::map<std::string, LinkSheet> links_;
+  std::vector<std::string> device_names_;  // in file order
+  std::vector<std::string> link_names_;
+  std::array<std::array<double, 2>, kOpClasses> efficiency_{};  // [class][device class]
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace
+
+bool IsContraction(OpClass op_class) {
+  return op_class <= OpClass::kRecurrentGemm;
+}
+
+std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source) {
+  return std::make_unique<CatalogueImpl>(text, source);
+}
+
+const Catalogue& BuiltinCatalogue() {
+  static const std::unique_ptr<const Catalogue> catalogue =
+      ParseCatalogue({EmbeddedDevices(), EmbeddedLinks(), EmbeddedEfficiency()}, "cost_models/data");
+  return *catalogue;
+}
+
+}  // namespace berth::cost_models

@@ -1,0 +1,12 @@
+// The files of cost_models/data as the build compiled them in (data/embed.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace berth::cost_models {
+
+std::string_view EmbeddedDevices();
+std::string_view EmbeddedLinks();
+std::string_view EmbeddedEfficiency();
+
+}  // namespace berth::cost_models

@@ -1,0 +1,104 @@
+// fitted(file=PATH): the structural model, corrected by measurements of the same class on the same kind.
+//
+// For each kind and op class the file holds a non-decreasing curve from structural time (roofline.h with the
+// catalogue's own efficiencies) to measured time, linear between knots in logarithms: between knots the ratio
+// of the two is interpolated, and the answer grows with the work because both steps do. Tier B between the
+// outermost knots, with the interval that held-out samples gave. Outside, the outermost ratio is kept and the
+// answer is tier C.
+//
+// Curves belong to the structural model they were made with; a file made with other rates or efficiencies is
+// refused. Classes and kinds without a curve are left to the next model of a chain. Without a file it answers
+// nothing.
+
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cost_models/models.h"
+#include "cost_models/ratio_curve.h"
+#include "cost_models/roofline.h"
+#include "sim/error.h"
+
+namespace berth::cost_models {
+namespace {
+
+class Fitted : public sim::CostModel, public ParameterUser {
+ public:
+  Fitted(const Spec& spec, const Catalogue& catalogue) : catalogue_(catalogue) {
+    ParameterReader read(spec);
+    const std::string file = read.String("file", "");
+    read.Finish();
+    name_ = read.Canonical();
+    if (file.empty()) return;
+    parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
+    for (const KindParameters& kind : parameters_->kinds) {
+      if (!kind.curves.empty()) AddKind(kind);
+    }
+  }
+
+  std::string name() const override { return name_; }
+
+  std::vector<std::shared_ptr<const Parameters>> UsedParameters() const override {
+    if (parameters_ == nullptr) return {};
+    return {parameters_};
+  }
+
+  std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
+                                    const sim::Device& device) const override {
+    const auto kind = kinds_.find(device.kind);
+    if (kind == kinds_.end()) return std::nullopt;
+    const OpWork work = WorkOf(graph, op);
+    if (work.op_class == OpClass::kNothing) return std::nullopt;
+    const RatioCurve* curve = kind->second.curves[static_cast<std::size_t>(work.op_class)];
+    if (curve == nullptr) return std::nullopt;
+    const double structural =
+        RooflineMicros(work, *kind->second.sheet, kind->second.efficiency, catalogue_.Tiles(), {});
+    const CurveAnswer answer = EvaluateCurve(*curve, structural);
+    if (!answer.inside) return StructuralPrice(answer.us);
+    return sim::Price{answer.us, sim::Tier::kInterpolated, answer.us * curve->low_ratio,
+                      answer.us * curve->high_ratio};
+  }
+
+ private:
+  struct Kind {
+    const DeviceSheet* sheet = nullptr;
+    ClassEfficiency efficiency{};
+    std::array<const RatioCurve*, kOpClasses> curves{};
+  };
+
+  void AddKind(const KindParameters& kind) {
+    Kind entry;
+    entry.sheet = catalogue_.FindSheet(kind.kind);
+    if (!entry.sheet->HasRates()) {
+      throw InputError(
+          fmt::format("{}: has curves for '{}', a kind without rates; curves correct the structural "
+                      "model, so give the kind of the catalogue that was measured",
+                      parameters_->source, kind.kind));
+    }
+    const std::string fingerprint = StructuralFingerprint(catalogue_, kind.kind);
+    if (kind.structural != fingerprint) {
+      throw InputError(
+          fmt::format("{}: the curves of '{}' correct the structural model {}, but this berth has {}; "
+                      "calibrate again from the recordings",
+                      parameters_->source, kind.kind, kind.structural, fingerprint));
+    }
+    entry.efficiency = DefaultEfficiency(catalogue_, entry.sheet->kind.device_class);
+    for (const RatioCurve& curve : kind.curves)
+      entry.curves[static_cast<std::size_t>(curve.op_class)] = &curve;
+    kinds_.emplace(kind.kind, entry);
+  }
+
+  const Catalogue& catalogue_;
+  std::string name_;
+  std::shared_ptr<const Parameters> parameters_;
+  std::map<std::string, Kind> kinds_;
+};
+
+}  // namespace
+
+std::unique_ptr<sim::CostModel> MakeFitted(const Spec& spec, const Catalogue& catalogue) {
+  return std::make_unique<Fitted>(spec, catalogue);
+}
+
+}  // namespace berth::cost_models

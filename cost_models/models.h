@@ -1,0 +1,37 @@
+// The makers behind the table in registry.cpp, one for each file, and what models share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
+
+namespace berth::cost_models {
+
+std::unique_ptr<sim::CostModel> MakeConstant(const Spec& spec, const Catalogue& catalogue);
+std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue);
+std::unique_ptr<sim::CostModel> MakeTable(const Spec& spec, const Catalogue& catalogue);
+std::unique_ptr<sim::CostModel> MakeFitted(const Spec& spec, const Catalogue& catalogue);
+std::unique_ptr<sim::CostModel> MakeChain(const Spec& spec, const Catalogue& catalogue);
+
+// A model whose answers rest on parameter files. A chain asks its members, and refuses files that must not be
+// mixed.
+class ParameterUser {
+ public:
+  virtual ~ParameterUser() = default;
+  virtual std::vector<std::shared_ptr<const Parameters>> UsedParameters() const = 0;
+};
+
+// Half and double: data-sheet rooflines are off by 32 to 51 % on average on H100 GEMMs (PEERS 4.2 [data]),
+// which leaves nine in ten within about a factor of 2.
+inline constexpr double kStructuralFactor = 2;
+
+inline sim::Price StructuralPrice(double us) {
+  return {us, sim::Tier::kStructural, us / kStructuralFactor, us * kStructuralFactor};
+}
+
+// Variables, constants, placeholders and views take no time on any device.
+inline constexpr sim::Price kFree = {0, sim::Tier::kStructural, 0, 0};
+
+}  // namespace berth::cost_models

@@ -1,0 +1,38 @@
+// What an op asks of a machine, read off the graph: arithmetic, bytes moved, the shape of its matrix product.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cost_models/cost_models.h"
+#include "sim/op_graph.h"
+
+namespace berth::cost_models {
+
+// `count` products of rows x depth by depth x columns. The depth follows from the op's flops.
+struct MatrixProduct {
+  double count = 1;
+  double rows = 0;
+  double columns = 0;
+  double depth = 0;
+};
+
+struct OpWork {
+  OpClass op_class = OpClass::kNothing;
+  double flops = 0;
+  double bytes = 0;                      // read and written
+  std::string_view dtype;                // of the first output, else of the first input; "" if not known
+  std::optional<MatrixProduct> product;  // where the output's tile grid can be derived
+};
+
+// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype
+// points into the graph.
+OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
+
+// Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs,
+// and the attributes that change the work. Tensors of unknown shape stand with their bytes. The key of
+// measured tables: "Conv2D(f32[64,299,299,3],f32[3,3,3,32])->f32[64,149,149,32]{strides=[2,2]}"
+std::string Signature(const sim::OpGraph& graph, sim::OpIndex op);
+
+}  // namespace berth::cost_models

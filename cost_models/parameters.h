@@ -1,0 +1,106 @@
+// berth.cost_model files: fitted and measured numbers with where they come from. What `berth calibrate`
+// writes, and what the models table, fitted and analytic read.
+//
+// Every number belongs to one machine, driver and library version. Numbers of two of them for one device kind
+// are refused, never mixed: see CheckSameMachine().
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cost_models/cost_models.h"
+#include "sim/cluster.h"
+
+namespace berth::cost_models {
+
+// All but `command` are required, and none may be guessed: say "published" where a table of a paper was
+// fitted.
+struct Provenance {
+  std::string machine;  // "NVIDIA H200, 2x Xeon …"
+  std::string driver;   // "580.95.05"
+  std::string library;  // framework and kernel libraries with versions
+  std::string date;     // of the measurement, 2026-11-20
+  std::string commit;   // of the berth that measured or fitted
+  std::string command;  // that repeats it
+};
+
+// How well a number is founded.
+struct Evidence {
+  std::int64_t samples = 0;  // measurements behind it, at least 1
+  double spread = 0;         // median over samples of (median absolute deviation / median) of repeats
+  double fit_error = 0;      // root mean square of ln(fitted / measured)
+  // Least and largest work among the samples: flops of contractions, bytes of other classes. Empty: whole
+  // steps.
+  std::optional<std::pair<double, double>> range;
+};
+
+struct FittedNumber {
+  double value = 0;
+  Evidence evidence;
+};
+
+// Measured against structural time of one class, increasing in both; see fitted.cpp.
+struct RatioCurve {
+  struct Knot {
+    double structural_us = 0;
+    double measured_us = 0;
+  };
+  OpClass op_class = OpClass::kElementwise;
+  std::vector<Knot> knots;  // at least 2; both coordinates positive, the first strictly increasing, the
+                            // second not decreasing
+  double low_ratio = 1;     // 5 % and 95 % quantile of measured / predicted on held-out samples
+  double high_ratio = 1;
+  Evidence evidence;
+};
+
+struct KindParameters {
+  std::string kind;
+  std::map<OpClass, FittedNumber> efficiency;  // shares of the peak, as in efficiency.yaml
+  std::optional<FittedNumber> dispatch_us;     // host time to issue one framework op [us]
+  std::string structural;          // StructuralFingerprint() the curves belong to; empty without curves
+  std::vector<RatioCurve> curves;  // at most one for each class
+};
+
+// One op as it was measured, dispatch excluded.
+struct TableEntry {
+  std::string kind;
+  std::string signature;  // op_work.h
+  double us = 0;          // median
+  double low_us = 0;      // 5 % and 95 % quantile of the repeats
+  double high_us = 0;
+  std::int64_t samples = 0;
+};
+
+struct Parameters {
+  std::string name;    // what reports call them
+  std::string source;  // the file they came from; not written
+  Provenance provenance;
+  std::vector<KindParameters> kinds;
+  std::vector<TableEntry> table;
+
+  const KindParameters* Find(const std::string& kind) const;  // null if absent
+};
+
+// Throws InputError: not well-formed, a kind that the catalogue does not have, numbers out of range, entries
+// given twice, a missing provenance.
+Parameters ReadParameters(const std::string& path, const Catalogue& catalogue);
+Parameters ParseParameters(std::string_view json, const std::string& source, const Catalogue& catalogue);
+std::string PrintParameters(const Parameters& parameters);  // reads back equal; one table entry a line
+void WriteParameters(const std::string& path, const Parameters& parameters);
+
+// Throws InputError naming both files if they speak of one device kind and come from different machines,
+// drivers or libraries.
+void CheckSameMachine(const Parameters& a, const Parameters& b);
+
+// Puts the fitted dispatch costs in the place of the catalogue's launch costs, for `dispatch: {cost: auto}`.
+void SetLaunchCosts(const Parameters& parameters, sim::Cluster* cluster);
+
+// Names the structural model that ratio curves of a kind were made for: all rates and efficiencies that price
+// the kind, in 16 hexadecimal digits. Changes when any of them does.
+std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind);
+
+}  // namespace berth::cost_models

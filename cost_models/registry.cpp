@@ -1,0 +1,68 @@
+// The table of cost models: what `berth list`, the help, the docs and the conformance tests read.
+
+#include <algorithm>
+
+#include "cost_models/cost_models.h"
+#include "cost_models/models.h"
+#include "sim/error.h"
+
+namespace berth::cost_models {
+namespace {
+
+constexpr int kDeepestNesting = 8;
+
+bool IsFile(const std::string& text) {
+  const bool named = text.ends_with(".json") || text.ends_with(".zst") || text.find('/') != std::string::npos;
+  return named && text.find('(') == std::string::npos;
+}
+
+void CheckNesting(const std::string& text) {
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' && ++depth > kDeepestNesting) throw InputError("a cost model nested more than 8 deep");
+    if (c == ')') --depth;
+  }
+}
+
+}  // namespace
+
+const std::vector<CostModelRow>& CostModels() {
+  static const std::vector<CostModelRow> rows = {
+      {"constant", "every op takes the same time: a control, no model", "us=10", MakeConstant},
+      {"analytic",
+       "roofline by op class with waves of tiles; right to about a factor of 2 until efficiencies are fitted",
+       "file=,waves=yes,tf32=no,CLASS=,KIND.CLASS=", MakeAnalytic},
+      {"table", "measured ops by signature; exact where it answers", "file=", MakeTable},
+      {"fitted",
+       "roofline corrected by measurements of the same class, with an interval; good inside their range",
+       "file=", MakeFitted},
+      {"chain", "the first of its models that answers; chain(table,fitted,analytic) is the default",
+       "MODEL,...", MakeChain},
+  };
+  return rows;
+}
+
+std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Catalogue& catalogue) {
+  if (text.empty()) return MakeCostModel("chain", catalogue);
+  if (IsFile(text)) {
+    if (text.find_first_of("),") != std::string::npos) {
+      throw InputError("the parameter file '" + text + "' has a comma or parenthesis in its path; rename it");
+    }
+    const std::string file = "(file=" + text + ")";
+    return MakeCostModel("chain(table" + file + ",fitted" + file + ",analytic" + file + ")", catalogue);
+  }
+  CheckNesting(text);
+  const Spec spec = Spec::Parse(text);
+  const auto& rows = CostModels();
+  const auto row =
+      std::ranges::find(rows, spec.name, [](const CostModelRow& entry) { return std::string(entry.name); });
+  if (row == rows.end()) {
+    std::vector<std::string> names;
+    for (const CostModelRow& entry : rows) names.emplace_back(entry.name);
+    throw InputError("there is no cost model '" + spec.name + "'; known are " + JoinNames(names) +
+                     ", and a file is named by a path that ends in .json or .json.zst");
+  }
+  return row->make(spec, catalogue);
+}
+
+}  // namespace berth::cost_models

@@ -1,0 +1,233 @@
+"""The device that is measured, and the clocks it is measured with.
+
+`Cuda` is the real thing. `Host` answers the same calls on the CPU, one thing after another, so that every line of the
+probes can be tried where there is no GPU; its recordings say `"device": "cpu"` and stand for nothing else.
+"""
+
+import contextlib
+import os
+import tempfile
+import time
+
+import torch
+
+from recording import Unavailable, summarise
+
+
+class Cuda:
+    kind = "cuda"
+    torch_device = torch.device("cuda", 0)
+
+    def __init__(self):
+        if not torch.cuda.is_available():
+            raise Unavailable("this PyTorch sees no CUDA device")
+        torch.cuda.init()
+        self._cycles_per_us = 1500
+
+    def synchronize(self):
+        torch.cuda.synchronize()
+
+    def event(self):
+        """An event recorded in the current stream now."""
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def elapsed_us(self, first, second):
+        return first.elapsed_time(second) * 1e3
+
+    def stream(self):
+        return torch.cuda.Stream()
+
+    def using(self, stream):
+        return torch.cuda.stream(stream)
+
+    def wait(self, event):
+        torch.cuda.current_stream().wait_event(event)
+
+    def hold(self, microseconds):
+        """Keeps the current stream busy about that long or longer, so that what follows is queued before it starts."""
+        torch.cuda._sleep(int(microseconds * self._cycles_per_us))
+
+    def empty_kernel(self):
+        torch.cuda._sleep(0)
+
+    def pinned(self, count):
+        return torch.empty(count, dtype=torch.uint8, pin_memory=True)
+
+    def activities(self):
+        return [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+
+    def forget(self):
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+    def memory(self):
+        """Bytes of the caching allocator; peaks are since forget()."""
+        stats = torch.cuda.memory_stats()
+        keys = {
+            "requested": "requested_bytes.all",
+            "allocated": "allocated_bytes.all",
+            "reserved": "reserved_bytes.all",
+        }
+        found = {}
+        for name, key in keys.items():
+            if key + ".peak" in stats:
+                found[name + "_now_bytes"] = stats[key + ".current"]
+                found[name + "_peak_bytes"] = stats[key + ".peak"]
+        found["retries"] = stats.get("num_alloc_retries")
+        return found
+
+    def capture(self, work):
+        """A function that replays what work() enqueues."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                work()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            work()
+        return graph.replay
+
+
+class Host:
+    kind = "cpu"
+    torch_device = torch.device("cpu")
+
+    def synchronize(self):
+        pass
+
+    def event(self):
+        return time.perf_counter_ns()
+
+    def elapsed_us(self, first, second):
+        return (second - first) / 1e3
+
+    def stream(self):
+        return None
+
+    def using(self, stream):
+        return contextlib.nullcontext()
+
+    def wait(self, event):
+        pass
+
+    def hold(self, microseconds):
+        pass
+
+    def empty_kernel(self):
+        pass
+
+    def pinned(self, count):
+        return torch.empty(count, dtype=torch.uint8)
+
+    def activities(self):
+        return [torch.profiler.ProfilerActivity.CPU]
+
+    def forget(self):
+        pass
+
+    def memory(self):
+        return None
+
+    def capture(self, work):
+        raise Unavailable("CUDA graphs need a CUDA device")
+
+
+class Timer:
+    """Repeats a measurement: `warmups` untimed, then at least `least`, then more until `most` or `seconds` are spent."""
+
+    def __init__(self, device, budget, warmups, least, most, seconds):
+        self.device = device
+        self.budget = budget
+        self.warmups = warmups
+        self.least = least
+        self.most = most
+        self.seconds = seconds
+
+    def samples(self, once):
+        """`once()` returns one sample in microseconds."""
+        for _ in range(self.warmups):
+            self.budget.check()
+            once()
+        found, end = [], time.monotonic() + self.seconds
+        while len(found) < self.least or (len(found) < self.most and time.monotonic() < end):
+            self.budget.check()
+            found.append(once())
+        return found
+
+    def host(self, work):
+        """Wall time on the host's clock, the device idle before and after."""
+
+        def once():
+            self.device.synchronize()
+            start = time.perf_counter_ns()
+            work()
+            self.device.synchronize()
+            return (time.perf_counter_ns() - start) / 1e3
+
+        return summarise(self.samples(once))
+
+    def call(self, work, calls=1):
+        """Wall time of one enqueuing call; the device idle before, and not waited for."""
+
+        def once():
+            self.device.synchronize()
+            start = time.perf_counter_ns()
+            for _ in range(calls):
+                work()
+            return (time.perf_counter_ns() - start) / 1e3 / calls
+
+        found = summarise(self.samples(once))
+        self.device.synchronize()
+        return found
+
+    def on_device(self, work, count=1, before=None):
+        """Time between two events around `count` calls, for each call, all queued before the first starts.
+
+        `before` is enqueued ahead of the first event (to empty a cache, say).
+        """
+        hold_us = 100 + 25 * count
+
+        def once():
+            self.device.synchronize()
+            self.device.hold(hold_us)
+            if before is not None:
+                before()
+            first = self.device.event()
+            for _ in range(count):
+                work()
+            second = self.device.event()
+            self.device.synchronize()
+            return self.device.elapsed_us(first, second) / count
+
+        return summarise(self.samples(once))
+
+
+def export_trace(device, work, before=None, shapes=True):
+    """The text of a Kineto trace of work(); one call before it warms the tracing up and is not in the trace."""
+    rounds = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
+    texts = []
+
+    def keep(profiler):
+        handle, path = tempfile.mkstemp(suffix=".json")
+        os.close(handle)
+        try:
+            profiler.export_chrome_trace(path)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                texts.append(file.read())
+        finally:
+            os.unlink(path)
+
+    with torch.profiler.profile(activities=device.activities(), schedule=rounds, record_shapes=shapes,
+                                on_trace_ready=keep) as profiler:
+        for _ in range(2):
+            if before is not None:
+                before()
+            work()
+            device.synchronize()
+            profiler.step()
+    return texts[0]

@@ -1,0 +1,19 @@
+// The clusters behind the table in registry.cpp: each prints a berth.cluster file, with the source of every
+// number in a comment beside it.
+#pragma once
+
+#include <string>
+
+#include "sim/spec.h"
+
+namespace berth::scenarios {
+
+std::string HierarchicalCluster(const Spec& spec);
+std::string PlacetoCluster(const Spec& spec);
+std::string P100Cluster(const Spec& spec);
+std::string V100Cluster(const Spec& spec);
+std::string A100Cluster(const Spec& spec);
+std::string H100Cluster(const Spec& spec);
+std::string H200Cluster(const Spec& spec);
+
+}  // namespace berth::scenarios

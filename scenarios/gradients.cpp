@@ -1,0 +1,236 @@
+#include "scenarios/gradients.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+// y = x w. Each gradient is as many multiply-adds as the product itself. Also convolutions, under other
+// names.
+void ContractionRule(GradientContext& context, const std::string& to_input, const std::string& to_weights) {
+  const double flops = context.forward().flops;
+  if (context.wanted(0)) context.EmitFor(0, to_input, "input", {context.dy(), context.input(1)}, flops);
+  if (context.wanted(1)) context.EmitFor(1, to_weights, "weights", {context.input(0), context.dy()}, flops);
+}
+
+void MatMulRule(GradientContext& context) {
+  ContractionRule(context, "MatMul", "MatMul");
+}
+void BatchMatMulRule(GradientContext& context) {
+  ContractionRule(context, "BatchMatMul", "BatchMatMul");
+}
+void Conv2DRule(GradientContext& context) {
+  ContractionRule(context, "Conv2DBackpropInput", "Conv2DBackpropFilter");
+}
+void DepthwiseRule(GradientContext& context) {
+  ContractionRule(context, "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter");
+}
+
+// The gradient passes; the bias sums it over all but the last axis.
+void BiasAddRule(GradientContext& context) {
+  context.Give(0, context.dy());
+  context.EmitFor(1, "BiasAddGrad", "bias", {context.dy()});
+}
+
+// One backward op whose outputs are the gradients of all inputs.
+void EmitForAll(GradientContext& context, OpSpec spec) {
+  for (int i = 0; i < context.inputs(); ++i) spec.outputs.push_back({context.shape(context.input(i))});
+  const Tensor made = context.Emit(std::move(spec));
+  for (int i = 0; i < context.inputs(); ++i) context.Give(i, {made.op, i});
+}
+
+// Inputs: x, then scale if there is one, then offset. The scale takes part in the gradient of x.
+void NormalisationRule(GradientContext& context) {
+  OpSpec spec{.type = context.forward().type + "Grad",
+              .name = "input",
+              .inputs = {context.dy(), context.input(0)},
+              .outputs = {}};
+  if (context.inputs() == 3) spec.inputs.push_back(context.input(1));
+  EmitForAll(context, spec);
+}
+
+// Rules that need the op's output and no input.
+template <const char* kType>
+void FromOutputRule(GradientContext& context) {
+  context.EmitFor(0, kType, "input", {context.output(0), context.dy()});
+}
+constexpr char kReluGrad[] = "ReluGrad";
+constexpr char kSigmoidGrad[] = "SigmoidGrad";
+constexpr char kTanhGrad[] = "TanhGrad";
+constexpr char kSoftmaxGrad[] = "SoftmaxGrad";
+
+void MaxPoolRule(GradientContext& context) {
+  context.EmitFor(0, "MaxPoolGrad", "input", {context.input(0), context.output(0), context.dy()});
+}
+
+// Rules that need nothing but shapes.
+template <const char* kType>
+void FromShapeRule(GradientContext& context) {
+  context.EmitFor(0, kType, "input", {context.dy()});
+}
+constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
+constexpr char kTile[] = "Tile";
+
+// Where an input was broadcast its gradient is summed back to its shape.
+void AddRule(GradientContext& context) {
+  for (const int i : {0, 1}) {
+    if (context.shape(context.input(i)) == context.shape(context.dy())) {
+      context.Give(i, context.dy());
+    } else {
+      context.EmitFor(i, "ReduceSum", "input" + std::to_string(i), {context.dy()});
+    }
+  }
+}
+
+void MulRule(GradientContext& context) {
+  for (const int i : {0, 1}) {
+    const bool broadcast = context.shape(context.input(i)) != context.shape(context.dy());
+    context.EmitFor(i, broadcast ? "MulSum" : "Mul", "input" + std::to_string(i),
+                    {context.dy(), context.input(1 - i)});
+  }
+}
+
+void ReshapeRule(GradientContext& context) {
+  const Tensor made = context.Emit({.type = "Reshape",
+                                    .name = "input",
+                                    .inputs = {context.dy()},
+                                    .outputs = {{context.shape(context.input(0))}},
+                                    .view_of = 0});
+  context.Give(0, made);
+}
+
+void ConcatRule(GradientContext& context) {
+  const char* type = context.forward().type == "Pack" ? "Unpack" : "Split";
+  EmitForAll(context, {.type = type, .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
+}
+
+// A part that nothing reads has a gradient of zeros.
+void SplitRule(GradientContext& context) {
+  std::vector<Tensor> parts;
+  for (int i = 0; i < static_cast<int>(context.forward().outputs.size()); ++i) {
+    const auto arrived = context.gradient(i);
+    parts.push_back(arrived ? *arrived
+                            : context.Emit({.type = "Constant",
+                                            .name = "zero" + std::to_string(i),
+                                            .inputs = {},
+                                            .outputs = {{context.shape(context.output(i))}}}));
+  }
+  context.EmitFor(0, "ConcatV2", "input", parts);
+}
+
+// The rows of the table that were read get the rows of the gradient.
+void GatherRule(GradientContext& context) {
+  const Tensor rows = context.Emit({.type = kSparseGradient,
+                                    .name = "table",
+                                    .inputs = {context.dy(), context.input(1)},
+                                    .outputs = {{context.shape(context.dy())}}});
+  context.Give(0, rows);
+}
+
+// Output 1 is the mask, kept as numbers (PROTOCOL 6.1).
+void DropoutRule(GradientContext& context) {
+  context.EmitFor(0, "Mul", "input", {context.dy(), context.output(1)});
+}
+
+// Output 1 holds the probabilities; the gradient needs them and, unless this is the loss itself, the gradient
+// of the losses.
+void CrossEntropyRule(GradientContext& context) {
+  std::vector<Tensor> reads = {context.output(1)};
+  if (const auto dy = context.gradient(0)) reads.push_back(*dy);
+  context.EmitFor(0, "SoftmaxCrossEntropyGrad", "logits", reads);
+}
+
+struct Row {
+  const char* type;
+  GradientRule rule;
+};
+
+constexpr std::array kRules = {
+    Row{"Add", AddRule},
+    Row{"AvgPool", FromShapeRule<kAvgPoolGrad>},
+    Row{"BatchMatMul", BatchMatMulRule},
+    Row{"BiasAdd", BiasAddRule},
+    Row{"ConcatV2", ConcatRule},
+    Row{"Conv2D", Conv2DRule},
+    Row{"DepthwiseConv2dNative", DepthwiseRule},
+    Row{"Dropout", DropoutRule},
+    Row{"FusedBatchNorm", NormalisationRule},
+    Row{"GatherV2", GatherRule},
+    Row{"MatMul", MatMulRule},
+    Row{"MaxPool", MaxPoolRule},
+    Row{"Mean", FromShapeRule<kTile>},
+    Row{"Mul", MulRule},
+    Row{"Pack", ConcatRule},
+    Row{"Relu", FromOutputRule<kReluGrad>},
+    Row{"Reshape", ReshapeRule},
+    Row{"Sigmoid", FromOutputRule<kSigmoidGrad>},
+    Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
+    Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
+    Row{"Split", SplitRule},
+    Row{"ReduceSum", FromShapeRule<kTile>},
+    Row{"Tanh", FromOutputRule<kTanhGrad>},
+};
+
+}  // namespace
+
+GradientRule FindGradientRule(const std::string& type) {
+  const auto row = std::find_if(kRules.begin(), kRules.end(), [&](const Row& r) { return type == r.type; });
+  return row == kRules.end() ? nullptr : row->rule;
+}
+
+GradientContext::GradientContext(GraphBuilder& builder, sim::OpIndex forward,
+                                 std::vector<Tensor> output_gradients)
+    : builder_(builder),
+      index_(forward),
+      forward_(builder.graph_.ops[static_cast<std::size_t>(forward)]),
+      gradients_(std::move(output_gradients)) {}
+
+std::optional<Tensor> GradientContext::gradient(int output) const {
+  const Tensor found = gradients_[static_cast<std::size_t>(output)];
+  return found.op < 0 ? std::nullopt : std::optional(found);
+}
+
+Tensor GradientContext::dy() {
+  // A loss has none: its own gradient is one.
+  if (gradients_[0].op < 0) {
+    gradients_[0] = Emit({.type = "Constant", .name = "one", .inputs = {}, .outputs = {{shape(output(0))}}});
+  }
+  return gradients_[0];
+}
+
+bool GradientContext::wanted(int input) const {
+  return builder_
+      .requires_gradient_[static_cast<std::size_t>(forward_.inputs[static_cast<std::size_t>(input)].op)];
+}
+
+Tensor GradientContext::Emit(OpSpec spec) {
+  // Attributes of the location are added again by AppendAt.
+  for (const auto& attribute : forward_.attributes) {
+    if (attribute.first != "stage" && attribute.first != "branch") spec.attributes.push_back(attribute);
+  }
+  const Tensor made = builder_.AppendAt(spec, "gradients/" + forward_.name + "/" + spec.name, "backward",
+                                        builder_.locations_[static_cast<std::size_t>(index_)]);
+  builder_.graph_.ops.back().colocate = forward_.colocate;
+  return made;
+}
+
+void GradientContext::EmitFor(int input_index, const std::string& type, const std::string& name,
+                              const std::vector<Tensor>& reads, double flops) {
+  if (!wanted(input_index)) return;
+  const Tensor made = Emit({.type = type,
+                            .name = name,
+                            .inputs = reads,
+                            .outputs = {{shape(input(input_index))}},
+                            .flops = flops});
+  Give(input_index, made);
+}
+
+void GradientContext::Give(int input_index, Tensor gradient) {
+  if (wanted(input_index)) builder_.gradients_[input(input_index)].push_back(gradient);
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,266 @@
+#include "scenarios/graph_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/gradients.h"
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+constexpr sim::Bytes kWord = 4;  // f32 and i32: the only types that the builders use
+
+}  // namespace
+
+sim::Attributes LocationAttributes(const Location& location) {
+  sim::Attributes attributes;
+  if (location.stage >= 0) AddAttribute(attributes, "stage", std::int64_t{location.stage});
+  if (location.branch >= 0) AddAttribute(attributes, "branch", std::int64_t{location.branch});
+  return attributes;
+}
+
+std::int64_t Elements(const Shape& shape) {
+  std::int64_t elements = 1;
+  for (const auto dim : shape) elements *= dim;
+  return elements;
+}
+
+int Slots(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kSgd:
+      return 0;
+    case Optimizer::kMomentum:
+      return 1;
+    case Optimizer::kAdam:
+      return 2;
+    case Optimizer::kRmsProp:
+      return 2;
+  }
+  return 0;
+}
+
+const char* UpdateType(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kSgd:
+      return "ApplyGradientDescent";
+    case Optimizer::kMomentum:
+      return "ApplyMomentum";
+    case Optimizer::kAdam:
+      return "ApplyAdam";
+    case Optimizer::kRmsProp:
+      return "ApplyRMSProp";
+  }
+  return "";
+}
+
+GraphBuilder::GraphBuilder(std::string name, const BuilderOptions& options) : options_(options) {
+  graph_.name = std::move(name);
+}
+
+GraphBuilder::Scope::Scope(GraphBuilder& builder, std::string_view name)
+    : builder_(builder), length_before_(builder.prefix_.size()) {
+  builder_.prefix_ += name;
+  builder_.prefix_ += '/';
+}
+
+GraphBuilder::Scope::~Scope() {
+  builder_.prefix_.resize(length_before_);
+}
+
+const Shape& GraphBuilder::shape(Tensor tensor) const {
+  return op(tensor).outputs[static_cast<std::size_t>(tensor.output)].shape;
+}
+
+const std::string& GraphBuilder::dtype(Tensor tensor) const {
+  return op(tensor).outputs[static_cast<std::size_t>(tensor.output)].dtype;
+}
+
+Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, const std::string& phase,
+                              const Location& location) {
+  sim::Op op;
+  op.name = full_name;
+  op.type = spec.type;
+  op.inputs = spec.inputs;
+  for (const TensorSpec& tensor : spec.outputs) {
+    sim::Output output;
+    output.bytes = Elements(tensor.shape) * kWord;
+    output.dtype = tensor.dtype;
+    output.shape = tensor.shape;
+    op.outputs.push_back(std::move(output));
+  }
+  if (spec.view_of >= 0) {
+    const Tensor source = spec.inputs.at(static_cast<std::size_t>(spec.view_of));
+    BERTH_CHECK_EQ(Elements(shape(source)), Elements(spec.outputs.at(0).shape));
+    op.outputs[0].storage = sim::Output::Storage::kInput;
+    op.outputs[0].alias = source;
+  }
+  op.flops = spec.flops;
+  op.framework_ops = options_.framework_ops;
+  op.group = location.group;
+  op.phase = phase;
+  op.attributes = LocationAttributes(location);
+  op.attributes.insert(op.attributes.end(), spec.attributes.begin(), spec.attributes.end());
+
+  bool requires_gradient = false;
+  for (const Tensor input : spec.inputs) {
+    BERTH_CHECK(input.op >= 0 && input.op < static_cast<sim::OpIndex>(graph_.ops.size()));
+    requires_gradient = requires_gradient || requires_gradient_[static_cast<std::size_t>(input.op)];
+  }
+  graph_.ops.push_back(std::move(op));
+  locations_.push_back(location);
+  requires_gradient_.push_back(requires_gradient);
+  in_place_.push_back(spec.in_place);
+  return {static_cast<sim::OpIndex>(graph_.ops.size()) - 1, 0};
+}
+
+Tensor GraphBuilder::Append(const OpSpec& spec) {
+  return AppendAt(spec, prefix_ + spec.name, "forward", location_);
+}
+
+Tensor GraphBuilder::Placeholder(const std::string& name, const Shape& shape, const std::string& dtype) {
+  return Append({.type = "Placeholder", .name = name, .inputs = {}, .outputs = {{shape, dtype}}});
+}
+
+Tensor GraphBuilder::Constant(const std::string& name, const Shape& shape) {
+  return Append({.type = "Constant", .name = name, .inputs = {}, .outputs = {{shape}}});
+}
+
+Tensor GraphBuilder::Variable(const std::string& name, const Shape& shape) {
+  const Tensor variable = Append({.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape}}});
+  sim::Op& made = graph_.ops.back();
+  const int words = 1 + (training() ? Slots(options_.optimizer) : 0);
+  made.outputs[0].storage = sim::Output::Storage::kPersistent;
+  made.persistent_bytes = Elements(shape) * kWord * words;
+  if (training()) made.colocate = made.name;
+  requires_gradient_.back() = true;
+  return variable;
+}
+
+void GraphBuilder::Minimise(Tensor loss) {
+  losses_.push_back(loss);
+}
+
+sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
+  graph_.attributes = std::move(attributes);
+  const auto forward_ops = static_cast<sim::OpIndex>(graph_.ops.size());
+  if (training()) {
+    BERTH_CHECK(!losses_.empty());
+    Sweep(forward_ops);
+    AppendUpdates(forward_ops);
+  }
+  SettleStorage();
+  graph_.Finish();
+  return std::move(graph_);
+}
+
+void GraphBuilder::Sweep(sim::OpIndex forward_ops) {
+  for (const Tensor loss : losses_) gradients_[loss];
+  for (sim::OpIndex i = forward_ops - 1; i >= 0; --i) {
+    const auto index = static_cast<std::size_t>(i);
+    if (!requires_gradient_[index] || graph_.ops[index].type == "Variable") continue;
+    if (options_.colocate_gradients) graph_.ops[index].colocate = graph_.ops[index].name;
+
+    const auto first = gradients_.lower_bound({i, 0});
+    if (first == gradients_.end() || first->first.op != i) continue;
+    std::vector<Tensor> arrived(graph_.ops[index].outputs.size());
+    for (std::size_t output = 0; output < arrived.size(); ++output) {
+      arrived[output] = Total({i, static_cast<std::int32_t>(output)}, graph_.ops[index].colocate);
+    }
+    const GradientRule rule = FindGradientRule(graph_.ops[index].type);
+    if (rule == nullptr) {
+      throw InputError("op '" + graph_.ops[index].name + "' is of type " + graph_.ops[index].type +
+                       ", for which there is no gradient; training graphs need one for every op between a "
+                       "variable and the loss");
+    }
+    GradientContext context(*this, i, std::move(arrived));
+    rule(context);
+  }
+}
+
+Tensor GraphBuilder::Total(Tensor tensor, std::string colocate) {
+  const auto found = gradients_.find(tensor);
+  if (found == gradients_.end() || found->second.empty()) return {};
+  const std::vector<Tensor>& parts = found->second;
+  if (parts.size() == 1) return parts.front();
+
+  const auto is_sparse = [this](Tensor part) { return op(part).type == kSparseGradient; };
+  OpSpec spec{.type = "AddN", .name = "", .inputs = parts, .outputs = {{shape(tensor)}}};
+  if (std::all_of(parts.begin(), parts.end(), is_sparse)) {
+    // Rows of several look-ups are put one after another, not added: the update goes through them all.
+    Shape rows = shape(parts.front());
+    rows[0] = 0;
+    for (const Tensor part : parts) rows[0] += shape(part)[0];
+    spec.type = "ConcatV2";
+    spec.outputs = {{rows}};
+  }
+  std::string name = "gradients/" + op(tensor).name + "/sum";
+  if (op(tensor).outputs.size() > 1) name += std::to_string(tensor.output);
+  const Tensor sum = AppendAt(spec, name, "backward", locations_[static_cast<std::size_t>(tensor.op)]);
+  if (options_.colocate_gradients) graph_.ops.back().colocate = std::move(colocate);
+  return sum;
+}
+
+void GraphBuilder::AppendUpdates(sim::OpIndex forward_ops) {
+  std::map<sim::OpIndex, std::vector<sim::OpIndex>> backward_readers;
+  for (auto i = static_cast<std::size_t>(forward_ops); i < graph_.ops.size(); ++i) {
+    for (const Tensor input : graph_.ops[i].inputs) {
+      if (op(input).type == "Variable") backward_readers[input.op].push_back(static_cast<sim::OpIndex>(i));
+    }
+  }
+  for (sim::OpIndex i = 0; i < forward_ops; ++i) {
+    if (graph_.ops[static_cast<std::size_t>(i)].type == "Variable") Update(i, backward_readers[i]);
+  }
+}
+
+void GraphBuilder::Update(sim::OpIndex variable, const std::vector<sim::OpIndex>& backward_readers) {
+  const std::string name = graph_.ops[static_cast<std::size_t>(variable)].name;
+  const Tensor gradient = Total({variable, 0}, name);
+  if (gradient.op < 0) return;  // nothing between it and a loss: never trained
+  OpSpec spec{
+      .type = UpdateType(options_.optimizer), .name = "", .inputs = {{variable, 0}, gradient}, .outputs = {}};
+  AddAttribute(spec.attributes, "slots", std::int64_t{Slots(options_.optimizer)});
+  AppendAt(spec, "updates/" + name, "update", locations_[static_cast<std::size_t>(variable)]);
+  graph_.ops.back().colocate = name;
+  // Forward readers are upstream of the gradient; backward ones need not be, and must see the old weights.
+  graph_.ops.back().control = backward_readers;
+}
+
+void GraphBuilder::SettleStorage() {
+  std::map<Tensor, std::vector<sim::OpIndex>> readers;
+  for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+    for (const Tensor input : graph_.ops[i].inputs) {
+      auto& list = readers[input];
+      if (list.empty() || list.back() != static_cast<sim::OpIndex>(i))
+        list.push_back(static_cast<sim::OpIndex>(i));
+    }
+  }
+  const auto only_reader = [&](Tensor tensor, sim::OpIndex reader) {
+    return readers[tensor] == std::vector{reader};
+  };
+
+  for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+    if (in_place_[i] < 0) continue;
+    sim::Op& candidate = graph_.ops[i];
+    Tensor shared = candidate.inputs[static_cast<std::size_t>(in_place_[i])];
+    bool allowed =
+        op(shared).outputs[static_cast<std::size_t>(shared.output)].bytes == candidate.outputs[0].bytes &&
+        only_reader(shared, static_cast<sim::OpIndex>(i));
+    // Up the chain of what shares the storage already: each link must have the next as its only reader.
+    while (allowed) {
+      const sim::Op& producer = op(shared);
+      const sim::Output& output = producer.outputs[static_cast<std::size_t>(shared.output)];
+      if (output.storage != sim::Output::Storage::kInput) {
+        allowed = output.storage == sim::Output::Storage::kOwn && !producer.IsSource();
+        break;
+      }
+      allowed = only_reader(output.alias, shared.op);
+      shared = output.alias;
+    }
+    if (!allowed) continue;
+    candidate.outputs[0].storage = sim::Output::Storage::kInput;
+    candidate.outputs[0].alias = candidate.inputs[static_cast<std::size_t>(in_place_[i])];
+  }
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,146 @@
+// Builds whole training graphs from their forward part (PROTOCOL appendix A, PAPERS section 7 "lean graph").
+//
+// A workload adds forward ops to a tape, in an order in which they could run; Finish() appends
+//   - backward ops in reverse order, by one rule per op type (gradients.cpp): one op per input gradient and
+//   per
+//     weight gradient, each reading just the tensors that its rule needs;
+//   - an AddN where a tensor has several consumers (in place of the sweep) or a weight several uses (after
+//   the whole
+//     sweep: the gradient of a weight that is used T times is T tensors, all alive until one AddN sums them;
+//     in every unrolled recurrent model they set the peak of memory, PROTOCOL 6.1);
+//   - an update op per variable, colocated with it, that waits for the backward ops that still read the
+//   variable.
+// So the file order is one in which a single device could run the step, and `dispatch: {order: program}` runs
+// it.
+//
+// Memory: a variable holds 4 B x elements x (1 + slots of the optimizer) for the whole run (inference: no
+// slots); gradients are ordinary tensors. Views (Reshape) share their input's storage. Ops that the
+// frameworks run in place (ReLU, bias-add, scale, mask-add) share it too where that is correct: nobody else,
+// forward or backward, reads the input or anything that already shares its storage, and it is no variable,
+// constant or placeholder.
+//
+// Not thread-safe; one builder makes one graph. What a caller of the builder gets wrong aborts (BERTH_CHECK),
+// except an op type without a gradient rule, which a model file can bring along and is an InputError.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/op_graph.h"
+
+namespace berth::scenarios {
+
+using Tensor = sim::TensorRef;
+using Shape = std::vector<std::int64_t>;
+std::int64_t Elements(const Shape& shape);
+
+enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
+int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
+const char* UpdateType(Optimizer optimizer);  // "ApplyAdam", …
+
+struct BuilderOptions {
+  bool training = true;  // false: forward ops only
+  Optimizer optimizer = Optimizer::kSgd;
+  bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
+  std::int32_t framework_ops = 1;   // of every op: see workload_options.h
+};
+
+// Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
+// and as `group`; backward ops inherit those of their forward op, updates those of their variable.
+struct Location {
+  int stage = -1;          // LSTM layer or vision block, from 0; -1 = none
+  int branch = -1;         // parallel path inside the block, from 0; -1 = none
+  std::string group = {};  // name of the stage
+};
+sim::Attributes LocationAttributes(const Location& location);
+// `value`: bool, std::int64_t, double, std::string or a list.
+template <typename T>
+void AddAttribute(sim::Attributes& attributes, const std::string& key, T value) {
+  attributes.emplace_back().first = key;
+  attributes.back().second.value = std::move(value);
+}
+
+struct TensorSpec {
+  Shape shape;
+  std::string dtype = "f32";
+};
+
+struct OpSpec {
+  std::string type;
+  std::string name;  // under the current scopes
+  std::vector<Tensor> inputs;
+  std::vector<TensorSpec> outputs;
+  double flops = 0;                 // 2 x multiply-adds of contractions
+  sim::Attributes attributes = {};  // backward ops inherit them
+  int view_of = -1;                 // output 0 is the storage of this input (Reshape)
+  int in_place = -1;                // output 0 may take over the storage of this input
+};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(std::string name, const BuilderOptions& options);
+
+  bool training() const { return options_.training; }
+
+  // Prefixes names with "name/" while it lives.
+  class Scope {
+   public:
+    Scope(GraphBuilder& builder, std::string_view name);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    std::size_t length_before_;
+  };
+
+  // Of the ops that follow.
+  void SetLocation(Location location) { location_ = std::move(location); }
+  void SetBranch(int branch) { location_.branch = branch; }
+
+  Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
+  Tensor Constant(const std::string& name, const Shape& shape);
+  Tensor Variable(const std::string& name, const Shape& shape);  // f32, trainable
+  // Output 0; the others are {result.op, 1}, ….
+  Tensor Append(const OpSpec& spec);
+
+  const Shape& shape(Tensor tensor) const;
+  const std::string& dtype(Tensor tensor) const;
+
+  // The sum of all losses given is minimised; each is an output that no op of the model reads.
+  void Minimise(Tensor loss);
+
+  // Adds backward and update ops if training, settles storage, and returns the finished graph. Call once.
+  sim::OpGraph Finish(sim::Attributes attributes);
+
+ private:
+  friend class GradientContext;
+
+  Tensor AppendAt(const OpSpec& spec, const std::string& full_name, const std::string& phase,
+                  const Location& location);
+  const sim::Op& op(Tensor tensor) const { return graph_.ops[static_cast<std::size_t>(tensor.op)]; }
+  void Sweep(sim::OpIndex forward_ops);
+  // The sum of the gradients that have arrived for a tensor; op = -1 if there are none. `colocate` by value:
+  // the tape grows.
+  Tensor Total(Tensor tensor, std::string colocate);
+  void Update(sim::OpIndex variable, const std::vector<sim::OpIndex>& backward_readers);
+  void AppendUpdates(sim::OpIndex forward_ops);
+  void SettleStorage();
+
+  BuilderOptions options_;
+  sim::OpGraph graph_;
+  std::string prefix_;
+  Location location_;
+  std::vector<Location> locations_;      // by op
+  std::vector<bool> requires_gradient_;  // by op: a variable is upstream
+  std::vector<int> in_place_;            // by op: OpSpec::in_place
+  std::vector<Tensor> losses_;
+  std::map<Tensor, std::vector<Tensor>> gradients_;  // by forward tensor, in order of arrival
+};
+
+}  // namespace berth::scenarios

@@ -1,0 +1,236 @@
+#include "scenarios/importers/msr.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "sim/error.h"
+#include "sim/formats/json_reader.h"
+
+namespace berth::scenarios {
+namespace {
+
+using formats::Fields;
+using formats::Value;
+using formats::ValueKind;
+
+constexpr double kMicrosPerMilli = 1000;
+constexpr double kMaxMillis = sim::kMaxMicros / kMicrosPerMilli;
+constexpr std::string_view kIdAttribute = "msr_id";
+
+bool EndsLikeAnOutput(const std::string& name) {
+  const auto digits = name.find_last_not_of("0123456789");
+  return digits != std::string::npos && digits + 1 < name.size() && name[digits] == ':';
+}
+
+sim::Bytes RoundUp(Value value) {
+  return static_cast<sim::Bytes>(std::ceil(value.Number(0, static_cast<double>(sim::kMaxBytes))));
+}
+
+// Written as true, false, 1 or 0.
+bool Flag(Value value) {
+  return value.kind() == ValueKind::kBool ? value.Bool() : value.Int(0, 1) == 1;
+}
+
+class Importer {
+ public:
+  explicit Importer(const formats::Document& document) : document_(document) {}
+
+  sim::OpGraph Import() {
+    static constexpr std::string_view kKeys[] = {"maxSizePerFPGA", "maxFPGAs", "maxCPUs", "nodes", "edges"};
+    const Fields top(document_.root(), kKeys);
+    // The importer is not told the name of the model; the file's is as good as any.
+    const std::string& source = document_.source();
+    const std::string file = source.substr(source.find_last_of('/') + 1);
+    graph_.name = file.substr(0, file.find('.'));
+    graph_.attributes = {{"max_accelerators", {top.Require("maxFPGAs").Int(0)}},
+                         {"accelerator_bytes", {std::int64_t{RoundUp(top.Require("maxSizePerFPGA"))}}},
+                         {"max_cpus", {top.Require("maxCPUs").Int(0)}}};
+    for (const Value node : top.Require("nodes").items()) AddNode(node);
+    for (const Value edge : top.Require("edges").items()) AddEdge(edge);
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) SettleMemory(graph_.ops[i], sizes_[i]);
+    try {
+      graph_.Finish();
+    } catch (const InputError& error) {
+      throw InputError(source + ": " + error.what());
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void AddNode(Value node) {
+    static constexpr std::string_view kKeys[] = {
+        "name", "id", "supportedOnFpga", "cpuLatency", "fpgaLatency", "isBackwardNode", "colorClass", "size"};
+    const Fields fields(node, kKeys);
+    const std::int64_t id = fields.Require("id").Int(0);
+    if (!op_of_.emplace(id, static_cast<sim::OpIndex>(graph_.ops.size())).second) {
+      fields.Require("id").Fail("repeats id " + std::to_string(id) + "; ids must be unique");
+    }
+    sim::Op op;
+    op.name = fields.Require("name").Name();
+    if (EndsLikeAnOutput(op.name) || !names_.insert(op.name).second) {
+      op.name.append("#").append(std::to_string(id));
+      names_.insert(op.name);
+    }
+    op.type = "Profiled";
+    op.phase = Flag(fields.Require("isBackwardNode")) ? "backward" : "forward";
+    op.attributes = {{std::string(kIdAttribute), {id}}};
+    op.cost_us_by_kind = {{"cpu", fields.Require("cpuLatency").Number(0, kMaxMillis) * kMicrosPerMilli}};
+    const double accelerator = fields.Require("fpgaLatency").Number(0, kMaxMillis) * kMicrosPerMilli;
+    if (Flag(fields.Require("supportedOnFpga"))) op.cost_us_by_kind.emplace_back("gpu", accelerator);
+    if (const auto color = fields.Find("colorClass"); color && !color->IsNull()) {
+      op.colocate.append("color").append(std::to_string(color->Int()));
+    }
+    sizes_.push_back(RoundUp(fields.Require("size")));
+    graph_.ops.push_back(std::move(op));
+  }
+
+  sim::OpIndex Resolve(Value id) const {
+    const auto found = op_of_.find(id.Int());
+    if (found == op_of_.end()) id.Fail("is " + std::to_string(id.Int()) + ", but no node has that id");
+    return found->second;
+  }
+
+  void AddEdge(Value edge) {
+    static constexpr std::string_view kKeys[] = {"sourceId", "destId", "cost", "size"};
+    const Fields fields(edge, kKeys);
+    const sim::OpIndex from = Resolve(fields.Require("sourceId"));
+    const sim::OpIndex to = Resolve(fields.Require("destId"));
+    if (!pairs_.emplace(from, to).second) edge.Fail("repeats an edge; two nodes have one edge at most");
+    if (fields.Has("cost")) fields.Require("cost").Number(0);
+    const sim::Bytes bytes = RoundUp(fields.Require("size"));
+    auto& outputs = graph_.ops[static_cast<std::size_t>(from)].outputs;
+    auto output =
+        std::find_if(outputs.begin(), outputs.end(), [&](const sim::Output& o) { return o.bytes == bytes; });
+    if (output == outputs.end()) {
+      outputs.emplace_back().bytes = bytes;
+      output = outputs.end() - 1;
+    }
+    const auto number = static_cast<std::int32_t>(output - outputs.begin());
+    graph_.ops[static_cast<std::size_t>(to)].inputs.push_back({from, number});
+  }
+
+  static void SettleMemory(sim::Op& op, sim::Bytes size) {
+    sim::Bytes largest = 0;
+    for (const sim::Output& output : op.outputs) largest = std::max(largest, output.bytes);
+    op.persistent_bytes = std::max<sim::Bytes>(0, size - largest);
+  }
+
+  const formats::Document& document_;
+  sim::OpGraph graph_;
+  std::vector<sim::Bytes> sizes_;  // by op
+  std::unordered_map<std::int64_t, sim::OpIndex> op_of_;
+  std::unordered_set<std::string> names_;
+  std::set<std::pair<sim::OpIndex, sim::OpIndex>> pairs_;
+};
+
+bool Mentions(const std::string& content, std::string_view a, std::string_view b) {
+  const auto first =
+      std::find_if(content.begin(), content.end(), [](unsigned char c) { return std::isspace(c) == 0; });
+  return first != content.end() && *first == '{' && content.find(a) != std::string::npos &&
+         content.find(b) != std::string::npos;
+}
+
+std::unordered_map<std::int64_t, sim::OpIndex> OpsById(const sim::OpGraph& graph, const std::string& source) {
+  std::unordered_map<std::int64_t, sim::OpIndex> ops;
+  for (sim::OpIndex i = 0; i < graph.size(); ++i) {
+    const auto id =
+        sim::FindNumber(graph.ops[static_cast<std::size_t>(i)].attributes, std::string(kIdAttribute));
+    if (!id) {
+      throw InputError(source + ": this split names nodes by the ids of an imported msr graph, but op '" +
+                       graph.ops[static_cast<std::size_t>(i)].name + "' of graph '" + graph.name +
+                       "' has none");
+    }
+    ops.emplace(static_cast<std::int64_t>(*id), i);
+  }
+  return ops;
+}
+
+std::vector<sim::DeviceIndex> DevicesOf(const sim::Cluster& cluster, sim::DeviceClass device_class) {
+  std::vector<sim::DeviceIndex> devices;
+  for (sim::DeviceIndex d = 0; d < cluster.size(); ++d) {
+    if (cluster.devices[static_cast<std::size_t>(d)].device_class == device_class) devices.push_back(d);
+  }
+  return devices;
+}
+
+class Split {
+ public:
+  Split(const sim::OpGraph& graph, const std::string& source)
+      : ops_(OpsById(graph, source)), device_(graph.ops.size(), -1) {}
+
+  void Place(Value parts, const std::vector<sim::DeviceIndex>& devices, const std::string& what) {
+    std::size_t next = 0;
+    for (const Value part : parts.items()) {
+      static constexpr std::string_view kKeys[] = {"load", "nodes"};
+      const Value nodes = Fields(part, kKeys).Require("nodes");
+      const std::size_t number = next++;
+      if (nodes.size() == 0) continue;
+      if (number >= devices.size()) {
+        part.Fail("is for " + what + " number " + std::to_string(number + 1) + ", but the cluster has " +
+                  std::to_string(devices.size()) + " of them");
+      }
+      for (const Value id : nodes.items()) PlaceNode(id, devices[number]);
+    }
+  }
+
+  const std::vector<sim::DeviceIndex>& devices() const { return device_; }
+
+ private:
+  void PlaceNode(Value id, sim::DeviceIndex device) {
+    const auto op = ops_.find(id.Int());
+    if (op == ops_.end())
+      id.Fail("is " + std::to_string(id.Int()) + ", but no node of the graph has that id");
+    sim::DeviceIndex& place = device_[static_cast<std::size_t>(op->second)];
+    if (place >= 0) id.Fail("is " + std::to_string(id.Int()) + ", which has a place already; a node has one");
+    place = device;
+  }
+
+  std::unordered_map<std::int64_t, sim::OpIndex> ops_;
+  std::vector<sim::DeviceIndex> device_;
+};
+
+}  // namespace
+
+bool RecognisesMsrGraph(const std::string& content) {
+  return Mentions(content, "\"fpgaLatency\"", "\"maxFPGAs\"");
+}
+
+sim::OpGraph ImportMsrGraph(const std::string& content, const std::string& source) {
+  const formats::Document document = formats::ParseJson(content, source);
+  return Importer(document).Import();
+}
+
+bool RecognisesMsrSplit(const std::string& content) {
+  return Mentions(content, "\"fpgas\"", "\"cpus\"");
+}
+
+sim::Placement ImportMsrSplit(const std::string& content, const std::string& source,
+                              const sim::OpGraph& graph, const sim::Cluster& cluster) {
+  const formats::Document document = formats::ParseJson(content, source);
+  static constexpr std::string_view kKeys[] = {"fpgas", "cpus", "maxLoad"};
+  const Fields top(document.root(), kKeys);
+  Split split(graph, source);
+  split.Place(top.Require("fpgas"), DevicesOf(cluster, sim::DeviceClass::kGpu), "accelerator");
+  split.Place(top.Require("cpus"), DevicesOf(cluster, sim::DeviceClass::kCpu), "CPU");
+  const auto& devices = split.devices();
+  if (const auto missing = std::find(devices.begin(), devices.end(), -1); missing != devices.end()) {
+    const auto& op = graph.ops[static_cast<std::size_t>(missing - devices.begin())];
+    throw InputError(source + ": node '" + op.name +
+                     "' is in no part of the split; every node must be in one");
+  }
+  sim::Placement placement{.device = devices, .priority = {}, .order = {}};
+  try {
+    sim::CheckPlacement(graph, cluster, placement);
+  } catch (const InputError& error) {
+    throw InputError(source + ": " + error.what());
+  }
+  return placement;
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,81 @@
+// Typed ops for the builder: shapes and FLOPs worked out from the inputs. Each call adds one op (those that
+// add more say so). Images are NHWC, convolution weights HWIO, matrices row-major with the batch first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/graph_builder.h"
+
+namespace berth::scenarios {
+
+// [..., k] x [k, n] -> [..., n]. `recurrent` marks the product of a recurrent cell: frameworks run it at
+// another rate than a large one.
+Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, bool recurrent = false);
+// A product of batches of matrices or vectors, as an equation says ("bs,bsn->bn"); `contracted` = the length
+// summed over.
+Tensor BatchMatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y, const std::string& equation,
+                   const Shape& result, std::int64_t contracted);
+Tensor BiasAdd(GraphBuilder& b, const std::string& name, Tensor x, Tensor bias);  // in place where it may be
+
+// Element-wise, one input.
+Tensor Relu(GraphBuilder& b, const std::string& name, Tensor x);  // in place where it may be
+Tensor Sigmoid(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor Tanh(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor Softmax(GraphBuilder& b, const std::string& name, Tensor x);
+// Training: keeps a mask of numbers beside its output. Inference: no op, returns x.
+Tensor Dropout(GraphBuilder& b, const std::string& name, Tensor x);
+
+// Element-wise, two inputs; the shape is that of the one with more elements, the other is broadcast.
+Tensor Add(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
+Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
+
+// Moving and shaping.
+Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis);
+std::vector<Tensor> Split(GraphBuilder& b, const std::string& name, Tensor x, int axis, std::int64_t parts);
+// [..] x T -> [.., T at `axis`, ..]
+Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis);
+Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);  // a view
+Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids);       // rows of [V, n]
+Tensor Sum(GraphBuilder& b, const std::string& name, Tensor x, int axis);
+Tensor SpatialMean(GraphBuilder& b, const std::string& name, Tensor x);  // NHWC -> NC
+
+// Training: softmax cross-entropy of [B, C] logits, minimised; returns the loss [B]. Inference: the softmax.
+Tensor Predict(GraphBuilder& b, const std::string& name, Tensor logits, Tensor labels);
+
+// Convolution and pooling.
+struct Window {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::int64_t stride = 1;
+  bool same = true;  // padding: SAME, else VALID
+};
+Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, const Window& window);
+// `weights`: [kh, kw, channels, 1]
+Tensor DepthwiseConv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights,
+                       const Window& window);
+Tensor MaxPool(GraphBuilder& b, const std::string& name, Tensor x, const Window& window);
+Tensor AvgPool(GraphBuilder& b, const std::string& name, Tensor x, const Window& window);
+
+// Adds the variables beta and, if `scale`, gamma, and the op. Statistics that are kept over steps are not
+// modelled.
+Tensor BatchNorm(GraphBuilder& b, const std::string& name, Tensor x, bool scale);
+
+// Adds weights [k, n], bias [n], the product and the bias-add.
+Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
+
+// One LSTM layer's parameters, shared by all its steps: weights [inputs + n, 4n], bias [4n].
+struct LstmWeights {
+  Tensor weights;
+  Tensor bias;
+};
+struct LstmState {
+  Tensor c;
+  Tensor h;
+};
+LstmWeights LstmVariables(GraphBuilder& b, const std::string& name, std::int64_t inputs, std::int64_t units);
+// One step of [B, inputs]: 13 ops (concat, product, bias, split, 3 sigmoid, 2 tanh, 3 mul, add).
+LstmState LstmCell(GraphBuilder& b, const std::string& name, Tensor x, const LstmState& state,
+                   const LstmWeights& weights);
+
+}  // namespace berth::scenarios

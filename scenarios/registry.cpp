@@ -1,0 +1,129 @@
+// The tables of workloads, clusters and importers, and looking things up in them.
+#include <algorithm>
+#include <filesystem>
+
+#include "scenarios/clusters.h"
+#include "scenarios/importers/msr.h"
+#include "scenarios/scenarios.h"
+#include "scenarios/workloads/workloads.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::scenarios {
+namespace {
+
+constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program";
+constexpr const char* kHost = "gpus=8,interconnect=fair,host=device,order=ready";
+
+template <typename Row>
+const Row* FindRow(const std::vector<Row>& rows, const std::string& name) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return name == r.name; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+template <typename Row>
+std::string Names(const std::vector<Row>& rows) {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.emplace_back(row.name);
+  return JoinNames(names);
+}
+
+// Whether a name means a file: it has a place or an ending, or is there.
+bool IsFile(const std::string& name) {
+  std::error_code ignored;
+  return name == "-" || std::filesystem::exists(name, ignored);
+}
+
+[[noreturn]] void FailUnknown(const std::string& name, const std::string& what, const std::string& known) {
+  throw InputError("'" + name + "' is neither a file nor a " + what + "; known are " + known);
+}
+
+// The name before the parameters; a text that is no spec has none.
+std::string NameOf(const std::string& text) {
+  return text.substr(0, text.find('('));
+}
+
+sim::OpGraph ReadAnyGraph(const std::string& path) {
+  const std::string content = formats::ReadFile(path);
+  if (content.find("\"berth.graph\"") == std::string::npos) {
+    for (const ImporterRow& importer : Importers()) {
+      if (importer.recognises(content)) return importer.import(content, path);
+    }
+  }
+  return formats::ParseGraph(content, path);
+}
+
+}  // namespace
+
+const std::vector<WorkloadRow>& Workloads() {
+  static const std::vector<WorkloadRow> rows = {
+      {"chain", "ops in a row", "ops=16,us=100,bytes=1000000,cost=us", BuildChain, 0},
+      {"diamond", "a source, parallel paths, a sink", "width=4,depth=1,us=100,bytes=1000000,cost=us",
+       BuildDiamond, 0},
+      {"random_dag", "a seeded random graph in layers",
+       "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag, 0},
+      {"inception_v3", "Inception-V3 on 299 x 299 images (Szegedy et al. 2016)",
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,framework_ops=22,bn=yes,aux=no,classes=1000",
+       BuildInceptionV3, 23'817'352},
+      {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
+       "batch=32,mode=training,optimizer=momentum,gradients=free,framework_ops=10,classes=1000",
+       BuildResNet152, 60'192'808},
+      {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=2048,steps=35,"
+       "vocabulary=10000,"
+       "softmax=once",
+       BuildRnnlm, 0},
+      {"nmt",
+       "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "vocabulary=40000",
+       BuildNmt, 0},
+  };
+  return rows;
+}
+
+const std::vector<ClusterRow>& Clusters() {
+  static const std::vector<ClusterRow> rows = {
+      {"hierarchical", "Haswell CPU and K40 GPUs of the Hierarchical paper", kTree, HierarchicalCluster},
+      {"placeto", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies", kTree, PlacetoCluster},
+      {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers",
+       "gpus=2,interconnect=fair,host=device,order=program,memory=16GB", P100Cluster},
+      {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", kHost, V100Cluster},
+      {"a100", "DGX A100 on NVSwitch", kHost, A100Cluster},
+      {"h100", "DGX H100 on NVSwitch", kHost, H100Cluster},
+      {"h200", "DGX H200 on NVSwitch", kHost, H200Cluster},
+  };
+  return rows;
+}
+
+const std::vector<ImporterRow>& Importers() {
+  static const std::vector<ImporterRow> rows = {
+      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph, ImportMsrGraph},
+  };
+  return rows;
+}
+
+sim::OpGraph LoadGraph(const std::string& name_or_path) {
+  if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
+    return row->build(Spec::Parse(name_or_path));
+  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
+  return ReadAnyGraph(name_or_path);
+}
+
+sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
+  if (const ClusterRow* row = FindRow(Clusters(), NameOf(name_or_path))) {
+    return formats::ParseCluster(row->yaml(Spec::Parse(name_or_path)), name_or_path, catalogue);
+  }
+  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "cluster", Names(Clusters()));
+  return formats::ReadCluster(name_or_path, catalogue);
+}
+
+sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
+                             const sim::Cluster& cluster) {
+  const std::string content = formats::ReadFile(path);
+  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, path, graph, cluster);
+  return formats::ParsePlacement(content, path, graph, cluster);
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,70 @@
+#include "scenarios/workload_options.h"
+
+#include <charconv>
+
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+const std::vector<std::string>& OptimizerNames() {
+  static const std::vector<std::string> names = {"sgd", "momentum", "adam",
+                                                 "rmsprop"};  // in the order of the enum
+  return names;
+}
+
+Optimizer ReadOptimizer(ParameterReader& read, Optimizer fallback) {
+  // Choice() takes its first choice as the default.
+  std::vector<std::string> choices = {OptimizerNames()[static_cast<std::size_t>(fallback)]};
+  for (const auto& name : OptimizerNames()) {
+    if (name != choices.front()) choices.push_back(name);
+  }
+  const std::string chosen = read.Choice("optimizer", choices);
+  std::uint8_t index = 0;
+  while (OptimizerNames()[index] != chosen) ++index;
+  return static_cast<Optimizer>(index);
+}
+
+// Whole numbers stay numbers, so that readers of a graph file need not parse text.
+void AddParameter(sim::Attributes& attributes, const std::string& key, const std::string& value) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size()) {
+    AddAttribute(attributes, key, number);
+  } else {
+    AddAttribute(attributes, key, value);
+  }
+}
+
+}  // namespace
+
+ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults) {
+  ModelOptions options;
+  options.batch = read.Int("batch", defaults.batch, 1, 1 << 16);
+  options.builder.training = read.Choice("mode", {"training", "inference"}) == "training";
+  options.builder.optimizer = ReadOptimizer(read, defaults.optimizer);
+  options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
+  options.builder.framework_ops =
+      static_cast<std::int32_t>(read.Int("framework_ops", defaults.framework_ops, 1, 1000));
+  return options;
+}
+
+sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t layers,
+                         const std::string& expert) {
+  if (!spec.positional.empty()) {
+    throw InputError(spec.name + ": '" + spec.positional.front() + "' has no name; write " + spec.name +
+                     "(parameter=value,...)");
+  }
+  read.Finish();
+  const Spec canonical = Spec::Parse(read.Canonical());
+  sim::Attributes attributes;
+  AddAttribute(attributes, "workload", canonical.ToString());
+  for (const auto& [key, value] : canonical.named) {
+    if (key != "layers") AddParameter(attributes, key, value);
+  }
+  AddAttribute(attributes, "layers", layers);
+  AddAttribute(attributes, "expert", expert);
+  return attributes;
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,39 @@
+// Parameters that all model builders share, and what a finished graph says about itself.
+//
+// framework_ops: how many ops of the framework's graph one lean op stands for; dispatch is charged that many
+// times (DESIGN 3). ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
+// lean graph), where the published counts are recalled, no document seen (PROTOCOL 2 and 6.6: Inception
+// 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712). One factor for every op of a
+// workload; a parameter, so it can be changed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scenarios/graph_builder.h"
+#include "sim/spec.h"
+
+namespace berth::scenarios {
+
+struct ModelDefaults {
+  std::int64_t batch;
+  Optimizer optimizer;
+  std::int32_t framework_ops;
+};
+
+struct ModelOptions {
+  std::int64_t batch;
+  BuilderOptions builder;
+};
+
+// Reads batch, mode=training|inference, optimizer=sgd|momentum|adam|rmsprop, gradients=free|colocated and
+// framework_ops.
+ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults);
+
+// Refuses positional and unknown parameters, and returns the attributes of the graph: `workload` (the
+// canonical name), every parameter in force, `layers` (how many values `stage` has) and `expert`: by which
+// attribute of ops the rules of PROTOCOL 3 spread the model, "stage" (recurrent) or "branch" (vision).
+sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t layers,
+                         const std::string& expert);
+
+}  // namespace berth::scenarios

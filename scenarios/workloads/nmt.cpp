@@ -1,0 +1,163 @@
+// NMT: an attentional encoder-decoder of stacked LSTM layers, unrolled (additive attention of Bahdanau et al.
+// 2015; the sizes that the papers placed are assumptions that satisfy every published memory verdict,
+// PROTOCOL decision 4). Checked: 160.7 / 194.3 / 261.4 M weights with 2 / 4 / 8 layers.
+//
+//   batch=64   layers=2: of the encoder and of the decoder each   hidden=1024   steps=40: of both sides
+//   vocabulary=40000: of both sides   optimizer=adam
+//
+// The query is the top decoder layer's output; tanh of a projection of output and context goes to a softmax
+// per step. Placeto's rows: batch=256,gradients=colocated. A stage is a layer, of encoder and decoder alike;
+// the embeddings go with the first, attention and softmax with the last (PROTOCOL 3).
+#include "scenarios/layers.h"
+#include "scenarios/workload_options.h"
+#include "scenarios/workloads/workloads.h"
+
+namespace berth::scenarios {
+namespace {
+
+struct Sizes {
+  std::int64_t batch;
+  int layers;
+  std::int64_t hidden;
+  std::int64_t steps;
+  std::int64_t vocabulary;
+};
+
+class Translator {
+ public:
+  Translator(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+
+  void Build() {
+    const std::vector<Tensor> source = Embed("encoder");
+    std::vector<LstmWeights> encoder = Variables("encoder");
+    std::vector<LstmState> state = ZeroState();
+    std::vector<Tensor> memory;
+    for (std::size_t step = 0; step < source.size(); ++step) {
+      memory.push_back(Step("encoder", step, source[step], state, encoder));
+    }
+    const std::vector<Tensor> target = Embed("decoder");
+    const std::vector<LstmWeights> decoder = Variables("decoder");
+    PrepareAttention(memory);
+    PrepareSoftmax();
+    for (std::size_t step = 0; step < target.size(); ++step) {
+      const Tensor query = Step("decoder", step, target[step], state, decoder);
+      PredictWord(step, Attend(step, query));
+    }
+  }
+
+ private:
+  void At(int layer, const std::string& group) { b_.SetLocation({layer, -1, group}); }
+  int top() const { return sizes_.layers - 1; }
+
+  std::vector<Tensor> Embed(const std::string& side) {
+    At(0, side + "_embedding");
+    const GraphBuilder::Scope scope(b_, side);
+    const Tensor words = b_.Placeholder("words", {sizes_.steps * sizes_.batch}, "i32");
+    const Tensor table = b_.Variable("embedding/weights", {sizes_.vocabulary, sizes_.hidden});
+    return Split(b_, "unstack", Gather(b_, "embedding", table, words), 0, sizes_.steps);
+  }
+
+  std::string LayerName(const std::string& side, int layer) const {
+    return side + "/layer" + std::to_string(layer);
+  }
+
+  std::vector<LstmWeights> Variables(const std::string& side) {
+    std::vector<LstmWeights> weights;
+    for (int layer = 0; layer < sizes_.layers; ++layer) {
+      At(layer, side + "_layer" + std::to_string(layer));
+      weights.push_back(LstmVariables(b_, LayerName(side, layer) + "/cell", sizes_.hidden, sizes_.hidden));
+    }
+    return weights;
+  }
+
+  // The encoder starts from nothing, the decoder from the encoder's last state, layer by layer.
+  std::vector<LstmState> ZeroState() {
+    std::vector<LstmState> state;
+    for (int layer = 0; layer < sizes_.layers; ++layer) {
+      At(layer, "encoder_layer" + std::to_string(layer));
+      const Tensor zero =
+          b_.Constant(LayerName("encoder", layer) + "/zero_state", {sizes_.batch, sizes_.hidden});
+      state.push_back({zero, zero});
+    }
+    return state;
+  }
+
+  // All layers at one point of time; returns the top one's output.
+  Tensor Step(const std::string& side, std::size_t step, Tensor x, std::vector<LstmState>& state,
+              const std::vector<LstmWeights>& weights) {
+    for (int layer = 0; layer < sizes_.layers; ++layer) {
+      const auto l = static_cast<std::size_t>(layer);
+      At(layer, side + "_layer" + std::to_string(layer));
+      state[l] =
+          LstmCell(b_, LayerName(side, layer) + "/step" + std::to_string(step), x, state[l], weights[l]);
+      x = state[l].h;
+    }
+    return x;
+  }
+
+  void PrepareAttention(const std::vector<Tensor>& memory) {
+    At(top(), "attention");
+    const GraphBuilder::Scope scope(b_, "attention");
+    const std::int64_t n = sizes_.hidden;
+    query_weights_ = b_.Variable("query/weights", {n, n});
+    score_weights_ = b_.Variable("score/weights", {n});
+    output_weights_ = b_.Variable("output/weights", {2 * n, n});
+    memory_ = Pack(b_, "memory", memory, 1);  // [B, S, n]
+    keys_ = MatMul(b_, "keys", memory_, b_.Variable("memory/weights", {n, n}));
+  }
+
+  // [B, n] -> [B, n]
+  Tensor Attend(std::size_t step, Tensor query) {
+    At(top(), "attention");
+    const GraphBuilder::Scope scope(b_, "attention/step" + std::to_string(step));
+    const Tensor asked = Tanh(b_, "tanh", Add(b_, "add", keys_, MatMul(b_, "query", query, query_weights_)));
+    const Tensor scores = Sum(b_, "scores", Mul(b_, "mul", asked, score_weights_), 2);  // [B, S]
+    const Tensor context = BatchMatMul(b_, "context", Softmax(b_, "alignment", scores), memory_, "bs,bsn->bn",
+                                       {sizes_.batch, sizes_.hidden}, sizes_.steps);
+    const Tensor joined = Concat(b_, "concat", {query, context}, 1);
+    return Tanh(b_, "output", MatMul(b_, "project", joined, output_weights_));
+  }
+
+  void PrepareSoftmax() {
+    At(top(), "softmax");
+    const GraphBuilder::Scope scope(b_, "softmax");
+    softmax_weights_ = b_.Variable("weights", {sizes_.hidden, sizes_.vocabulary});
+    softmax_bias_ = b_.Variable("bias", {sizes_.vocabulary});
+    const Tensor labels = b_.Placeholder("labels", {sizes_.steps * sizes_.batch}, "i32");
+    labels_ = Split(b_, "unstack_labels", labels, 0, sizes_.steps);
+  }
+
+  void PredictWord(std::size_t step, Tensor x) {
+    At(top(), "softmax");
+    const GraphBuilder::Scope scope(b_, "softmax/step" + std::to_string(step));
+    const Tensor logits = BiasAdd(b_, "bias_add", MatMul(b_, "matmul", x, softmax_weights_), softmax_bias_);
+    Predict(b_, "loss", logits, labels_[step]);
+  }
+
+  GraphBuilder& b_;
+  Sizes sizes_;
+  Tensor memory_, keys_, query_weights_, score_weights_, output_weights_;
+  Tensor softmax_weights_, softmax_bias_;
+  std::vector<Tensor> labels_;
+};
+
+}  // namespace
+
+sim::OpGraph BuildNmt(const Spec& spec) {
+  ParameterReader read(spec);
+  // 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
+  const ModelOptions options =
+      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kAdam, .framework_ops = 4});
+  Sizes sizes;
+  sizes.batch = options.batch;
+  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
+  sizes.hidden = read.Int("hidden", 1024, 1, 1 << 16);
+  sizes.steps = read.Int("steps", 40, 1, 1000);
+  sizes.vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24);
+
+  GraphBuilder builder(spec.name, options.builder);
+  Translator(builder, sizes).Build();
+  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+}
+
+}  // namespace berth::scenarios

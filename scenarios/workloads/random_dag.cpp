@@ -1,0 +1,75 @@
+// random_dag: a seeded graph in layers. Every op but the first layer's reads 1 to `fan_in` different ops, the
+// first of them from the layer before, the others from any earlier one. Times are uniform in [1, 2 us - 1]
+// whole microseconds, bytes uniform in [0, 2 bytes]; the same seed gives the same graph on every platform.
+//
+//   ops=200   width=10   fan_in=3   us=100: mean   bytes=1000000: mean   seed=1   cost=us|flops (chain.cpp)
+#include <algorithm>
+#include <random>
+
+#include "scenarios/workload_options.h"
+#include "scenarios/workloads/specimen.h"
+#include "scenarios/workloads/workloads.h"
+
+namespace berth::scenarios {
+namespace {
+
+// The standard fixes the engine's numbers but not those of its distributions.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+
+  // Uniform in [0, sides), by rejection.
+  std::int64_t Roll(std::int64_t sides) {
+    const auto n = static_cast<std::uint64_t>(sides);
+    const std::uint64_t limit = UINT64_MAX - UINT64_MAX % n;
+    std::uint64_t drawn = engine_();
+    while (drawn >= limit) drawn = engine_();
+    return static_cast<std::int64_t>(drawn % n);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::vector<Tensor> Producers(Dice& dice, std::int64_t op, std::int64_t width, std::int64_t fan_in) {
+  const std::int64_t layer_begin = op / width * width;
+  if (layer_begin == 0) return {};
+  std::vector<Tensor> producers = {{static_cast<sim::OpIndex>(layer_begin - width + dice.Roll(width)), 0}};
+  const std::int64_t more = dice.Roll(fan_in);
+  for (std::int64_t i = 0; i < more; ++i) {
+    const Tensor drawn = {static_cast<sim::OpIndex>(dice.Roll(layer_begin)), 0};
+    if (std::find(producers.begin(), producers.end(), drawn) == producers.end()) producers.push_back(drawn);
+  }
+  return producers;
+}
+
+}  // namespace
+
+sim::OpGraph BuildRandomDag(const Spec& spec) {
+  ParameterReader read(spec);
+  const std::int64_t ops = read.Int("ops", 200, 1, 1'000'000);
+  const std::int64_t width = read.Int("width", 10, 1, 1'000'000);
+  const std::int64_t fan_in = read.Int("fan_in", 3, 1, 1000);
+  const std::int64_t us = read.Int("us", 100, 1, 1'000'000'000);
+  const sim::Bytes bytes = read.Int("bytes", 1'000'000, 0, std::int64_t{1} << 40);
+  const std::int64_t seed = read.Int("seed", 1, 0);
+  const SpecimenCost cost = ReadSpecimenCost(read);
+
+  sim::OpGraph graph;
+  graph.name = spec.name;
+  graph.attributes = Describe(spec, read, (ops + width - 1) / width, "stage");
+  Dice dice(static_cast<std::uint64_t>(seed));
+  for (std::int64_t i = 0; i < ops; ++i) {
+    std::vector<Tensor> producers = Producers(dice, i, width, fan_in);
+    const auto time = static_cast<double>(1 + dice.Roll(2 * us - 1));
+    sim::Op op = SpecimenOp("op" + std::to_string(i), cost, time, dice.Roll(2 * bytes + 1));
+    op.inputs = std::move(producers);
+    op.attributes =
+        LocationAttributes({.stage = static_cast<int>(i / width), .branch = static_cast<int>(i % width)});
+    graph.ops.push_back(std::move(op));
+  }
+  graph.Finish();
+  return graph;
+}
+
+}  // namespace berth::scenarios

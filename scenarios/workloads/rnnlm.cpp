@@ -1,0 +1,102 @@
+// RNNLM: a word-level language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; the sizes that
+// the papers placed are assumptions, PROTOCOL decision 5 and 6.2). Checked: 108.1 M weights with 2 layers.
+//
+//   batch=64   layers=2   hidden=2048   steps=35   vocabulary=10000   optimizer=sgd
+//   softmax=once: one product after the steps; per_step: one for each
+//
+// A stage is an LSTM layer: the embedding goes with the first, the softmax with the last (PROTOCOL 3).
+#include "scenarios/layers.h"
+#include "scenarios/workload_options.h"
+#include "scenarios/workloads/workloads.h"
+
+namespace berth::scenarios {
+namespace {
+
+struct Sizes {
+  std::int64_t batch;
+  int layers;
+  std::int64_t hidden;
+  std::int64_t steps;
+  std::int64_t vocabulary;
+  bool softmax_per_step;
+};
+
+Location AtLayer(int layer, const std::string& group) {
+  return {layer, -1, group};
+}
+
+std::vector<Tensor> Embed(GraphBuilder& b, const Sizes& sizes) {
+  b.SetLocation(AtLayer(0, "embedding"));
+  const Tensor words = b.Placeholder("words", {sizes.steps * sizes.batch}, "i32");
+  const Tensor table = b.Variable("embedding/weights", {sizes.vocabulary, sizes.hidden});
+  return Split(b, "unstack", Gather(b, "embedding", table, words), 0, sizes.steps);
+}
+
+// One layer after the other within a step, so that file order is the order of time.
+std::vector<Tensor> Recur(GraphBuilder& b, const Sizes& sizes, std::vector<Tensor> x) {
+  std::vector<LstmWeights> weights;
+  std::vector<LstmState> state;
+  for (int layer = 0; layer < sizes.layers; ++layer) {
+    const std::string name = "layer" + std::to_string(layer);
+    b.SetLocation(AtLayer(layer, name));
+    const GraphBuilder::Scope scope(b, name);
+    weights.push_back(LstmVariables(b, "cell", sizes.hidden, sizes.hidden));
+    const Tensor zero = b.Constant("zero_state", {sizes.batch, sizes.hidden});
+    state.push_back({zero, zero});
+  }
+  for (std::size_t step = 0; step < x.size(); ++step) {
+    for (int layer = 0; layer < sizes.layers; ++layer) {
+      const auto l = static_cast<std::size_t>(layer);
+      const std::string name = "layer" + std::to_string(layer);
+      b.SetLocation(AtLayer(layer, name));
+      state[l] = LstmCell(b, name + "/step" + std::to_string(step), x[step], state[l], weights[l]);
+      x[step] = state[l].h;
+    }
+  }
+  return x;
+}
+
+void SoftmaxOnce(GraphBuilder& b, const Sizes& sizes, const std::vector<Tensor>& h) {
+  const Tensor labels = b.Placeholder("labels", {sizes.steps * sizes.batch}, "i32");
+  const Tensor stacked = Concat(b, "stack", h, 0);
+  Predict(b, "loss", Dense(b, "softmax", stacked, sizes.vocabulary), labels);
+}
+
+void SoftmaxPerStep(GraphBuilder& b, const Sizes& sizes, const std::vector<Tensor>& h) {
+  const Tensor all_labels = b.Placeholder("labels", {sizes.steps * sizes.batch}, "i32");
+  const std::vector<Tensor> labels = Split(b, "unstack_labels", all_labels, 0, sizes.steps);
+  const Tensor weights = b.Variable("softmax/weights", {sizes.hidden, sizes.vocabulary});
+  const Tensor bias = b.Variable("softmax/bias", {sizes.vocabulary});
+  for (std::size_t step = 0; step < h.size(); ++step) {
+    const GraphBuilder::Scope scope(b, "softmax/step" + std::to_string(step));
+    Predict(b, "loss", BiasAdd(b, "bias_add", MatMul(b, "matmul", h[step], weights), bias), labels[step]);
+  }
+}
+
+}  // namespace
+
+sim::OpGraph BuildRnnlm(const Spec& spec) {
+  ParameterReader read(spec);
+  // 9,021 recalled framework ops / about 2,200.
+  const ModelOptions options =
+      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kSgd, .framework_ops = 4});
+  Sizes sizes;
+  sizes.batch = options.batch;
+  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
+  sizes.hidden = read.Int("hidden", 2048, 1, 1 << 16);
+  sizes.steps = read.Int("steps", 35, 1, 1000);
+  sizes.vocabulary = read.Int("vocabulary", 10000, 2, 1 << 24);
+  sizes.softmax_per_step = read.Choice("softmax", {"once", "per_step"}) == "per_step";
+
+  GraphBuilder builder(spec.name, options.builder);
+  const std::vector<Tensor> h = Recur(builder, sizes, Embed(builder, sizes));
+  builder.SetLocation(AtLayer(sizes.layers - 1, "softmax"));
+  if (sizes.softmax_per_step) {
+    SoftmaxPerStep(builder, sizes, h);
+  } else {
+    SoftmaxOnce(builder, sizes, h);
+  }
+  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,28 @@
+#include "scenarios/workloads/specimen.h"
+
+#include <utility>
+
+namespace berth::scenarios {
+
+SpecimenCost ReadSpecimenCost(ParameterReader& read) {
+  return read.Choice("cost", {"us", "flops"}) == "us" ? SpecimenCost::kMicros : SpecimenCost::kFlops;
+}
+
+sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::Bytes bytes) {
+  constexpr double kFlopsPerMicro = 1e6;
+  sim::Op op;
+  op.name = name;
+  op.type = cost == SpecimenCost::kMicros ? "Opaque" : "MatMul";
+  op.phase = "forward";
+  if (cost == SpecimenCost::kMicros) {
+    op.cost_us = us;
+  } else {
+    op.flops = us * kFlopsPerMicro;
+  }
+  sim::Output output;
+  output.bytes = bytes;
+  op.outputs.push_back(std::move(output));
+  return op;
+}
+
+}  // namespace berth::scenarios

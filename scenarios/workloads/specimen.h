@@ -1,0 +1,21 @@
+// What the unglamorous workloads share: ops of a given cost, without a model behind them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/op_graph.h"
+#include "sim/spec.h"
+
+namespace berth::scenarios {
+
+enum class SpecimenCost : std::uint8_t {
+  kMicros,  // cost_us: as if measured
+  kFlops,   // a product of as many FLOPs as take that time at 1 TFLOP/s, for cost models to price
+};
+SpecimenCost ReadSpecimenCost(ParameterReader& read);  // cost=us|flops
+
+// One output of `bytes`.
+sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::Bytes bytes);
+
+}  // namespace berth::scenarios

@@ -1,0 +1,17 @@
+// The builders behind the table in registry.cpp; each is documented in its own file.
+#pragma once
+
+#include "sim/op_graph.h"
+#include "sim/spec.h"
+
+namespace berth::scenarios {
+
+sim::OpGraph BuildChain(const Spec& spec);
+sim::OpGraph BuildDiamond(const Spec& spec);
+sim::OpGraph BuildInceptionV3(const Spec& spec);
+sim::OpGraph BuildNmt(const Spec& spec);
+sim::OpGraph BuildRandomDag(const Spec& spec);
+sim::OpGraph BuildResNet152(const Spec& spec);
+sim::OpGraph BuildRnnlm(const Spec& spec);
+
+}  // namespace berth::scenarios

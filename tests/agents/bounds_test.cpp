@@ -1,0 +1,224 @@
+#include "agents/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include "agents/work_bound.h"
+#include "tests/agents/problems.h"
+
+namespace berth::agents {
+namespace {
+
+constexpr sim::Picos kMicro = sim::kPicosPerMicro;
+
+// Calls `check` with the outcome of every placement that keeps colocation sets whole.
+template <typename Check>
+void ForEveryPlacement(const Case& c, const std::vector<sim::DeviceIndex>& devices, const Check& check) {
+  const auto sets = static_cast<std::size_t>(c.graph.colocation_sets());
+  const auto simulator = sim::MakeSimulator(*c.problem);
+  std::vector<std::size_t> digits(sets, 0);
+  sim::Placement placement;
+  for (bool more = true; more;) {
+    placement.device.clear();
+    for (const std::int32_t set : c.graph.colocation_set()) {
+      placement.device.push_back(devices[digits[static_cast<std::size_t>(set)]]);
+    }
+    check(simulator->Run(placement));
+    more = false;
+    for (std::size_t i = 0; i < sets && !more; ++i) {
+      more = ++digits[i] < devices.size();
+      if (!more) digits[i] = 0;
+    }
+  }
+}
+
+// The chains of docs/model.md 7 under dispatch: 5 + 5 + 5 + 2 and 5 + 60. The bound meets both.
+TEST(Bounds, CriticalPathCountsDispatch) {
+  for (const auto& [cost, expected] : {std::pair(2.0, 17 * kMicro), std::pair(20.0, 65 * kMicro)}) {
+    Case c;
+    c.Add("a", {cost});
+    c.Add("b", {cost}, {0});
+    c.Add("c", {cost}, {1});
+    c.UseGpus(1, false);
+    c.cluster.dispatch.cost = 5 * kMicro;
+    EXPECT_EQ(ComputeLowerBound(c.Finish()).critical_path, expected);
+  }
+}
+
+// a is fast on gpu0 alone, b on gpu1 alone. 1 MB between them takes 2 * 5 + 100 us: 10 + 110 + 10 apart, 10 +
+// 500 on one device. With 1 GB it is better to stay: 10 + 500.
+TEST(Bounds, CriticalPathCountsTransfers) {
+  for (const auto& [bytes, expected] : {std::pair(1'000'000, 130), std::pair(1'000'000'000, 510)}) {
+    Case c;
+    c.Add("a", {10, 500}, {}, bytes);
+    c.Add("b", {500, 10}, {0});
+    c.UseGpus(2, false);
+    EXPECT_EQ(ComputeLowerBound(c.Finish()).critical_path, expected * kMicro);
+  }
+}
+
+TEST(Bounds, ColocatedOpsHaveNoTransferToChooseFrom) {
+  Case c;
+  c.Add("a", {10, 500}, {}, 8).colocate = "x";
+  c.Add("b", {500, 10}, {0}).colocate = "x";
+  c.UseGpus(2, false);
+  EXPECT_EQ(ComputeLowerBound(c.Finish()).critical_path, 510 * kMicro);
+}
+
+TEST(Bounds, WorkIsSharedByEqualDevices) {
+  Case c;
+  for (int i = 0; i < 10; ++i) c.Add("op" + std::to_string(i), {7});
+  c.UseGpus(4, false);
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_EQ(bound.critical_path, 7 * kMicro);
+  EXPECT_EQ(bound.work, 17'500'000);  // 70 us over 4 devices
+  EXPECT_EQ(bound.memory, 0);
+  EXPECT_EQ(bound.best(), bound.work);
+}
+
+// Speeds 1 and 1/9: 90 us of work for the GPU are done in 90 / (1 + 1/9) = 81 us at the earliest.
+TEST(Bounds, WorkIsSharedBySpeed) {
+  Case c;
+  for (int i = 0; i < 9; ++i) c.Add("op" + std::to_string(i), {90, 10});
+  c.UseGpus(1);
+  const sim::Picos work = ComputeLowerBound(c.Finish()).work;
+  EXPECT_LE(work, 81 * kMicro);
+  EXPECT_GE(work, 81 * kMicro - 100);  // prices are rounded to 1 / 2^24
+}
+
+// Each device is good at half of the ops: 5 * 10 us on either, not the 55 that equal speeds would give.
+TEST(Bounds, WorkFindsWhoIsGoodAtWhat) {
+  Case c;
+  for (int i = 0; i < 5; ++i) c.Add("a" + std::to_string(i), {10, 1000});
+  for (int i = 0; i < 5; ++i) c.Add("b" + std::to_string(i), {1000, 10});
+  c.UseGpus(1);
+  const sim::Picos work = ComputeLowerBound(c.Finish()).work;
+  EXPECT_LE(work, 50 * kMicro);
+  EXPECT_GE(work, 49 * kMicro);
+}
+
+TEST(Bounds, WorkRespectsCalibratedConcurrency) {
+  Case c;
+  for (int i = 0; i < 4; ++i) c.Add("op" + std::to_string(i), {8});
+  c.UseGpus(1, false);
+  c.cluster.devices[0].streams = 2;
+  EXPECT_EQ(ComputeLowerBound(c.Finish()).work, 32 * kMicro) << "1/k each adds no throughput";
+
+  Case faster;
+  for (int i = 0; i < 4; ++i) faster.Add("op" + std::to_string(i), {8});
+  faster.UseGpus(1, false);
+  faster.cluster.devices[0].streams = 2;
+  faster.cluster.devices[0].concurrency_ppm = {1'000'000, 800'000};
+  EXPECT_EQ(ComputeLowerBound(faster.Finish()).work, 20 * kMicro) << "32 / 1.6";
+}
+
+// One host thread issues 8 ops for 5 us each, whatever the devices.
+TEST(Bounds, WorkCountsTheHostThread) {
+  Case c;
+  for (int i = 0; i < 8; ++i) c.Add("op" + std::to_string(i), {1});
+  c.UseGpus(4, false);
+  c.cluster.dispatch.per = sim::Dispatch::Per::kProcess;
+  c.cluster.dispatch.cost = 5 * kMicro;
+  const sim::Picos work = ComputeLowerBound(c.Finish()).work;
+  EXPECT_LE(work, 40 * kMicro);
+  EXPECT_GE(work, 38 * kMicro);
+}
+
+// The GPU holds three of six variables of 1 MB with an op each that takes 10 us there and 100 us on the CPU:
+// three ops stay on the CPU, 300 us, where time alone would leave it half an op.
+TEST(Bounds, MemoryForcesWorkOntoTheCpu) {
+  Case c;
+  for (int i = 0; i < 6; ++i) {
+    sim::Op& op = c.Add("op" + std::to_string(i), {100, 10}, {}, 0);
+    op.persistent_bytes = 1 << 20;
+  }
+  c.UseGpus(1);
+  c.cluster.devices[1].memory = 3 << 20;
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_LE(bound.work, 55 * kMicro);
+  EXPECT_LE(bound.memory, 300 * kMicro);
+  EXPECT_GE(bound.memory, 290 * kMicro);
+  EXPECT_FALSE(bound.nothing_fits);
+}
+
+// The op's workspace does not fit on the GPU, so it runs on the CPU.
+TEST(Bounds, MemoryRulesDevicesOut) {
+  Case c;
+  c.Add("a", {100, 10}, {}, 0).workspace_bytes = 2000;
+  c.UseGpus(1);
+  c.cluster.devices[1].memory = 1024;
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_EQ(bound.critical_path, 10 * kMicro);
+  EXPECT_EQ(bound.memory, 100 * kMicro);
+}
+
+TEST(Bounds, SaysWhenNothingFits) {
+  Case c;
+  c.Add("a", {10}, {}, 0).persistent_bytes = 800;
+  c.Add("b", {10}, {}, 0).persistent_bytes = 800;
+  c.UseGpus(1);
+  for (sim::Device& device : c.cluster.devices) device.memory = 1000;
+  EXPECT_FALSE(ComputeLowerBound(c.Finish()).nothing_fits) << "one each";
+  EXPECT_TRUE(ComputeLowerBound(*c.problem, {1}).nothing_fits) << "1600 bytes on the GPU alone";
+}
+
+// 5.7 us behind each op of non-zero cost, the last one's included; on another device instead bytes / 7600 us.
+TEST(Bounds, PlacetoCountsItsGaps) {
+  Case c;
+  c.Add("a", {10}, {}, 76'000);  // 10 us to send: it is better to wait 5.7
+  c.Add("b", {0}, {0}, 7600);    // 1 us to send, but no gap at home
+  c.Add("c", {10}, {1}, 7600);
+  c.UseGpus(2, false);
+  c.cluster.preset = sim::Preset::kPlaceto;
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_EQ(bound.critical_path, 31'400'000);  // 10 + 5.7 + 0 + 10 + 5.7
+  EXPECT_EQ(bound.work, 15'700'000);           // half of 2 * 15.7
+}
+
+void ExpectBoundsHold(const Case& c, const std::vector<sim::DeviceIndex>& devices) {
+  const LowerBound bound = ComputeLowerBound(*c.problem, devices);
+  ForEveryPlacement(c, devices, [&](const sim::Outcome& outcome) {
+    ASSERT_LE(bound.critical_path, outcome.runtime);
+    ASSERT_LE(bound.work, outcome.runtime);
+    if (!outcome.feasible()) return;
+    ASSERT_LE(bound.memory, outcome.runtime);
+    ASSERT_FALSE(bound.nothing_fits);
+  });
+}
+
+TEST(Bounds, HoldForEveryPlacementOfRandomProblems) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    RandomOptions options;
+    options.ops = 1 + static_cast<int>(seed % 7);
+    options.gpus = 1 + static_cast<int>(seed % 2);
+    options.tight_memory = seed % 3 == 0;
+    const auto c = RandomCase(seed, options);
+    std::vector<sim::DeviceIndex> devices = {0, 1};
+    if (options.gpus == 2 && seed % 5 != 0) devices.push_back(2);
+    ExpectBoundsHold(*c, devices);
+  }
+}
+
+TEST(Bounds, HoldForEveryPlacementUnderPresetPlaceto) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto c = RandomCase(seed, {.ops = 1 + static_cast<int>(seed % 7), .preset = sim::Preset::kPlaceto});
+    ExpectBoundsHold(*c, {0, 1, 2});
+  }
+}
+
+// Three items, classes of one fast device and two slow ones, by hand: 6 us of work at speeds 1, 1/2, 1/2.
+TEST(WorkBound, SharesByClass) {
+  WorkProblem problem;
+  problem.items = 3;
+  problem.devices = {1, 2};
+  for (int i = 0; i < 3; ++i) {
+    problem.loads.push_back({2'000'000, 0, 0, true});
+    problem.loads.push_back({4'000'000, 0, 0, true});
+  }
+  EXPECT_LE(WorkBound(problem), 3'000'000);
+  EXPECT_GE(WorkBound(problem), 2'999'990);
+}
+
+}  // namespace
+}  // namespace berth::agents

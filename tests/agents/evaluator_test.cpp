@@ -1,0 +1,227 @@
+#include "agents/evaluator.h"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/placements.h"
+#include "sim/error.h"
+#include "tests/agents/problems.h"
+
+namespace berth::agents {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::ThrowsMessage;
+
+// a (10 us) on gpu0 or gpu1, b and c behind it; all on gpu0: 10 + 20 + 30, all on gpu1: 10 + 30 + 20;
+// everything on the CPU 300. b on gpu0 and c on gpu1: a's 1 KiB leaves at 10 and needs 2 * 5 us + 0.1024 us:
+// max(30, 20.1024 + 20).
+constexpr sim::Picos kSplit = 40'102'400;
+
+class EvaluatorTest : public testing::Test {
+ protected:
+  EvaluatorTest() : tiny_(TinyCase()), task_(MakeTask(*tiny_->problem, "")) {}
+
+  Evaluator::Options Budget(std::int64_t budget, int threads = 1) const {
+    Evaluator::Options options;
+    options.budget = budget;
+    options.threads = threads;
+    return options;
+  }
+
+  std::unique_ptr<Case> tiny_;
+  Task task_;
+};
+
+TEST_F(EvaluatorTest, CountsWhateverIsAsked) {
+  Evaluator evaluator(task_, Budget(10));
+  EXPECT_EQ(evaluator.Evaluate({1, 1, 1}).runtime, 60'000'000);
+  EXPECT_EQ(evaluator.samples(), 1);
+  evaluator.Evaluate({1, 1, 1});  // repeated
+  EXPECT_EQ(evaluator.samples(), 2);
+  EXPECT_EQ(evaluator.distinct(), 1);
+  const Evaluation stopped = evaluator.Evaluate({0, 0, 0}, false, 100'000'000);  // cut off
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(evaluator.samples(), 3);
+  EXPECT_EQ(evaluator.distinct(), 2);
+  evaluator.EvaluateBatch(std::vector<UnitPlacement>{{1, 1, 1}, {2, 2, 2}});
+  EXPECT_EQ(evaluator.samples(), 5);
+  EXPECT_EQ(evaluator.remaining(), 5);
+  EXPECT_EQ(evaluator.distinct(), 3);
+  EXPECT_EQ(evaluator.proposals(), 0);
+  evaluator.CountProposal();
+  EXPECT_EQ(evaluator.proposals(), 1);
+}
+
+TEST_F(EvaluatorTest, KeepsTheBestAndTheCurve) {
+  Evaluator evaluator(task_, Budget(10));
+  EXPECT_FALSE(evaluator.has_best());
+  EXPECT_EQ(evaluator.samples_to_best(), 0);
+  for (const UnitPlacement& placement :
+       std::vector<UnitPlacement>{{0, 0, 0}, {1, 1, 1}, {0, 0, 0}, {1, 1, 2}, {1, 1, 1}}) {
+    evaluator.Evaluate(placement);
+  }
+  EXPECT_THAT(evaluator.best(), ElementsAre(1, 1, 2));
+  EXPECT_EQ(evaluator.best_runtime(), kSplit);
+  ASSERT_THAT(evaluator.curve(), SizeIs(3));
+  EXPECT_EQ(evaluator.curve()[0].sample, 1);
+  EXPECT_EQ(evaluator.curve()[0].best, 300'000'000);
+  EXPECT_EQ(evaluator.curve()[1].sample, 2);
+  EXPECT_EQ(evaluator.curve()[2].sample, 4);
+  EXPECT_EQ(evaluator.samples_to_best(), 4);
+  EXPECT_EQ(evaluator.samples_to_within(0.01), 4);
+  EXPECT_EQ(evaluator.samples_to_within(0.5), 2);  // 60 <= 1.5 * 40.1
+  EXPECT_EQ(evaluator.samples_to_within(10), 1);
+}
+
+TEST_F(EvaluatorTest, ACutOffEvaluationIsNeverTheBest) {
+  Evaluator evaluator(task_, Budget(10));
+  EXPECT_TRUE(evaluator.Evaluate({0, 0, 0}, false, 1'000'000).stopped);
+  EXPECT_FALSE(evaluator.has_best());
+  const Evaluation met = evaluator.Evaluate({1, 1, 1}, false, 60'000'000);  // not exceeded
+  EXPECT_FALSE(met.stopped);
+  EXPECT_EQ(evaluator.best_runtime(), 60'000'000);
+}
+
+TEST_F(EvaluatorTest, GivesStartTimesOnRequest) {
+  Evaluator evaluator(task_, Budget(2));
+  EXPECT_THAT(evaluator.Evaluate({1, 1, 1}).start, IsEmpty());
+  EXPECT_THAT(evaluator.Evaluate({1, 1, 1}, true).start, ElementsAre(0, 10'000'000, 30'000'000));
+}
+
+TEST_F(EvaluatorTest, CutsABatchAtTheBudget) {
+  for (const int threads : {1, 2}) {
+    Evaluator evaluator(task_, Budget(2, threads));
+    EXPECT_THAT(evaluator.EvaluateBatch(std::vector<UnitPlacement>(5, {1, 1, 1})), SizeIs(2));
+    EXPECT_EQ(evaluator.remaining(), 0);
+  }
+}
+
+TEST_F(EvaluatorTest, NothingGoesPastTheBudget) {
+  Evaluator evaluator(task_, Budget(1));
+  evaluator.Evaluate({1, 1, 1});
+  EXPECT_DEATH(evaluator.Evaluate({1, 1, 1}), "samples\\(\\) < budget\\(\\)");
+  EXPECT_DEATH(evaluator.EvaluateBatch(std::vector<UnitPlacement>{{1, 1, 1}}),
+               "samples\\(\\) < budget\\(\\)");
+}
+
+TEST_F(EvaluatorTest, RefusesWhatIsNoPlacement) {
+  const Task gpus = MakeTask(*tiny_->problem, "", {"gpu0", "gpu1"});
+  Evaluator evaluator(gpus, Budget(5));
+  EXPECT_DEATH(evaluator.Evaluate({1, 1}), "IsLegal");
+  EXPECT_DEATH(evaluator.Evaluate({1, 1, 0}), "IsLegal");  // the CPU was not offered
+  EXPECT_DEATH(evaluator.EvaluateBatch(std::vector<UnitPlacement>{{1, 1, 3}, {1, 1, 1}}), "IsLegal");
+}
+
+TEST_F(EvaluatorTest, ReportsWhatDoesNotFit) {
+  tiny_->cluster.devices[1].memory = 1024;  // a and one more output of 1 KiB do not fit
+  Evaluator evaluator(task_, Budget(5));
+  const Evaluation evaluation = evaluator.Evaluate({1, 1, 1});
+  EXPECT_FALSE(evaluation.feasible);
+  ASSERT_TRUE(evaluation.oom.has_value());
+  EXPECT_EQ(evaluation.oom->device, 1);
+  EXPECT_EQ(evaluation.runtime, 60'000'000) << "as if memory were unlimited";
+  EXPECT_GT(evaluation.peak[1], 1024);
+  EXPECT_EQ(evaluator.samples(), 1);
+  EXPECT_FALSE(evaluator.has_best());
+  evaluator.Evaluate({2, 2, 2});
+  EXPECT_EQ(evaluator.samples_to_best(), 2);
+}
+
+// Submission order and equal bits for any number of threads.
+TEST_F(EvaluatorTest, BatchesEqualSingleEvaluations) {
+  const auto random = RandomCase(5, {.ops = 30, .gpus = 3, .tight_memory = true});
+  const Task task = MakeTask(*random->problem, "");
+  Rng rng(1, "test");
+  std::vector<UnitPlacement> placements;
+  for (int i = 0; i < 50; ++i) placements.push_back(UniformPlacement(task, rng));
+  Evaluator single(task, Budget(50));
+  std::vector<Evaluation> expected;
+  for (const UnitPlacement& placement : placements) expected.push_back(single.Evaluate(placement, true));
+  for (const int threads : {1, 2, 8}) {
+    Evaluator batch(task, Budget(50, threads));
+    const std::vector<Evaluation> found = batch.EvaluateBatch(placements, true);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].runtime, expected[i].runtime);
+      EXPECT_EQ(found[i].feasible, expected[i].feasible);
+      EXPECT_EQ(found[i].peak, expected[i].peak);
+      EXPECT_EQ(found[i].start, expected[i].start);
+    }
+    EXPECT_EQ(batch.samples_to_best(), single.samples_to_best());
+    EXPECT_EQ(batch.has_best(), single.has_best());
+    EXPECT_EQ(batch.best(), single.best());
+  }
+}
+
+TEST_F(EvaluatorTest, TellsObserversInSampleOrder) {
+  int calls = 0;
+  Evaluator::Options options = Budget(10, 2);
+  options.on_sample = [&calls](const Evaluator&) { ++calls; };
+  std::atomic<bool> stop{false};
+  options.stop = &stop;
+  Evaluator evaluator(task_, options);
+  std::vector<std::int64_t> samples;
+  std::vector<UnitPlacement> seen;
+  evaluator.observer = [&](std::int64_t sample, const UnitPlacement& placement, const Evaluation&) {
+    samples.push_back(sample);
+    seen.push_back(placement);
+  };
+  evaluator.Evaluate({0, 0, 0});
+  evaluator.EvaluateBatch(std::vector<UnitPlacement>{{1, 1, 1}, {2, 2, 2}});
+  EXPECT_THAT(samples, ElementsAre(1, 2, 3));
+  EXPECT_THAT(seen[2], ElementsAre(2, 2, 2));
+  EXPECT_EQ(calls, 2);
+  EXPECT_FALSE(evaluator.stop_requested());
+  stop = true;
+  EXPECT_TRUE(evaluator.stop_requested());
+}
+
+TEST_F(EvaluatorTest, GoesOnFromItsState) {
+  Evaluator first(task_, Budget(10));
+  first.Evaluate({0, 0, 0});
+  first.Evaluate({1, 1, 1});
+  first.CountProposal();
+  const std::string state = first.SaveState();
+
+  Evaluator second(task_, Budget(10));
+  second.RestoreState(state);
+  for (Evaluator* evaluator : {&first, &second}) {
+    evaluator->Evaluate({1, 1, 1});
+    evaluator->Evaluate({1, 1, 2});
+    EXPECT_EQ(evaluator->samples(), 4);
+    EXPECT_EQ(evaluator->distinct(), 3);
+    EXPECT_EQ(evaluator->proposals(), 1);
+    EXPECT_EQ(evaluator->best_runtime(), kSplit);
+    EXPECT_EQ(evaluator->samples_to_best(), 4);
+    EXPECT_THAT(evaluator->curve(), SizeIs(3));
+  }
+  EXPECT_GE(second.curve()[2].wall_seconds, second.curve()[1].wall_seconds);
+}
+
+TEST_F(EvaluatorTest, RefusesForeignStates) {
+  Evaluator evaluator(task_, Budget(2));
+  evaluator.Evaluate({1, 1, 1});
+  const std::string state = evaluator.SaveState();
+
+  const Task gpus = MakeTask(*tiny_->problem, "", {"gpu0", "gpu1"});
+  Evaluator other(gpus, Budget(2));
+  EXPECT_THAT([&] { other.RestoreState(state); },
+              ThrowsMessage<InputError>(HasSubstr("another graph, cluster")));
+  Evaluator poor(task_, Budget(0));
+  EXPECT_THAT([&] { poor.RestoreState(state); }, ThrowsMessage<InputError>(HasSubstr("the budget of 0")));
+  EXPECT_THAT([&] { evaluator.RestoreState("{\"task\":1"); },
+              ThrowsMessage<InputError>(HasSubstr("SaveState")));
+  std::string broken = state;
+  broken.replace(broken.find("\"best\":["), 9, "\"best\":[9,");
+  EXPECT_THROW(evaluator.RestoreState(broken), InputError);
+  EXPECT_EQ(evaluator.samples(), 1) << "a refused state changes nothing";
+}
+
+}  // namespace
+}  // namespace berth::agents

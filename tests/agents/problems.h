@@ -1,0 +1,50 @@
+// Small problems for the tests of agents/: hand-made ones, and random ones from a seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/simulator.h"
+
+namespace berth::agents {
+
+// A graph on a cluster with costs. Not movable once made: the problem keeps references.
+struct Case {
+  sim::OpGraph graph;
+  sim::Cluster cluster;
+  std::unique_ptr<sim::Problem> problem;
+
+  Case() = default;
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  // An op with one output; `costs` in us, one for all devices or one for each.
+  sim::Op& Add(const std::string& name, std::vector<double> costs, std::vector<sim::OpIndex> inputs = {},
+               sim::Bytes output_bytes = 1024);
+  // `gpus` GPUs behind a switch with the CPU, 10 GB/s and 5 us a link, memory for everything.
+  void UseGpus(int gpus, bool cpu = true);
+  // Calls Finish() on both and makes the problem.
+  const sim::Problem& Finish();
+
+ private:
+  std::vector<std::vector<double>> costs_;
+};
+
+// Three chained ops, the middle one forked; 3 units, so that every agent ends soon.
+std::unique_ptr<Case> TinyCase();
+
+struct RandomOptions {
+  int ops = 6;
+  int gpus = 2;
+  bool cpu = true;
+  bool colocate = true;       // some ops share a device; may make cycles of colocation sets
+  bool tight_memory = false;  // capacities that some placements break
+  sim::Preset preset = sim::Preset::kNative;
+};
+
+// With variables, control edges, doubled inputs, views, workspace, dispatch, streams and unequal devices.
+std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& options);
+
+}  // namespace berth::agents

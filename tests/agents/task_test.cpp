@@ -1,0 +1,155 @@
+#include "agents/task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "tests/agents/problems.h"
+
+namespace berth::agents {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+sim::Attributes Stage(std::int64_t stage) {
+  return {{"stage", sim::Attribute{stage}}};
+}
+
+// v (variable) and u (its update) share a device; a reads v, b reads a twice, u reads b.
+std::unique_ptr<Case> Colocated() {
+  auto c = std::make_unique<Case>();
+  sim::Op& v = c->Add("v", {0});
+  v.type = "Variable";
+  v.persistent_bytes = 100;
+  v.colocate = "v";
+  v.outputs[0].storage = sim::Output::Storage::kPersistent;
+  c->Add("a", {10}, {0}, 2000).attributes = Stage(3);
+  c->Add("b", {20, 5, 5}, {1, 1}, 500).attributes = Stage(1);
+  sim::Op& u = c->Add("u", {1}, {2}, 10);
+  u.colocate = "v";
+  u.control.push_back(1);
+  u.attributes = Stage(2);
+  c->UseGpus(2);
+  c->Finish();
+  return c;
+}
+
+TEST(Task, SumsTheFeaturesOfItsUnits) {
+  const auto c = Colocated();
+  const Task task = MakeTask(*c->problem, "colocation");
+  EXPECT_EQ(task.units.grouper, "colocation");
+  EXPECT_THAT(task.units.unit_of_op, ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(task.units.ops, ElementsAre(ElementsAre(0, 3), ElementsAre(1), ElementsAre(2)));
+  EXPECT_EQ(task.unit_cost(0, 0), 1'000'000);
+  EXPECT_EQ(task.unit_cost(2, 0), 20'000'000);
+  EXPECT_EQ(task.unit_cost(2, 2), 5'000'000);
+  EXPECT_THAT(task.persistent, ElementsAre(100, 0, 0));
+  EXPECT_THAT(task.output, ElementsAre(10, 2000, 500));  // the variable's output owns no storage
+  EXPECT_THAT(task.stage, ElementsAre(2, 3, 1));
+}
+
+TEST(Task, CountsEachOutputOfAnEdgeOnce) {
+  const auto c = Colocated();
+  const Task task = MakeTask(*c->problem, "");
+  std::vector<std::vector<std::int64_t>> edges;
+  for (const UnitEdge& e : task.edges) edges.push_back({e.from, e.to, e.bytes});
+  // v -> a 1024; a -> u is control alone; a -> b read twice, counted once; b -> u.
+  EXPECT_THAT(edges, ElementsAre(ElementsAre(0, 1, 1024), ElementsAre(1, 0, 0), ElementsAre(1, 2, 2000),
+                                 ElementsAre(2, 0, 500)));
+}
+
+TEST(Task, ChoosesDevicesByName) {
+  const auto c = Colocated();
+  EXPECT_THAT(MakeTask(*c->problem, "").devices, ElementsAre(0, 1, 2));
+  EXPECT_THAT(MakeTask(*c->problem, "", {"gpu1", "gpu0", "gpu1"}).devices, ElementsAre(1, 2));
+  EXPECT_THAT([&] { MakeTask(*c->problem, "", {"gpu7"}); },
+              ThrowsMessage<InputError>(HasSubstr("no device \"gpu7\", only cpu0, gpu0 and gpu1")));
+}
+
+TEST(Task, TellsClassesApart) {
+  const auto c = Colocated();
+  EXPECT_THAT(Accelerators(MakeTask(*c->problem, "")), ElementsAre(1, 2));
+  EXPECT_THAT(DevicesOf(MakeTask(*c->problem, ""), sim::DeviceClass::kCpu), ElementsAre(0));
+  EXPECT_THAT(Accelerators(MakeTask(*c->problem, "", {"cpu0"})), ElementsAre(0));
+}
+
+TEST(Task, ExpandsUnitsToOps) {
+  const auto c = Colocated();
+  const Task task = MakeTask(*c->problem, "");
+  EXPECT_THAT(Expand(task, {2, 0, 1}).device, ElementsAre(2, 0, 1, 2));
+}
+
+TEST(Task, EstimatesLoneTransfers) {
+  const auto c = Colocated();
+  const Task task = MakeTask(*c->problem, "");
+  // Two links of 5 us and 10 GB/s, cut-through: 1 MB takes 2 * 5 + 100 us; nothing takes the latencies.
+  EXPECT_EQ(task.TransferEstimate(1'000'000, 1, 2), 110'000'000);
+  EXPECT_EQ(task.TransferEstimate(0, 1, 2), 10'000'000);
+  EXPECT_EQ(task.TransferEstimate(1'000'000, 1, 1), 0);
+}
+
+TEST(Task, EstimatesTransfersOfPresetPlaceto) {
+  Case c;
+  c.Add("a", {1});
+  c.UseGpus(2);
+  c.cluster.preset = sim::Preset::kPlaceto;
+  const Task task = MakeTask(c.Finish(), "");
+  EXPECT_EQ(task.TransferEstimate(7600, 1, 2), 1'000'000);  // 7600 bytes a microsecond
+  EXPECT_EQ(task.TransferEstimate(1, 1, 2), 131);           // 131.58 ps, rounded down
+}
+
+// On one GPU 10 + 5 + 1 = 16 us, on the CPU 10 + 20 + 1 = 31 us.
+TEST(Task, ReferenceIsTheFastestTrivialPlacementThatFits) {
+  const auto c = Colocated();
+  EXPECT_EQ(MakeTask(*c->problem, "").reference_runtime, 16'000'000);
+  EXPECT_EQ(MakeTask(*c->problem, "", {"cpu0"}).reference_runtime,
+            16'000'000);  // of the cluster, not of the choice
+
+  Case small;
+  small.Add("a", {20, 10}, {}, 4096);
+  small.UseGpus(1);
+  small.cluster.devices[1].memory = 1024;
+  EXPECT_EQ(MakeTask(small.Finish(), "").reference_runtime, 20'000'000);  // the GPU is too small
+
+  Case nothing;
+  nothing.Add("a", {20, 10}, {}, 4096);
+  nothing.UseGpus(1);
+  for (sim::Device& device : nothing.cluster.devices) device.memory = 1024;
+  EXPECT_EQ(MakeTask(nothing.Finish(), "").reference_runtime, 10'000'000);  // without memory limit
+}
+
+TEST(Task, ReferenceFallsBackOnTheExpert) {
+  Case c;
+  c.Add("a", {10}, {}, 0).persistent_bytes = 600;
+  c.Add("b", {10}, {}, 0).persistent_bytes = 600;
+  c.UseGpus(2, false);
+  for (sim::Device& device : c.cluster.devices) device.memory = 1000;
+  c.Finish();
+  // Both together need 2 * 768 bytes and run for 20 us; one on each GPU fits and runs for 10 us.
+  EXPECT_EQ(MakeTask(*c.problem, "").reference_runtime, 20'000'000);
+  sim::Placement expert;
+  expert.device = {0, 1};
+  const Task task = MakeTask(*c.problem, "", {}, &expert);
+  EXPECT_EQ(task.reference_runtime, 10'000'000);
+  EXPECT_THAT(task.expert, ElementsAre(0, 1));
+}
+
+TEST(Task, RefusesAnExpertThatIsNoPlacement) {
+  const auto c = Colocated();
+  sim::Placement expert;
+  expert.device = {0, 0, 0, 1};  // the variable and its update apart
+  EXPECT_THROW(MakeTask(*c->problem, "", {}, &expert), InputError);
+}
+
+TEST(Task, FingerprintTellsTasksApart) {
+  const auto c = Colocated();
+  const std::uint64_t one = Fingerprint(MakeTask(*c->problem, ""));
+  EXPECT_EQ(one, Fingerprint(MakeTask(*c->problem, "none")));
+  EXPECT_NE(one, Fingerprint(MakeTask(*c->problem, "neighbour(groups=1)")));
+  EXPECT_NE(one, Fingerprint(MakeTask(*c->problem, "", {"gpu0", "gpu1"})));
+}
+
+}  // namespace
+}  // namespace berth::agents

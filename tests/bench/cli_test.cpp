@@ -1,0 +1,242 @@
+// What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/command.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ProgramResult;
+using testing::RunBerth;
+using testing::TempFolder;
+
+const std::string kCluster = "placeto(gpus=2)";
+
+nlohmann::json JsonOf(const ProgramResult& result) {
+  EXPECT_EQ(result.status, 0) << result.err;
+  return nlohmann::json::parse(result.out);
+}
+
+// Bad input: status 2, nothing on standard output, exactly one line on standard error.
+void ExpectRefused(const std::vector<std::string>& arguments, const std::string& says) {
+  const ProgramResult result = RunBerth(arguments);
+  EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(says));
+}
+
+TEST(Cli, HelpAndVersionAreNoErrors) {
+  EXPECT_EQ(RunBerth({"--help"}).status, 0);
+  EXPECT_EQ(RunBerth({"simulate", "--help"}).status, 0);
+  const ProgramResult version = RunBerth({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("berth ", 0), 0u) << version.out;
+}
+
+TEST(Cli, WrongCallsGetOneSentence) {
+  ExpectRefused({}, "subcommand");
+  ExpectRefused({"fly"}, "fly");
+  ExpectRefused({"simulate", "--grpah", "x"}, "--graph is required");
+  ExpectRefused({"list", "agents", "--wrong"}, "--wrong");
+  ExpectRefused({"list", "planets"}, "planets");
+  ExpectRefused({"table", "no_such_table"}, "hierarchical");
+  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
+  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
+  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");
+  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"}, "--placements 0");
+}
+
+TEST(Cli, WrongNamesGetOneSentence) {
+  ExpectRefused({"graph", "info", "no_such_workload"}, "no_such_workload");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", "no_such_cluster", "--placement", "single_gpu"}, "no_such_cluster");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "no_such_agent"}, "single_gpu");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "local_search"}, "berth place");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--memory", "tpu=1GiB"}, "gpu0");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--memory", "gpu=1"}, "gpu");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--preset", "fast"}, "native");
+  ExpectRefused({"place", "--agent", "random", "--samples", "5"}, "--scenario");
+  ExpectRefused({"place", "--agent", "random(wings=2)", "--graph", "chain", "--cluster", kCluster}, "wings");
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--devices", "tpu"}, "tpu");
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"}, "--out");
+}
+
+TEST(Cli, EveryKindIsListedAsTextAndJson) {
+  for (const char* kind : {"workloads", "clusters", "agents", "groupers", "cost-models", "devices", "links", "interconnects", "importers",
+                           "tables"}) {
+    EXPECT_EQ(RunBerth({"list", kind}).status, 0) << kind;
+    const auto rows = JsonOf(RunBerth({"list", kind, "--json", "-"}));
+    ASSERT_FALSE(rows.empty()) << kind;
+    EXPECT_TRUE(rows[0].contains("name")) << kind;
+  }
+}
+
+TEST(Cli, GraphInfoHasItsKeys) {
+  const auto json = JsonOf(RunBerth({"graph", "info", "chain(ops=5)", "--json", "-"}));
+  for (const char* key : {"name", "ops", "edges", "parameters", "flops", "output_bytes", "persistent_bytes"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["ops"], 5);
+  EXPECT_EQ(json["edges"], 4);
+}
+
+TEST(Cli, ConvertedGraphsReadBackTheSame) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth({"graph", "convert", "random_dag(ops=40)", "--out", folder / "g.json.zst"}).status, 0);
+  ASSERT_EQ(RunBerth({"graph", "convert", folder / "g.json.zst", "--out", folder / "g.json"}).status, 0);
+  EXPECT_EQ(RunBerth({"graph", "convert", "random_dag(ops=40)", "--out", "-"}).out, formats::ReadFile(folder / "g.json"));
+}
+
+TEST(Cli, SimulatePrintsAnOutcome) {
+  const auto json = JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement", "single_gpu", "--json", "-"}));
+  EXPECT_EQ(json["format"], "berth.outcome");
+  EXPECT_TRUE(json["feasible"]);
+  EXPECT_EQ(json["runtime_us"], json["unlimited_runtime_us"]);
+  EXPECT_FALSE(json.contains("ops"));
+  const auto with_ops = JsonOf(
+      RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement", "single_gpu", "--json", "-", "--ops"}));
+  EXPECT_EQ(with_ops["ops"].size(), 4u);
+}
+
+// Running out of memory is a result: status 0, the verdict names device and op.
+TEST(Cli, OutOfMemoryIsAResult) {
+  const ProgramResult result = RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement",
+                                         "single_gpu", "--memory", "gpu=314573824", "--json", "-"});
+  // A bare number is refused; sizes carry their unit.
+  EXPECT_EQ(result.status, 2);
+  const auto json = JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement", "single_gpu",
+                                     "--memory", "gpu=301MiB", "--json", "-"}));
+  EXPECT_FALSE(json["feasible"]);
+  EXPECT_TRUE(json["runtime_us"].is_null());
+  EXPECT_EQ(json["oom"]["device"], "gpu0");
+  EXPECT_EQ(json["oom"]["capacity_bytes"], 1 << 20);
+  const ProgramResult text = RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement",
+                                       "single_gpu", "--memory", "gpu=301MiB"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, HasSubstr("out of memory on gpu0 at op "));
+}
+
+TEST(Cli, SavedPlacementsRunTheSame) {
+  const TempFolder folder;
+  const std::vector<std::string> common = {"simulate", "--graph", "random_dag(ops=60)", "--cluster", kCluster, "--json", "-"};
+  auto first = common;
+  first.insert(first.end(), {"--placement", "round_robin", "--save-placement", folder / "p.json", "--trace", folder / "t.json", "--timeline",
+                             folder / "t.txt"});
+  auto second = common;
+  second.insert(second.end(), {"--placement", folder / "p.json"});
+  EXPECT_EQ(JsonOf(RunBerth(first)), JsonOf(RunBerth(second)));
+  EXPECT_TRUE(nlohmann::json::parse(formats::ReadFile(folder / "t.json")).contains("traceEvents"));
+  EXPECT_FALSE(formats::ReadFile(folder / "t.txt").empty());
+}
+
+TEST(Cli, NothingIsWrittenForBadInput) {
+  const TempFolder folder;
+  std::ofstream(folder / "bad.json") << R"({"format": "berth.graph", "version": 1, "name": "g", "ops": [{"name": "a", "type": )";
+  ExpectRefused({"graph", "convert", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
+  ExpectRefused({"graph", "import", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
+  ExpectRefused({"simulate", "--graph", folder / "bad.json", "--cluster", kCluster, "--placement", "single_gpu", "--trace", folder / "t.json"},
+                "bad.json");
+  EXPECT_EQ(folder.Files(), std::vector<std::string>{"bad.json"});
+}
+
+TEST(Cli, AFolderThatCannotBeWrittenIsAFailedJob) {
+  const ProgramResult result = RunBerth({"graph", "convert", "chain", "--out", "/proc/no/such/folder/g.json"});
+  EXPECT_EQ(result.status, 1) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+}
+
+TEST(Cli, PlaceHasItsKeysAndFiles) {
+  const TempFolder folder;
+  const auto json = JsonOf(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kCluster, "--samples", "40", "--seed",
+                                     "7", "--out", folder / "run", "--json", "-"}));
+  for (const char* key : {"agent", "scenario", "seed", "samples", "samples_to_best", "samples_to_1pct", "best_runtime_us", "feasible",
+                          "lower_bound_us", "wall_seconds"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["samples"], 40);
+  EXPECT_TRUE(json["feasible"]);
+  EXPECT_GE(json["best_runtime_us"].get<double>(), json["lower_bound_us"].get<double>());
+  EXPECT_LE(json["samples_to_1pct"].get<int>(), json["samples_to_best"].get<int>());
+  for (const char* file : {"placement.json", "outcome.json", "curve.csv", "trace.json", "run.json"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
+  }
+  // The placement that was saved is the one that was found.
+  const auto again = JsonOf(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster, "--placement",
+                                      folder / "run/placement.json", "--json", "-"}));
+  EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
+}
+
+TEST(Cli, PlaceSaysWhenNothingFits) {
+  const TempFolder folder;
+  const auto json = JsonOf(RunBerth({"place", "--agent", "single_gpu", "--graph", "chain(bytes=1000000)", "--cluster", kCluster, "--memory", "gpu=301MiB",
+                                     "--out", folder / "run", "--json", "-"}));
+  EXPECT_FALSE(json["feasible"]);
+  EXPECT_TRUE(json["best_runtime_us"].is_null());
+  EXPECT_TRUE(json["samples_to_best"].is_null());
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/run.json"));
+}
+
+TEST(Cli, PlaceDoesNotDependOnThreads) {
+  std::vector<nlohmann::json> results;
+  for (const char* threads : {"1", "3"}) {
+    auto json = JsonOf(RunBerth({"place", "--agent", "random", "--graph", "random_dag(ops=80)", "--cluster", kCluster, "--samples", "100",
+                                 "--threads", threads, "--json", "-"}));
+    for (const char* key : {"wall_seconds", "simulator_seconds", "date", "command"}) json.erase(key);
+    results.push_back(json);
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Cli, ScenariosAreReadAndOptionsWin) {
+  const TempFolder folder;
+  std::ofstream(folder / "s.yaml") << "format: berth.scenario\nversion: 1\nname: small\nworkload: \"diamond(width=3)\"\ncluster: \"placeto(gpus=2)\"\n"
+                                      "samples: 12\nseeds: [5, 6]\n";
+  const auto json = JsonOf(RunBerth({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--json", "-"}));
+  EXPECT_EQ(json["scenario"], "small");
+  EXPECT_EQ(json["samples"], 12);
+  EXPECT_EQ(json["seed"], 5);
+  const auto other = JsonOf(RunBerth({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--samples", "3", "--seed", "9", "--json", "-"}));
+  EXPECT_EQ(other["samples"], 3);
+  EXPECT_EQ(other["seed"], 9);
+}
+
+TEST(Cli, SpeedHasItsKeysForBothPresets) {
+  for (const char* preset : {"native", "placeto"}) {
+    const auto json = JsonOf(RunBerth({"speed", "--graph", "random_dag(ops=50)", "--cluster", kCluster, "--placements", "20", "--preset", preset,
+                                       "--json", "-"}));
+    for (const char* key : {"ops", "edges", "placements", "threads", "seconds", "ops_per_second"}) EXPECT_TRUE(json.contains(key)) << key;
+    EXPECT_EQ(json["ops"], 50);
+    EXPECT_EQ(json["placements"], 20);
+    EXPECT_EQ(json["preset"], preset);
+  }
+}
+
+// Two ops on three devices have 9 placements; all of them can be drawn, a tenth cannot.
+TEST(Cli, SpeedDrawsDifferentPlacements) {
+  const std::vector<std::string> call = {"speed", "--graph", "chain(ops=2)", "--cluster", kCluster, "--json", "-", "--placements"};
+  auto nine = call;
+  nine.emplace_back("9");
+  EXPECT_EQ(JsonOf(RunBerth(nine))["placements"], 9);
+  auto ten = call;
+  ten.emplace_back("10");
+  ExpectRefused(ten, "only 9 different placements");
+}
+
+TEST(Cli, ReferenceInTheDocsIsWhatTheProgramPrints) {
+  const std::string path = std::string(BERTH_SOURCE_DIR) + "/docs/cli.md";
+  EXPECT_EQ(formats::ReadFile(path), PrintCliReference()) << "write it anew: build/release/bench/berth help > docs/cli.md";
+}
+
+}  // namespace
+}  // namespace berth::bench

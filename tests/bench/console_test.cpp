@@ -1,0 +1,54 @@
+#include "bench/console.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::bench {
+namespace {
+
+TEST(Console, TimesKeepFourDigitsAndTheUnitThatFits) {
+  EXPECT_EQ(TimeText(0.0), "0 us");
+  EXPECT_EQ(TimeText(0.5), "500.0 ns");
+  EXPECT_EQ(TimeText(812.5), "812.5 us");
+  EXPECT_EQ(TimeText(1184321.5), "1.184 s");
+  EXPECT_EQ(TimeText(54321.0), "54.32 ms");
+  EXPECT_EQ(TimeText(65.0 * 60e6), "1 h 05 min");
+  EXPECT_EQ(TimeText(sim::Picos{125'000'000}), "125.0 us");
+}
+
+TEST(Console, CountsBytesAsDataSheetsDo) {
+  EXPECT_EQ(BytesText(999), "999 B");
+  EXPECT_EQ(BytesText(11'681'136'640.0), "11.68 GB");
+}
+
+TEST(Console, GroupsThousands) {
+  EXPECT_EQ(CountText(0), "0");
+  EXPECT_EQ(CountText(999), "999");
+  EXPECT_EQ(CountText(1'234'567), "1,234,567");
+  EXPECT_EQ(CountText(-1000), "-1,000");
+}
+
+TEST(Console, SecondsHaveThreeDigitsAndNoExponent) {
+  EXPECT_EQ(SecondsDigits(12.54), "12.5");
+  EXPECT_EQ(SecondsDigits(1.0), "1.00");
+  EXPECT_EQ(SecondsDigits(0.152), "0.152");
+  EXPECT_EQ(SecondsDigits(0.0712), "0.0712");
+  EXPECT_EQ(SecondsDigits(0), "0");
+}
+
+TEST(Console, BarsAreClamped) {
+  EXPECT_EQ(Bar(0.5, 4), "██░░");
+  EXPECT_EQ(Bar(7, 2), "██");
+  EXPECT_EQ(Bar(-1, 2), "░░");
+}
+
+TEST(Console, TablesAlignByCodePoints) {
+  TextTable table;
+  table.AddColumn("what");
+  table.AddColumn("time", TextTable::Align::kRight);
+  table.AddRow({"é", "1 s"});
+  table.AddRow({"long name", "10 s"});
+  EXPECT_EQ(table.ToString(1), " what       time\n é           1 s\n long name  10 s\n");
+}
+
+}  // namespace
+}  // namespace berth::bench

@@ -1,0 +1,91 @@
+#include "tests/bench/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace berth::bench::testing {
+namespace {
+
+constexpr char kProgram[] = BERTH_BINARY_DIR "/bench/berth";
+
+// Starts the program with its output in two files.
+int Start(const std::vector<std::string>& arguments, const std::string& directory, const std::string& out, const std::string& err) {
+  std::vector<char*> argv = {const_cast<char*>(kProgram)};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const int pid = fork();
+  if (pid != 0) return pid;
+  if (!directory.empty() && chdir(directory.c_str()) != 0) _exit(125);
+  const int in_file = open("/dev/null", O_RDONLY);
+  const int out_file = open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int err_file = open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  if (in_file < 0 || out_file < 0 || err_file < 0) _exit(126);
+  dup2(in_file, 0);
+  dup2(out_file, 1);
+  dup2(err_file, 2);
+  execv(kProgram, argv.data());
+  _exit(127);
+}
+
+int WaitFor(int pid) {
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory) {
+  const TempFolder folder;
+  ProgramResult result;
+  result.status = WaitFor(Start(arguments, directory, folder / "out", folder / "err"));
+  result.out = ReadAll(folder / "out");
+  result.err = ReadAll(folder / "err");
+  return result;
+}
+
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& directory)
+    : pid_(Start(arguments, directory, "/dev/null", "/dev/null")) {}
+
+RunningProgram::~RunningProgram() {
+  if (pid_ > 0) StopAndWait(SIGKILL);
+}
+
+int RunningProgram::StopAndWait(int signal) {
+  kill(pid_, signal);
+  const int status = WaitFor(pid_);
+  pid_ = -1;
+  return status;
+}
+
+TempFolder::TempFolder() {
+  std::string pattern = ::testing::TempDir() + "/berth_XXXXXX";
+  path_ = mkdtemp(pattern.data());
+}
+
+TempFolder::~TempFolder() { std::filesystem::remove_all(path_); }
+
+std::vector<std::string> TempFolder::Files() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace berth::bench::testing

@@ -1,0 +1,48 @@
+// Runs the real berth program as a user would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace berth::bench::testing {
+
+struct ProgramResult {
+  int status = -1;       // exit status; 128 + n where signal n ended it
+  std::string out;       // standard output
+  std::string err;       // standard error
+};
+
+// `directory`: where it is started; empty = here.
+ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory = {});
+
+// A child that is not waited for; see StopAndWait.
+class RunningProgram {
+ public:
+  RunningProgram(const std::vector<std::string>& arguments, const std::string& directory);
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  // Sends the signal and returns the exit status as in ProgramResult.
+  int StopAndWait(int signal);
+
+ private:
+  int pid_ = -1;
+};
+
+// A fresh folder that is removed at the end.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  std::string path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  std::vector<std::string> Files() const;  // names in it, sorted
+
+ private:
+  std::string path_;
+};
+
+}  // namespace berth::bench::testing

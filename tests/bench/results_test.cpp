@@ -1,0 +1,92 @@
+#include "bench/tables/results.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/tables/rendered_table.h"
+#include "sim/error.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::MakeRecord;
+using testing::TinyRecords;
+using testing::TinyTable;
+
+TEST(Results, PutsSeedsTogether) {
+  const TableDefinition table = TinyTable();
+  const TableResults results(table, TinyRecords());
+  const CellSummary& cell = results.At("native", "rnnlm", "random");
+  EXPECT_EQ(cell.seeds, 3);
+  EXPECT_EQ(cell.median, 1.2);
+  EXPECT_EQ(cell.low, 1.0);
+  EXPECT_EQ(cell.high, 1.4);
+  EXPECT_EQ(cell.bound, 0.5);
+}
+
+TEST(Results, MedianIsOverSeedsThatFitAndSaysHowMany) {
+  const TableDefinition table = TinyTable();
+  const TableResults results(table, TinyRecords());
+  const CellSummary& cell = results.At("native", "nmt_2", "random");
+  EXPECT_EQ(cell.state, CellSummary::State::kFits);
+  EXPECT_EQ(cell.seeds, 2);
+  EXPECT_EQ(cell.feasible, 1);
+  EXPECT_EQ(cell.median, 1.9);
+}
+
+TEST(Results, ComparesNumbersWithNumbersAndVerdictsWithVerdicts) {
+  const TableDefinition table = TinyTable();
+  const TableResults results(table, TinyRecords());
+  EXPECT_DOUBLE_EQ(*results.At("native", "rnnlm", "cpu_only").ratio(), 6.2 / 6.89);
+  const CellSummary& gpu = results.At("native", "nmt_2", "single_gpu");
+  EXPECT_FALSE(gpu.ratio().has_value()) << "ours is a number, theirs OOM";
+  EXPECT_EQ(gpu.same_verdict(), false);
+  EXPECT_EQ(results.At("native", "rnnlm", "single_gpu").same_verdict(), true);
+  EXPECT_FALSE(results.At("native", "rnnlm", "random").same_verdict().has_value()) << "the paper has no such column";
+  EXPECT_EQ(results.At("native", "rnnlm", "learner").state, CellSummary::State::kAbsent);
+  EXPECT_FALSE(results.At("native", "rnnlm", "learner").same_verdict().has_value());
+}
+
+TEST(Results, OfSeveralBudgetsTheLargestCounts) {
+  const TableDefinition table = TinyTable();
+  CellRecord quick = MakeRecord("rnnlm", "random", "searched", 1, 9.0);
+  quick.budget = 10;
+  std::vector<CellRecord> records = TinyRecords();
+  records.push_back(quick);
+  EXPECT_EQ(TableResults(table, records).At("native", "rnnlm", "random").median, 1.2);
+}
+
+TEST(Results, RefusesACellTheTableDoesNotHave) {
+  const TableDefinition table = TinyTable();
+  EXPECT_THROW(TableResults(table, {MakeRecord("rnnlm", "no_such_column", "searched", 1, 1.0)}), InputError);
+}
+
+TEST(Reading, CountsOnlyPredictedCellsAsAccuracy) {
+  const TableDefinition table = TinyTable();
+  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  // Predicted with a published number: rnnlm single GPU alone, 1.6 against 1.57: 1.9 %.
+  EXPECT_NE(sections[1].sentences[0].find("over these 1 cells: 2 %"), std::string::npos) << sections[1].sentences[0];
+  ASSERT_EQ(sections[1].rows.size(), 1u);
+  EXPECT_EQ(sections[1].rows[0][0], "rnnlm, 2 GPUs, GPU only");
+  // Fitted: 6.2 / 6.89 and 7.1 / 6.46: distances of 10.0 and 9.9 %.
+  EXPECT_NE(sections[0].sentences[0].find("over these 2 cells: 10 %"), std::string::npos) << sections[0].sentences[0];
+}
+
+TEST(Reading, ListsEveryVerdictThatDiffers) {
+  const TableDefinition table = TinyTable();
+  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  // Rules: CPU and GPU of two rows, of which GPU of nmt_2 fits with us and not with them.
+  EXPECT_NE(sections[2].sentences[0].find("3 of 4 verdicts as published"), std::string::npos) << sections[2].sentences[0];
+  ASSERT_EQ(sections[2].rows.size(), 1u);
+  EXPECT_EQ(sections[2].rows[0], (std::vector<std::string>{"nmt_2, 2 GPUs, GPU only", "2.00 s", "OOM", "14.40 GB of 11.68 GB on gpu0"}));
+}
+
+TEST(Reading, GapIsToTheProvenBound) {
+  const TableDefinition table = TinyTable();
+  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  // rnnlm: random's median 1.2 s is the least; 1.2 / 0.5.
+  EXPECT_EQ(sections[3].rows[0], (std::vector<std::string>{"rnnlm, 2 GPUs", "1.20", "random", "0.500", "2.40"}));
+}
+
+}  // namespace
+}  // namespace berth::bench

@@ -1,0 +1,213 @@
+// Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times (PROTOCOL 1.20).
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "bench/tables/results.h"
+#include "bench/tables/runner.h"
+#include "bench/tables/store.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::RunBerth;
+using testing::TempFolder;
+using testing::TinyTable;
+
+// Rows without what may differ between two runs.
+std::string Comparable(std::vector<CellRecord> records) {
+  for (CellRecord& record : records) {
+    record.wall_seconds.reset();
+    record.simulator_seconds.reset();
+    record.date.clear();
+  }
+  return PrintRows(records);
+}
+
+std::vector<std::string> Names(const std::vector<CellPlan>& plans) {
+  std::vector<std::string> names;
+  for (const CellPlan& plan : plans) names.push_back(plan.line->key + "/" + plan.column->key + "#" + std::to_string(plan.seed));
+  return names;
+}
+
+TEST(Plan, CheapColumnsFirstThenSeedBySeed) {
+  const TableDefinition table = TinyTable();
+  PlanOptions options;
+  options.seeds = 2;
+  EXPECT_EQ(Names(PlanCells(table, options)),
+            (std::vector<std::string>{"rnnlm/cpu_only#1", "rnnlm/single_gpu#1", "nmt_2/cpu_only#1", "nmt_2/single_gpu#1", "rnnlm/random#1",
+                                      "nmt_2/random#1", "rnnlm/random#2", "nmt_2/random#2"}));
+}
+
+TEST(Plan, LearnersRunOnlyWhenNamed) {
+  const TableDefinition table = TinyTable();
+  PlanOptions options;
+  options.seeds = 1;
+  options.cells = {"rnnlm/*"};
+  EXPECT_EQ(PlanCells(table, options).size(), 3u);
+  options.cells = {"*/learner"};
+  EXPECT_EQ(Names(PlanCells(table, options)), (std::vector<std::string>{"rnnlm/learner#1", "nmt_2/learner#1"}));
+}
+
+TEST(Plan, QuickIsOneSeedAndTheSmallBudget) {
+  const TableDefinition table = TinyTable();
+  PlanOptions options;
+  options.quick = true;
+  for (const CellPlan& plan : PlanCells(table, options)) {
+    EXPECT_EQ(plan.seed, 1);
+    EXPECT_EQ(plan.budget, plan.column->sampled ? 10 : 1);
+  }
+}
+
+TEST(Plan, RefusesPatternsThatMatchNothing) {
+  const TableDefinition table = TinyTable();
+  for (const char* pattern : {"rnnlm", "mars/random", "rnnlm/scotch", "other:rnnlm/random"}) {
+    PlanOptions options;
+    options.cells = {pattern};
+    EXPECT_THROW(PlanCells(table, options), InputError) << pattern;
+  }
+}
+
+TEST(Runner, FillsRecordsWithResultAndProvenance) {
+  const TableDefinition table = TinyTable();
+  const Testbed testbed("");
+  const auto plans = PlanCells(table, {});
+  const auto records = RunCells(table, testbed, plans, {});
+  ASSERT_EQ(records.size(), plans.size());
+  for (const CellRecord& record : records) {
+    EXPECT_EQ(record.status, "ok");
+    EXPECT_GE(*record.runtime_us, *record.lower_bound_us);
+    EXPECT_EQ(record.scenario.size(), 16u);
+    EXPECT_FALSE(record.revision.empty());
+    EXPECT_FALSE(record.machine.empty());
+    EXPECT_EQ(record.command.rfind("berth table tiny --cells native:" + record.row + "/" + record.column, 0), 0u) << record.command;
+    // Without a testbed nothing was fitted, so nothing may be called fitted.
+    EXPECT_NE(record.kind, "fitted");
+    EXPECT_EQ(record.curve.empty(), record.column != "random");
+  }
+}
+
+TEST(Runner, ResultsDoNotDependOnThreads) {
+  const TableDefinition table = TinyTable();
+  const Testbed testbed("");
+  const auto plans = PlanCells(table, {});
+  RunOptions one;
+  one.threads = 1;
+  RunOptions three;
+  three.threads = 3;
+  EXPECT_EQ(Comparable(RunCells(table, testbed, plans, one)), Comparable(RunCells(table, testbed, plans, three)));
+}
+
+TEST(Runner, StoppedAndResumedEqualsUninterrupted) {
+  const TableDefinition table = TinyTable();
+  const Testbed testbed("");
+  const auto plans = PlanCells(table, {});
+  const auto whole = RunCells(table, testbed, plans, {});
+  for (const int stop_after : {0, 1, 4, 7}) {
+    std::atomic<bool> stop{false};
+    std::vector<CellRecord> kept;
+    RunOptions first;
+    first.threads = 1;
+    first.stop = &stop;
+    first.on_cell = [&](const CellRecord& record, bool) {
+      kept.push_back(record);
+      if (static_cast<int>(kept.size()) >= stop_after) stop = true;
+    };
+    if (stop_after == 0) stop = true;
+    EXPECT_EQ(RunCells(table, testbed, plans, first).size(), kept.size());
+    EXPECT_EQ(static_cast<int>(kept.size()), stop_after);
+    int skipped = 0;
+    RunOptions second;
+    second.resume = true;
+    second.done = kept;
+    second.on_cell = [&](const CellRecord&, bool was_kept) { skipped += was_kept ? 1 : 0; };
+    EXPECT_EQ(Comparable(RunCells(table, testbed, plans, second)), Comparable(whole));
+    EXPECT_EQ(skipped, stop_after);
+  }
+}
+
+// A changed scenario starts new rows: what is stored of the old one is not taken (PROTOCOL 1.1).
+TEST(Runner, AChangedScenarioIsRunAnew) {
+  TableDefinition table = TinyTable();
+  const Testbed testbed("");
+  RunOptions options;
+  options.resume = true;
+  options.done = RunCells(table, testbed, PlanCells(table, {}), {});
+  for (TableLine& line : table.blocks[0].lines) line.workload = "diamond(width=4)";
+  int skipped = 0;
+  options.on_cell = [&](const CellRecord&, bool was_kept) { skipped += was_kept ? 1 : 0; };
+  RunCells(table, testbed, PlanCells(table, {}), options);
+  EXPECT_EQ(skipped, 0);
+}
+
+TEST(Runner, WorkloadsThatAreNotBuiltAreSaidSo) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].lines[1].workload = "no_such_workload(batch=1)";
+  const Testbed testbed("");
+  int not_run = 0;
+  for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), {})) {
+    if (record.row != "nmt_2") continue;
+    EXPECT_EQ(record.status, "not_run");
+    EXPECT_EQ(record.note, "workload no_such_workload is not built");
+    ++not_run;
+  }
+  EXPECT_EQ(not_run, 5);
+}
+
+// kill -9 in the middle of a real table: no finished cell is lost, --resume ends with the same rows.
+TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
+  const TempFolder folder;
+  const std::string cells = "inception_v3/cpu_only,inception_v3/single_gpu,inception_v3/random_block";
+  const auto call = [&](const std::string& out, const std::string& store, bool resume) {
+    std::vector<std::string> arguments = {"table", "hierarchical", "--cells", cells, "--samples", "300", "--seeds", "2", "--out",
+                                          folder / out, "--store", folder / store, "--threads", "1"};
+    if (resume) arguments.emplace_back("--resume");
+    return arguments;
+  };
+  const auto whole = RunBerth(call("whole", "whole.db", false), folder.path());
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  {
+    testing::RunningProgram running(call("part", "part.db", false), folder.path());
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (std::filesystem::exists(folder / "part.db") && !TableStore(folder / "part.db").All("hierarchical").empty()) break;
+    }
+    running.StopAndWait(SIGKILL);
+  }
+  EXPECT_FALSE(TableStore(folder / "part.db").All("hierarchical").empty());
+  const auto resumed = RunBerth(call("part", "part.db", true), folder.path());
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  const auto rows = [&](const char* out) {
+    const std::string path = folder / (std::string(out) + "/rows.csv");
+    return Comparable(ParseRows(formats::ReadFile(path), path));
+  };
+  EXPECT_EQ(rows("part"), rows("whole"));
+}
+
+// What is committed under results/ is what the committed rows give (DESIGN 9).
+TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
+  for (const TableRow& row : Tables()) {
+    const std::string committed = std::string(BERTH_SOURCE_DIR) + "/results/" + row.name;
+    if (!std::filesystem::exists(committed + "/rows.csv")) continue;
+    const TempFolder folder;
+    std::filesystem::copy(committed + "/rows.csv", folder / "rows.csv");
+    const auto result = RunBerth({"table", row.name, "--render", "--out", folder.path()});
+    ASSERT_EQ(result.status, 0) << result.err;
+    for (const char* file : {"table.md", "table.csv", "table.tex", "table.html"}) {
+      EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
+          << committed << "/" << file << " is stale: build/release/bench/berth table " << row.name << " --render";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench

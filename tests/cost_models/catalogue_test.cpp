@@ -1,0 +1,203 @@
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cost_models/cost_models.h"
+#include "tests/cost_models/testing.h"
+
+namespace berth::cost_models {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::InputErrorOf;
+
+const DeviceSheet& Sheet(const std::string& kind) {
+  const DeviceSheet* sheet = BuiltinCatalogue().FindSheet(kind);
+  EXPECT_NE(sheet, nullptr) << kind;
+  return *sheet;
+}
+
+std::string DataFile(const std::string& name) {
+  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/cost_models/data/" + name);
+  EXPECT_TRUE(in) << name;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Catalogue, HasTheKindsThatScenariosName) {
+  const auto devices = BuiltinCatalogue().DeviceNames();
+  for (const char* kind : {"cpu", "gpu", "cpu-haswell", "cpu-broadwell", "k40", "k80", "p100-12gb", "p100",
+                           "v100", "a100", "h100", "h200"}) {
+    EXPECT_THAT(devices, ::testing::Contains(kind));
+  }
+  const auto links = BuiltinCatalogue().LinkNames();
+  for (const char* kind : {"pcie3-x16", "pcie4-x16", "pcie5-x16", "nvlink-v100", "nvlink-a100", "nvlink-h100",
+                           "nvlink-h200", "nvswitch-a100", "nvswitch-h100", "nvswitch-h200", "qpi", "upi"}) {
+    EXPECT_THAT(links, ::testing::Contains(kind));
+  }
+}
+
+TEST(Catalogue, IsCompiledInFromTheFilesOfTheTree) {
+  const auto from_files = ParseCatalogue(
+      {DataFile("devices.yaml"), DataFile("links.yaml"), DataFile("efficiency.yaml")}, "files");
+  EXPECT_EQ(from_files->DeviceNames(), BuiltinCatalogue().DeviceNames());
+  for (const auto& kind : from_files->DeviceNames()) {
+    EXPECT_EQ(from_files->FindSheet(kind)->numbers.size(), Sheet(kind).numbers.size());
+    EXPECT_EQ(from_files->FindSheet(kind)->peak_f32, Sheet(kind).peak_f32);
+  }
+}
+
+// Read as plain text and not through the reader: no line with a number may lack its source.
+TEST(Catalogue, EveryNumberOfTheFilesHasASource) {
+  for (const char* file : {"devices.yaml", "links.yaml", "efficiency.yaml"}) {
+    std::istringstream lines(DataFile(file));
+    int numbers = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("value:") == std::string::npos) continue;
+      ++numbers;
+      EXPECT_THAT(
+          line, ::testing::ContainsRegex("\\{value: [0-9][^,]*, source: \"(data sheet|measured|paper|derived|"
+                                         "recalled|assumption): .+\"\\}$"))
+          << file;
+    }
+    EXPECT_GE(numbers, 20) << file;
+  }
+}
+
+TEST(Catalogue, EveryKindTellsItsNumbersWithTheirSources) {
+  for (const auto& name : BuiltinCatalogue().DeviceNames()) {
+    const DeviceSheet& sheet = Sheet(name);
+    EXPECT_FALSE(sheet.description.empty());
+    for (const SourcedNumber& number : sheet.numbers) {
+      EXPECT_GT(number.source.size(), 12u) << name << ' ' << number.key;
+      EXPECT_FALSE(number.value.empty()) << name << ' ' << number.key;
+    }
+    if (name == "cpu" || name == "gpu") {
+      EXPECT_FALSE(sheet.HasRates());
+      EXPECT_FALSE(sheet.kind.memory.has_value());
+    } else {
+      EXPECT_TRUE(sheet.HasRates());
+      EXPECT_GE(sheet.numbers.size(), 8u) << name;
+      EXPECT_GT(sheet.kind.launch_cost, 0) << name;
+      EXPECT_GT(sheet.kernel_us, 0) << name;
+    }
+    if (sheet.kind.device_class == sim::DeviceClass::kCpu) {
+      EXPECT_FALSE(sheet.kind.memory.has_value()) << "the memory of a host is the cluster's to say";
+    }
+  }
+}
+
+TEST(Catalogue, LaterGenerationsAreFaster) {
+  const std::vector<std::string> generations = {"k40", "p100", "v100", "a100", "h100"};
+  for (std::size_t i = 1; i < generations.size(); ++i) {
+    EXPECT_GT(Sheet(generations[i]).peak_f32, Sheet(generations[i - 1]).peak_f32) << generations[i];
+    EXPECT_GT(Sheet(generations[i]).memory_bandwidth, Sheet(generations[i - 1]).memory_bandwidth)
+        << generations[i];
+  }
+  EXPECT_EQ(Sheet("h200").peak_f16, Sheet("h100").peak_f16);  // one die
+  EXPECT_GT(Sheet("h200").memory_bandwidth, Sheet("h100").memory_bandwidth);
+  EXPECT_LT(Sheet("cpu-haswell").peak_f32, Sheet("k40").peak_f32);
+}
+
+TEST(Catalogue, KnownDataSheetNumbers) {
+  EXPECT_DOUBLE_EQ(Sheet("k40").peak_f32, 4.29e12);
+  EXPECT_DOUBLE_EQ(Sheet("k80").peak_f32, 8.74e12 / 2);
+  EXPECT_DOUBLE_EQ(Sheet("p100").memory_bandwidth, 732e9);
+  EXPECT_DOUBLE_EQ(Sheet("p100-12gb").memory_bandwidth, 549e9);
+  EXPECT_DOUBLE_EQ(Sheet("v100").peak_f16, 125e12);
+  EXPECT_DOUBLE_EQ(Sheet("a100").peak_tf32, 156e12);
+  EXPECT_DOUBLE_EQ(Sheet("h100").memory_bandwidth, 3.35e12);
+  EXPECT_DOUBLE_EQ(Sheet("h200").memory_bandwidth, 4.8e12);
+  EXPECT_EQ(Sheet("h100").multiprocessors, 132);
+  EXPECT_EQ(Sheet("k80").multiprocessors, 13);
+  // 18 cores x 2.3 GHz x 32 operations.
+  EXPECT_DOUBLE_EQ(Sheet("cpu-haswell").peak_f32, 18 * 2.3e9 * 32);
+}
+
+// PROTOCOL 6.1: 11,440 MiB less the cluster's 300 MiB are 11.68 GB, and so on.
+TEST(Catalogue, MemoryIsWhatTheRulesOfTheTablesSay) {
+  constexpr sim::Bytes kMiB = 1 << 20;
+  const auto usable_gb = [](const char* kind) {
+    return static_cast<double>(*Sheet(kind).kind.memory - 300 * kMiB) / 1e9;
+  };
+  EXPECT_NEAR(usable_gb("k40"), 11.68, 0.005);
+  EXPECT_NEAR(usable_gb("k80"), 11.68, 0.005);
+  EXPECT_NEAR(usable_gb("p100"), 16.76, 0.005);
+  EXPECT_NEAR(usable_gb("p100-12gb"), 12.48, 0.005);
+}
+
+TEST(Catalogue, LinksAreInEachDirection) {
+  const auto bandwidth = [](const char* kind) { return BuiltinCatalogue().FindLink(kind)->bandwidth; };
+  EXPECT_EQ(bandwidth("pcie4-x16"), 2 * bandwidth("pcie3-x16"));
+  EXPECT_EQ(bandwidth("pcie5-x16"), 2 * bandwidth("pcie4-x16"));
+  EXPECT_LT(bandwidth("nvlink-a100"), bandwidth("nvlink-h100"));
+  EXPECT_EQ(BuiltinCatalogue().FindLink("pcie4-x16")->both_ppm, 715'000);
+  EXPECT_EQ(BuiltinCatalogue().FindLink("nvlink-h100")->both_ppm, sim::kPpm);
+  // Through a switch a path crosses two links, and takes as long as the direct one.
+  EXPECT_EQ(2 * BuiltinCatalogue().FindLink("nvswitch-h100")->latency,
+            BuiltinCatalogue().FindLink("nvlink-h100")->latency);
+}
+
+TEST(Catalogue, UnknownKindsAreAbsent) {
+  EXPECT_EQ(BuiltinCatalogue().FindDevice("k41"), nullptr);
+  EXPECT_EQ(BuiltinCatalogue().FindLink("string"), nullptr);
+  EXPECT_EQ(BuiltinCatalogue().FindSheet(""), nullptr);
+  EXPECT_EQ(BuiltinCatalogue().FindLinkSheet("pcie9"), nullptr);
+}
+
+// ---- bad input
+// ---------------------------------------------------------------------------------------------------
+
+constexpr char kGoodLinks[] = "format: berth.links\nversion: 1\nlinks: []\n";
+
+std::string DeviceError(const std::string& devices) {
+  const std::string efficiency = DataFile("efficiency.yaml");
+  const std::string text = "format: berth.devices\nversion: 1\ndevices:\n" + devices;
+  return InputErrorOf([&] { ParseCatalogue({text, kGoodLinks, efficiency}, "my"); });
+}
+
+TEST(CatalogueReader, RefusesWhatHasNoSource) {
+  const std::string head = "  - {name: x, class: gpu, description: d, ";
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: 1TFLOP/s}}\n"), HasSubstr("source"));
+  EXPECT_THAT(DeviceError(head + "peak_f32: 1TFLOP/s}\n"), HasSubstr("peak_f32"));
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: 1TFLOP/s, source: \"somebody said\"}}\n"),
+              HasSubstr("what kind of source"));
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: 1TFLOP/s, source: \"\"}}\n"),
+              HasSubstr("my/devices.yaml:4"));
+}
+
+TEST(CatalogueReader, RefusesBadNumbersAndNames) {
+  const std::string head = "  - {name: x, class: gpu, description: d, ";
+  const std::string tail = ", source: \"data sheet: d\"}}\n";
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: 4" + tail), HasSubstr("GFLOP/s or TFLOP/s"));
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: -4TFLOP/s" + tail), HasSubstr("positive"));
+  EXPECT_THAT(DeviceError(head + "peak_f32: {value: nanTFLOP/s" + tail), HasSubstr("positive"));
+  EXPECT_THAT(DeviceError(head + "memory: {value: 12" + tail), HasSubstr("memory"));
+  EXPECT_THAT(DeviceError(head + "cores: {value: 12" + tail), HasSubstr("core_bandwidth"));
+  EXPECT_THAT(DeviceError(head + "pace: {value: 12" + tail), HasSubstr("pace"));
+  EXPECT_THAT(DeviceError("  - {name: x, class: tpu, description: d}\n"), HasSubstr("tpu"));
+  const std::string one = "  - {name: x, class: gpu, description: d}\n";
+  EXPECT_THAT(DeviceError(one + one), HasSubstr("second time"));
+}
+
+TEST(CatalogueReader, RefusesIncompleteEfficiencies) {
+  std::string efficiency = DataFile("efficiency.yaml");
+  const auto error = [&] {
+    return InputErrorOf([&] {
+      ParseCatalogue({"format: berth.devices\nversion: 1\ndevices: []\n", kGoodLinks, efficiency}, "my");
+    });
+  };
+  const auto at = efficiency.find("  - name: optimizer");
+  const auto end = efficiency.find("# Output tiles");
+  const std::string optimizer = efficiency.substr(at, end - at);
+  efficiency.erase(at, end - at);
+  EXPECT_THAT(error(), HasSubstr("'optimizer'"));
+  efficiency.insert(at, optimizer + optimizer);
+  EXPECT_THAT(error(), HasSubstr("second time"));
+}
+
+}  // namespace
+}  // namespace berth::cost_models

@@ -1,0 +1,159 @@
+#include "cost_models/parameters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/formats/formats.h"
+#include "tests/cost_models/testing.h"
+
+namespace berth::cost_models {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::InputErrorOf;
+
+const testing::OpCase kOp = {"Relu", 0, {{{10}}}, {{{10}}}, {}};
+
+Parameters Parse(const std::string& text) {
+  return ParseParameters(text, "p.json", BuiltinCatalogue());
+}
+
+std::string ErrorOf(const std::string& text) {
+  return InputErrorOf([&] { Parse(text); });
+}
+
+// The example with the first occurrence of `from` replaced.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = PrintParameters(testing::ExampleParameters(kOp));
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << text;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Parameters, RoundTrip) {
+  const std::string text = PrintParameters(testing::ExampleParameters(kOp));
+  const Parameters read = Parse(text);
+  EXPECT_EQ(PrintParameters(read), text);
+  EXPECT_EQ(read.name, "example");
+  EXPECT_EQ(read.source, "p.json");
+  EXPECT_EQ(read.provenance.driver, "580.0");
+  ASSERT_NE(read.Find("h200"), nullptr);
+  EXPECT_EQ(read.Find("h200")->dispatch_us->value, 4.5);
+  EXPECT_EQ(read.Find("h200")->curves.size(), 2u);
+  EXPECT_EQ(read.Find("k40")->efficiency.at(OpClass::kGemm).value, 0.4);
+  EXPECT_EQ(read.Find("k40")->efficiency.at(OpClass::kGemm).evidence.samples, 40);
+  EXPECT_FALSE(read.Find("k40")->efficiency.at(OpClass::kConvolution).evidence.range.has_value());
+  EXPECT_EQ(read.table.at(0).us, 12.5);
+  EXPECT_EQ(read.Find("v100"), nullptr);
+}
+
+TEST(Parameters, FilesRoundTripCompressedToo) {
+  for (const char* name : {"berth_parameters.json", "berth_parameters.json.zst"}) {
+    const std::string path = ::testing::TempDir() + name;
+    WriteParameters(path, testing::ExampleParameters(kOp));
+    EXPECT_EQ(PrintParameters(ReadParameters(path, BuiltinCatalogue())),
+              PrintParameters(testing::ExampleParameters(kOp)));
+  }
+}
+
+TEST(Parameters, ADoubleSurvivesExactly) {
+  Parameters parameters = testing::ExampleParameters(kOp);
+  parameters.table[0].us = parameters.table[0].low_us = 0.1 + 0.2;
+  EXPECT_EQ(Parse(PrintParameters(parameters)).table[0].us, 0.1 + 0.2);
+}
+
+TEST(Parameters, EveryFittedNumberNeedsItsEvidence) {
+  EXPECT_THAT(ErrorOf(With("\"samples\":40,\"spread\":0.01,", "\"spread\":0.01,")), HasSubstr("samples"));
+  EXPECT_THAT(ErrorOf(With("\"spread\":0.01,", "")), HasSubstr("spread"));
+  EXPECT_THAT(ErrorOf(With(",\"fit_error\":0.05", "")), HasSubstr("fit_error"));
+  EXPECT_THAT(ErrorOf(With("\"samples\":40", "\"samples\":0")), HasSubstr("samples"));
+  EXPECT_THAT(ErrorOf(With("[1000.0,1000000000000.0]", "[1000.0]")), HasSubstr("range"));
+  EXPECT_THAT(ErrorOf(With("[1000.0,1000000000000.0]", "[3,2]")), HasSubstr("range"));
+}
+
+TEST(Parameters, ProvenanceIsRequired) {
+  for (const char* key : {"machine", "driver", "library", "date", "commit"}) {
+    const std::string quoted = std::string("\"") + key + "\":";
+    EXPECT_THAT(ErrorOf(With(quoted, "\"command\":\"x\",\"x_" + std::string(key) + "\":")),
+                HasSubstr("p.json"))
+        << key;
+    const std::string text = PrintParameters(testing::ExampleParameters(kOp));
+    const auto at = text.find(quoted) + quoted.size();
+    const auto end = text.find('"', at + 1) + 1;
+    EXPECT_THAT(ErrorOf(std::string(text).replace(at, end - at, "\"\"")), HasSubstr(key)) << key;
+  }
+  EXPECT_THAT(ErrorOf(With("2026-11-20", "yesterday")), HasSubstr("2026-11-20"));
+}
+
+TEST(Parameters, UnknownKindsClassesAndKeysAreRefused) {
+  EXPECT_THAT(ErrorOf(With("{\"kind\":\"k40\"", "{\"kind\":\"k41\"")), HasSubstr("'k41'"));
+  EXPECT_THAT(ErrorOf(With("{\"kind\":\"h200\",\"signature\"", "{\"kind\":\"h201\",\"signature\"")),
+              HasSubstr("'h201'"));
+  EXPECT_THAT(ErrorOf(With("\"gemm\":{", "\"gem\":{")), HasSubstr("'gem'"));
+  EXPECT_THAT(ErrorOf(With("\"class\":\"gemm\"", "\"class\":\"nothing\"")), HasSubstr("'nothing'"));
+  EXPECT_THAT(ErrorOf(With("\"low_us\"", "\"lower_us\"")), HasSubstr("lower_us"));
+  EXPECT_THAT(ErrorOf(With("\"name\"", "\"title\"")), HasSubstr("title"));
+}
+
+TEST(Parameters, NothingIsGivenTwice) {
+  EXPECT_THAT(ErrorOf(With("{\"kind\":\"k40\"", "{\"kind\":\"h200\"")), HasSubstr("second time"));
+  EXPECT_THAT(ErrorOf(With("\"class\":\"elementwise\"", "\"class\":\"gemm\"")), HasSubstr("second curve"));
+  const std::string text = PrintParameters(testing::ExampleParameters(kOp));
+  const auto at = text.find("{\"kind\":\"h200\",\"signature\"");
+  const std::string entry = text.substr(at, text.find('}', at) + 1 - at);
+  EXPECT_THAT(ErrorOf(std::string(text).insert(at, entry + ",")), HasSubstr("second time"));
+}
+
+TEST(Parameters, NumbersOutOfRangeAreRefused) {
+  EXPECT_THAT(ErrorOf(With("\"value\":0.4", "\"value\":0")), HasSubstr("value"));
+  EXPECT_THAT(ErrorOf(With("\"value\":0.4", "\"value\":2.5")), HasSubstr("value"));
+  EXPECT_THAT(ErrorOf(With("\"value\":0.4", "\"value\":NaN")), HasSubstr("p.json"));
+  EXPECT_THAT(ErrorOf(With("\"value_us\":4.5", "\"value_us\":-1")), HasSubstr("value_us"));
+  EXPECT_THAT(ErrorOf(With("\"us\":12.5", "\"us\":1e13")), HasSubstr("us"));
+  EXPECT_THAT(ErrorOf(With("\"low_us\":12", "\"low_us\":13")), HasSubstr("low_us"));
+  EXPECT_THAT(ErrorOf(With("\"high_us\":14", "\"high_us\":11")), HasSubstr("high_us"));
+  EXPECT_THAT(ErrorOf(With("\"low_ratio\":0.9", "\"low_ratio\":1.1")), HasSubstr("low_ratio"));
+}
+
+TEST(Parameters, CurvesRise) {
+  EXPECT_THAT(ErrorOf(With("\"measured_us\":1100", "\"measured_us\":11")), HasSubstr("knots[1]"));
+  EXPECT_THAT(ErrorOf(With("\"structural_us\":1000.0", "\"structural_us\":10")), HasSubstr("knots[1]"));
+  Parameters one_knot = testing::ExampleParameters(kOp);
+  one_knot.kinds[0].curves[0].knots.resize(1);
+  EXPECT_THAT(ErrorOf(PrintParameters(one_knot)), HasSubstr("two knots"));
+  Parameters no_model = testing::ExampleParameters(kOp);
+  no_model.kinds[0].structural.clear();
+  EXPECT_THAT(ErrorOf(PrintParameters(no_model)), HasSubstr("structural"));
+  no_model.kinds[1].structural = "0123";
+  no_model.kinds[0].curves.clear();
+  EXPECT_THAT(ErrorOf(PrintParameters(no_model)), HasSubstr("no curves"));
+}
+
+TEST(Parameters, OtherFilesAreRefused) {
+  EXPECT_THAT(ErrorOf(With("berth.cost_model", "berth.graph")), HasSubstr("berth.cost_model"));
+  EXPECT_THAT(ErrorOf(With("\"version\": 1", "\"version\": 2")), HasSubstr("version"));
+  const std::string text = PrintParameters(testing::ExampleParameters(kOp));
+  for (std::size_t length = 0; length + 2 < text.size(); length += 7) {  // the text ends in "}\n"
+    EXPECT_THAT(ErrorOf(text.substr(0, length)), HasSubstr("p.json")) << length;
+  }
+}
+
+TEST(Parameters, LaunchCostsTakeTheCataloguesPlace) {
+  sim::Cluster cluster;
+  cluster.devices = {testing::DeviceOf("h200"), testing::DeviceOf("k40")};
+  const sim::Picos k40 = cluster.devices[1].launch_cost;
+  SetLaunchCosts(testing::ExampleParameters(kOp), &cluster);
+  EXPECT_EQ(cluster.devices[0].launch_cost, 4'500'000);
+  EXPECT_EQ(cluster.devices[1].launch_cost, k40);  // no dispatch in the file
+}
+
+TEST(StructuralFingerprint, TellsKindsApart) {
+  const auto of = [](const char* kind) { return StructuralFingerprint(BuiltinCatalogue(), kind); };
+  EXPECT_EQ(of("k40"), of("k40"));
+  EXPECT_NE(of("k40"), of("k80"));
+  EXPECT_NE(of("h100"), of("h200"));
+  EXPECT_EQ(of("k40").size(), 16u);
+}
+
+}  // namespace
+}  // namespace berth::cost_models

@@ -1,0 +1,230 @@
+#include "sim/formats/document.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/formats/json_reader.h"
+#include "sim/formats/yaml_reader.h"
+#include "tests/formats/testing.h"
+
+namespace berth::formats {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string JsonError(const std::string& text) {
+  return MessageOf([&] { ParseJson(text, "f.json"); });
+}
+std::string YamlError(const std::string& text) {
+  return MessageOf([&] { ParseYaml(text, "f.yaml"); });
+}
+
+// ---- JSON
+// ------------------------------------------------------------------------------------------------------
+
+TEST(Json, SyntaxErrorsHaveLineAndColumn) {
+  EXPECT_EQ(JsonError("{\"a\": 1,\n  \"b\" 2}"),
+            "f.json:2:7: is not valid JSON: syntax error while parsing object separator - unexpected number "
+            "literal; "
+            "expected ':'");
+  EXPECT_THAT(JsonError(""), StartsWith("f.json:1:1: is not valid JSON: "));
+  EXPECT_THAT(JsonError("{\"a\": "), StartsWith("f.json:1:7: is not valid JSON: "));
+}
+
+TEST(Json, RefusesWhatIsNotStrictJson) {
+  for (const char* wrong :
+       {"{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": -inf}", "{} x", "{\"a\": 1,}", "// c\n{}", "{'a': 1}",
+        "[01]", "[1.]", "[+1]", "\"\xff\"", "[\"\x01\"]", "\xef\xbb{}"}) {
+    EXPECT_THAT(JsonError(wrong), HasSubstr("is not valid JSON")) << wrong;
+  }
+}
+
+TEST(Json, RefusesNumbersBeyondDouble) {
+  EXPECT_EQ(JsonError("{\"a\":\n [1, 1e999]}"), "f.json:2:10: number overflow parsing '1e999'");
+}
+
+TEST(Json, RefusesKeysGivenTwice) {
+  EXPECT_EQ(JsonError(R"({"a": {"b": 1, "c": [], "b": 2}})"),
+            "f.json: a.b is there twice; every key must be given once");
+  EXPECT_EQ(JsonError(R"([0, {"x y": 1, "x y": 1}])"),
+            "f.json: [1][\"x y\"] is there twice; every key must be given once");
+}
+
+TEST(Json, LimitsNesting) {
+  const auto nested = [](int depth) {
+    return std::string(static_cast<std::size_t>(depth), '[') +
+           std::string(static_cast<std::size_t>(depth), ']');
+  };
+  ParseJson(nested(kMaxDepth), "f.json");
+  EXPECT_THAT(JsonError(nested(kMaxDepth + 1)), HasSubstr("is nested deeper than 64 lists and objects"));
+  EXPECT_THAT(JsonError(std::string(1'000'000, '[')), HasSubstr("is nested deeper than 64"));
+}
+
+TEST(Json, WholeNumbersAreTakenOnlyIfExact) {
+  const Document document = ParseJson(
+      "[1e3, 2.0, -0.0, 9007199254740992.0, 9007199254740993.0, 1e-3, 1e19, 9223372036854775807, "
+      "9223372036854775808]",
+      "f.json");
+  std::vector<Value> values;
+  for (const Value value : document.root().items()) values.push_back(value);
+  EXPECT_EQ(values[0].Int(), 1000);
+  EXPECT_EQ(values[1].Int(), 2);
+  EXPECT_EQ(values[2].Int(), 0);
+  EXPECT_EQ(values[3].Int(), 9007199254740992);
+  EXPECT_EQ(values[7].Int(), INT64_MAX);
+  for (const std::size_t wrong : {4u, 5u, 6u, 8u}) {  // 2^53 + 1 is lost in a double
+    EXPECT_THAT(MessageOf([&] { values[wrong].Int(); }), HasSubstr("must be a whole number, but is"))
+        << wrong;
+  }
+  EXPECT_EQ(values[8].Number(), 9223372036854775808.0);
+}
+
+TEST(Json, PlacesPointAtTheValue) {
+  const Document document =
+      ParseJson(R"({"ops": [{}, {"outputs": [{"bytes": "12"}], "od.d": {"": null}}]})", "graph.json");
+  const Value op = *++(*document.root().members().begin()).value.items().begin();
+  const auto members = op.members();
+  const Value output = *(*members.begin()).value.items().begin();
+  const Value bytes = (*output.members().begin()).value;
+  EXPECT_EQ(MessageOf([&] { bytes.Int(0, 9); }),
+            "graph.json: ops[1].outputs[0].bytes must be a whole number between 0 and 9, but is \"12\"");
+  const Value odd = (*++members.begin()).value;
+  EXPECT_EQ((*odd.members().begin()).value.Place(), "graph.json: ops[1][\"od.d\"][\"\"]");
+  EXPECT_EQ(document.root().Place(), "graph.json: the file");
+}
+
+TEST(Json, SaysWhatIsThereInstead) {
+  const Document document = ParseJson(R"([null, true, 1.5, "s", [], {}])", "f");
+  std::vector<std::string> messages;
+  for (const Value value : document.root().items()) {
+    messages.push_back(MessageOf([&] { value.Int(); }));
+  }
+  const char* const kShown[] = {"empty", "true", "1.5", "\"s\"", "a list", "an object"};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(messages[i], "f: [" + std::to_string(i) + "] must be a whole number, but is " + kShown[i]);
+  }
+}
+
+TEST(Json, LongTextsAreCutBetweenCharacters) {
+  std::string text = "x";
+  for (int i = 0; i < 40; ++i) text += "é";  // two bytes each, so byte 60 is inside one
+  const Document document = ParseJson("\"" + text + "\"", "f");
+  std::string shown = "x";
+  for (int i = 0; i < 29; ++i) shown += "é";
+  EXPECT_EQ(MessageOf([&] { document.root().Bool(); }),
+            "f: the file must be true or false, but is \"" + shown + "...\"");
+}
+
+// ---- Fields
+// ----------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kKeys[] = {"name", "bytes"};
+
+TEST(Fields, RefusesUnknownKeysAndListsTheKnown) {
+  const Document document = ParseJson(R"({"name": "a", "byts": 3})", "f.json");
+  EXPECT_EQ(MessageOf([&] { Fields(document.root(), kKeys); }),
+            "f.json: byts is not known here; the known keys are name and bytes");
+}
+
+TEST(Fields, SaysWhatIsMissing) {
+  const Document document = ParseJson(R"([{"bytes": 3}])", "f.json");
+  const Fields fields(*document.root().items().begin(), kKeys);
+  EXPECT_EQ(MessageOf([&] { fields.Require("name"); }), "f.json: [0] has no \"name\", which is required");
+  EXPECT_EQ(fields.Int("bytes", 7, 0, 9), 3);
+  EXPECT_EQ(fields.String("name", "none"), "none");
+}
+
+TEST(Fields, NullIsNoDefault) {
+  const Document document = ParseJson(R"({"bytes": null})", "f.json");
+  const Fields fields(document.root(), kKeys);
+  EXPECT_EQ(MessageOf([&] { fields.Int("bytes", 7, 0, 9); }),
+            "f.json: bytes must be a whole number between 0 and 9, but is empty");
+}
+
+TEST(FieldsDeathTest, AskingForAnUndeclaredKeyIsAFaultOfTheReader) {
+  const Document document = ParseJson("{}", "f.json");
+  const Fields fields(document.root(), kKeys);
+  EXPECT_DEATH(fields.Find("nmae"), "berth is wrong here");
+}
+
+TEST(CheckFormat, NamesFormatAndVersion) {
+  const auto error = [](const std::string& text) {
+    return MessageOf([&] { CheckFormat(ParseJson(text, "f.json"), "berth.graph", 2); });
+  };
+  EXPECT_EQ(error("[]"), "f.json: the file must be an object with \"format\": \"berth.graph\"");
+  EXPECT_EQ(error("{}"), "f.json: the file has no \"format\", which must be \"berth.graph\"");
+  EXPECT_EQ(error(R"({"format": "berth.cluster"})"),
+            "f.json: format is \"berth.cluster\", but must be \"berth.graph\" here");
+  EXPECT_EQ(error(R"({"format": "berth.graph"})"), "f.json: the file has no \"version\", which must be 2");
+  EXPECT_EQ(error(R"({"format": "berth.graph", "version": 3})"),
+            "f.json: version is 3, but this program knows berth.graph only up to version 2");
+  EXPECT_EQ(error(R"({"format": "berth.graph", "version": "1"})"),
+            "f.json: version must be a whole number, but is \"1\"");
+  EXPECT_EQ(CheckFormat(ParseJson(R"({"version": 1, "format": "berth.graph"})", "f"), "berth.graph", 2), 1);
+}
+
+// ---- YAML
+// ------------------------------------------------------------------------------------------------------
+
+TEST(Yaml, ValuesKnowTheirLines) {
+  const Document document =
+      ParseYaml("# a comment\na: 1\nb:\n  - {c: x}\n  - {c: y,\n     d: z}\n", "f.yaml");
+  const auto members = document.root().members();
+  EXPECT_EQ((*members.begin()).value.Place(), "f.yaml:2: a");
+  const Value list = (*++members.begin()).value;
+  EXPECT_EQ(list.Place(), "f.yaml:3: b");
+  EXPECT_EQ((*++(*++list.items().begin()).members().begin()).value.Place(), "f.yaml:6: b[1].d");
+}
+
+TEST(Yaml, PlainScalarsAreWhatTheReaderAsksFor) {
+  const Document document = ParseYaml("[12, '12', 1.5, true, 0x10, .inf, ~, '', 1_000, -3e2]", "f.yaml");
+  std::vector<Value> values;
+  for (const Value value : document.root().items()) values.push_back(value);
+  EXPECT_EQ(values[0].Int(), 12);
+  EXPECT_EQ(values[0].Text(), "12");
+  EXPECT_EQ(values[1].Text(), "12");
+  EXPECT_THAT(MessageOf([&] { values[1].Int(); }), HasSubstr("must be a whole number, but is \"12\""));
+  EXPECT_EQ(values[2].Number(), 1.5);
+  EXPECT_THAT(MessageOf([&] { values[2].Int(); }), HasSubstr("must be a whole number"));
+  EXPECT_TRUE(values[3].Bool());
+  for (const std::size_t wrong : {4u, 5u, 6u, 8u}) {
+    EXPECT_THAT(MessageOf([&] { values[wrong].Number(); }), HasSubstr("must be a finite number, but is"))
+        << wrong;
+  }
+  EXPECT_TRUE(values[6].IsNull());
+  EXPECT_EQ(values[7].Text(), "");
+  EXPECT_EQ(values[9].Int(), -300);
+}
+
+TEST(Yaml, RefusesKeysGivenTwice) {
+  EXPECT_EQ(YamlError("a: 1\nb: {c: 1}\na: 2\n"), "f.yaml:3: a is there twice; every key must be given once");
+}
+
+TEST(Yaml, RefusesWhatBerthHasNoUseFor) {
+  EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
+  EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
+            "f.yaml:2: tags are not read; remove the !tag:yaml.org,2002:int");
+  EXPECT_EQ(YamlError("? [a, b]\n: 1\n"), "f.yaml:1: a key must be plain text");
+  EXPECT_EQ(YamlError("a: 1\n---\nb: 2\n"), "f.yaml: holds a second document; a file must hold one");
+  EXPECT_EQ(YamlError(""), "f.yaml: the file is empty");
+  EXPECT_EQ(YamlError("# nothing\n"), "f.yaml: the file is empty");
+}
+
+// What makes billions of nodes of few bytes needs anchors.
+TEST(Yaml, BillionLaughsAreRefused) {
+  EXPECT_THAT(YamlError("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), HasSubstr("anchors are not read"));
+}
+
+TEST(Yaml, SyntaxErrorsHaveALine) {
+  EXPECT_EQ(YamlError("a: 1\nb: [1, 2\n"), "f.yaml:3: is not valid YAML: end of sequence flow not found");
+  EXPECT_THAT(YamlError("a: 1\n b: 2\n"), StartsWith("f.yaml:2: is not valid YAML: "));
+}
+
+TEST(Yaml, LimitsNesting) {
+  EXPECT_THAT(YamlError(std::string(70, '[') + std::string(70, ']')), HasSubstr("is nested deeper than 64"));
+  EXPECT_THAT(YamlError(std::string(100'000, '[')), StartsWith("f.yaml"));
+}
+
+}  // namespace
+}  // namespace berth::formats

@@ -1,0 +1,176 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/formats/testing.h"
+
+namespace berth::formats {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("berth_files_" + std::to_string(::getpid()) + "_" +
+                                           ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t Entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  void Put(const std::string& name, const std::string& content) const {
+    std::ofstream(Path(name), std::ios::binary) << content;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, WritesAndReads) {
+  const std::string content("a\0b\n", 4);
+  WriteFile(Path("plain"), content);
+  EXPECT_EQ(ReadFile(Path("plain")), content);
+  WriteFile(Path("plain"), "");
+  EXPECT_EQ(ReadFile(Path("plain")), "");
+  EXPECT_EQ(Entries(), 1u) << "a temporary file was left";
+}
+
+TEST_F(Files, CompressesByNameAndReadsByContent) {
+  std::string content;
+  for (int i = 0; i < 100'000; ++i) content += std::to_string(i % 977) + ",";
+  WriteFile(Path("x.json.zst"), content);
+  EXPECT_LT(fs::file_size(Path("x.json.zst")), content.size() / 10);
+  EXPECT_EQ(ReadFile(Path("x.json.zst")), content);
+  fs::rename(Path("x.json.zst"), Path("x.json"));
+  EXPECT_EQ(ReadFile(Path("x.json")), content);
+}
+
+TEST_F(Files, ReadsSeveralFrames) {
+  WriteFile(Path("a.zst"), "one ");
+  WriteFile(Path("b.zst"), "two");
+  Put("both", ReadText(Path("a.zst")) + ReadText(Path("b.zst")));
+  EXPECT_EQ(ReadFile(Path("both")), "one two");
+}
+
+TEST_F(Files, RefusesDamagedCompression) {
+  WriteFile(Path("a.zst"), std::string(5000, 'x') + "some text at the end");
+  const std::string whole = ReadText(Path("a.zst"));
+  for (std::size_t size = 4; size < whole.size(); ++size) {
+    Put("cut.zst", whole.substr(0, size));
+    EXPECT_EQ(MessageOf([&] { ReadFile(Path("cut.zst")); }),
+              Path("cut.zst") + ": ends in the middle of its zstd data");
+  }
+  std::string flipped = whole;
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x40);
+  Put("flipped.zst", flipped);
+  EXPECT_THAT(MessageOf([&] { ReadFile(Path("flipped.zst")); }), HasSubstr("is not valid zstd data"));
+  Put("tail.zst", whole + "tail");
+  EXPECT_THAT(MessageOf([&] { ReadFile(Path("tail.zst")); }), HasSubstr("is not valid zstd data"));
+}
+
+// 256 MiB of zeros compress to some 10 KB; a file of ours never grows a thousandfold.
+TEST_F(Files, RefusesDecompressionBombs) {
+  std::string bomb;
+  {
+    ZSTD_CCtx* context = ZSTD_createCCtx();
+    const std::string chunk(std::size_t{1} << 20, '\0');
+    std::string buffer(ZSTD_CStreamOutSize(), '\0');
+    for (int i = 0; i <= 256; ++i) {
+      ZSTD_inBuffer in{chunk.data(), i < 256 ? chunk.size() : 0, 0};
+      std::size_t left = 1;
+      while (in.pos < in.size || (i == 256 && left != 0)) {
+        ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
+        left = ZSTD_compressStream2(context, &out, &in, i < 256 ? ZSTD_e_continue : ZSTD_e_end);
+        bomb.append(buffer.data(), out.pos);
+      }
+    }
+    ZSTD_freeCCtx(context);
+  }
+  ASSERT_LT(bomb.size(), 100'000u);
+  Put("bomb.json", bomb);
+  EXPECT_EQ(MessageOf([&] { ReadFile(Path("bomb.json")); }),
+            Path("bomb.json") + ": decompresses to more than 64 MiB, which is not read");
+}
+
+TEST_F(Files, RefusesPathsThatLeadNowhere) {
+  EXPECT_EQ(MessageOf([&] { ReadFile(Path("none.json")); }),
+            Path("none.json") + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(MessageOf([&] { ReadFile(folder_.string()); }),
+            folder_.string() + ": cannot be read: Is a directory");
+  EXPECT_EQ(MessageOf([&] { WriteFile(Path("no/such/folder"), "x"); }),
+            Path("no/such/folder") + ": cannot be written: No such file or directory");
+  EXPECT_EQ(MessageOf([&] { WriteFile(folder_.string(), "x"); }),
+            folder_.string() + ": is a folder, but a file is to be written");
+}
+
+// A write that fails half-way (here by the limit on the size of files) leaves the old file, and nothing else.
+TEST_F(Files, AFailingWriteLeavesTheOldFile) {
+  WriteFile(Path("kept"), "the old content");
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  rlimit tight = old;
+  tight.rlim_cur = 4096;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  std::string message;
+  try {
+    WriteFile(Path("kept"), std::string(100'000, 'n'));
+  } catch (const RunError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, Path("kept") + ": cannot be written: File too large");
+  EXPECT_EQ(ReadFile(Path("kept")), "the old content");
+  EXPECT_EQ(Entries(), 1u) << "a temporary file was left";
+}
+
+TEST_F(Files, KeepsPermissionsAndFollowsLinks) {
+  WriteFile(Path("target"), "old");
+  fs::permissions(Path("target"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target", Path("link"));
+  WriteFile(Path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(ReadFile(Path("target")), "new");
+  EXPECT_EQ(fs::status(Path("target")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, WritesIntoDevicesAndPipes) {
+  WriteFile("/dev/null", "anything");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(Files, DashIsStandardInputAndOutput) {
+  Put("in", "from the input");
+  const int old_in = ::dup(STDIN_FILENO), old_out = ::dup(STDOUT_FILENO);
+  ASSERT_NE(std::freopen(Path("in").c_str(), "r", stdin), nullptr);
+  std::fflush(stdout);
+  FILE* out = std::fopen(Path("out").c_str(), "w");
+  ::dup2(::fileno(out), STDOUT_FILENO);
+  const std::string read = ReadFile("-");
+  WriteFile("-", "to the output");
+  ::dup2(old_in, STDIN_FILENO);
+  ::dup2(old_out, STDOUT_FILENO);
+  ::close(old_in);
+  ::close(old_out);
+  std::fclose(out);
+  EXPECT_EQ(read, "from the input");
+  EXPECT_EQ(ReadText(Path("out")), "to the output");
+}
+
+}  // namespace
+}  // namespace berth::formats

@@ -1,0 +1,116 @@
+// Documents of samples/ are read, those of samples/refused/ are not, each with the message that messages.txt
+// pins. validate_schemas.py holds docs/schema/ against the same files.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/formats/formats.h"
+#include "sim/formats/json_reader.h"
+#include "tests/formats/testing.h"
+
+namespace berth::formats {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "graph.version.json" is read as a graph.
+void ReadAs(const std::string& file, const std::string& text) {
+  const std::string format = file.substr(0, file.find('.'));
+  if (format == "graph") {
+    ParseGraph(text, file);
+  } else if (format == "cluster") {
+    ParseCluster(text, file, SampleCatalogue());
+  } else if (format == "scenario") {
+    ParseScenario(text, file);
+  } else {
+    const sim::OpGraph graph = ReadGraph(SamplePath("graph.json"));
+    ParsePlacement(text, file, graph, ReadCluster(SamplePath("cluster.yaml"), SampleCatalogue()));
+  }
+}
+
+TEST(Samples, RefusalsSayPlaceAndCure) {
+  std::map<std::string, std::string> messages;  // sorted by file
+  for (const auto& entry : fs::recursive_directory_iterator(SamplePath("refused"))) {
+    const std::string file = entry.path().filename().string();
+    if (!entry.is_regular_file() || file == "messages.txt") continue;
+    messages[file] = MessageOf([&] { ReadAs(file, ReadText(entry.path().string())); });
+  }
+  EXPECT_GT(messages.size(), 35u);
+  std::string text;
+  for (const auto& [file, message] : messages) {
+    EXPECT_EQ(message.find(file), 0u) << message;
+    text += message + "\n";
+  }
+  if (text == ReadText(SamplePath("refused/messages.txt"))) return;
+  const std::string fresh = std::string(BERTH_BINARY_DIR) + "/messages.new.txt";
+  std::ofstream(fresh) << text;
+  ADD_FAILURE() << SamplePath("refused/messages.txt") << " differs from what the readers say now: " << fresh;
+}
+
+TEST(Samples, EnvelopesOfTracesAndCostModelsAreRead) {
+  EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("trace.json")), "t"), "berth.trace", 1), 1);
+  EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("cost_model.json")), "c"), "berth.cost_model", 1), 1);
+}
+
+// ---- schemas against readers
+// -----------------------------------------------------------------------------------
+
+using Json = nlohmann::json;
+
+Json Schema(const std::string& format) {
+  return Json::parse(ReadText(BERTH_SOURCE_DIR "/docs/schema/" + format + ".json"));
+}
+std::set<std::string> PropertiesOf(const Json& schema) {
+  std::set<std::string> keys;
+  for (const auto& [key, unused] : schema.at("properties").items()) keys.insert(key);
+  return keys;
+}
+// Of "... the known keys are a, b and c".
+std::set<std::string> KnownKeysIn(std::string message) {
+  const std::string intro = "the known keys are ";
+  message.erase(0, message.find(intro) + intro.size());
+  const auto last = message.rfind(" and ");
+  message.replace(last, 5, ", ");
+  std::set<std::string> keys;
+  for (std::size_t begin = 0; begin < message.size();) {
+    const auto end = std::min(message.find(", ", begin), message.size());
+    keys.insert(message.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return keys;
+}
+
+TEST(Schemas, KnowTheSameKeysAsTheReaders) {
+  const auto known = [](const std::string& file, const std::string& text) {
+    return KnownKeysIn(MessageOf([&] { ReadAs(file, text); }));
+  };
+  const Json graph = Schema("graph"), cluster = Schema("cluster");
+  const std::string graph_head = R"({"format": "berth.graph", "version": 1, )";
+  EXPECT_EQ(PropertiesOf(graph), known("graph.json", graph_head + R"("?": 0})"));
+  EXPECT_EQ(PropertiesOf(graph["$defs"]["op"]), known("graph.json", graph_head + R"("ops": [{"?": 0}]})"));
+  EXPECT_EQ(
+      PropertiesOf(graph["$defs"]["output"]),
+      known("graph.json", graph_head + R"("ops": [{"name": "a", "type": "T", "outputs": [{"?": 0}]}]})"));
+  const std::string cluster_head = "{format: berth.cluster, version: 1, devices: [{name: a, kind: gpu-a}], ";
+  EXPECT_EQ(PropertiesOf(cluster), known("cluster.yaml", cluster_head + "zzz: 0}"));
+  EXPECT_EQ(PropertiesOf(cluster["$defs"]["device"]),
+            known("cluster.yaml", "{format: berth.cluster, version: 1, devices: [{zzz: 0}]}"));
+  EXPECT_EQ(PropertiesOf(cluster["$defs"]["link"]),
+            known("cluster.yaml", cluster_head + "links: [{zzz: 0}]}"));
+  EXPECT_EQ(PropertiesOf(cluster["$defs"]["route"]),
+            known("cluster.yaml", cluster_head + "routes: [{zzz: 0}]}"));
+  EXPECT_EQ(PropertiesOf(cluster["$defs"]["dispatch"]),
+            known("cluster.yaml", cluster_head + "dispatch: {zzz: 0}}"));
+  EXPECT_EQ(PropertiesOf(Schema("placement")),
+            known("placement.json", R"({"format": "berth.placement", "version": 1, "?": 0})"));
+  EXPECT_EQ(PropertiesOf(Schema("scenario")),
+            known("scenario.yaml", "{format: berth.scenario, version: 1, zzz: 0}"));
+}
+
+}  // namespace
+}  // namespace berth::formats

@@ -1,0 +1,42 @@
+#include "tests/formats/worked_case.h"
+
+#include "sim/formats/formats.h"
+#include "tests/formats/testing.h"
+
+namespace berth::formats {
+namespace {
+
+// Every op of a test has its cost_us.
+class NoModel : public sim::CostModel {
+ public:
+  std::string name() const override { return "none"; }
+  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+WorkedCase::WorkedCase(const std::string& extra, const std::string& memory)
+    : graph(ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
+        {"name": "a", "type": "T", "outputs": [{"bytes": 1000000}], "cost_us": 10},
+        {"name": "b c", "type": "T", "inputs": ["a"], "control": ["a"], "outputs": [{"bytes": 8}], "cost_us": 10,
+         "workspace_bytes": 100}]})",
+                       "two.json")),
+      cluster(
+          ParseCluster("format: berth.cluster\nversion: 1\nname: pair\n"
+                       "devices: [{name: gpu0, kind: gpu-a, memory: " +
+                           memory + "}, {name: gpu1, kind: gpu-a, memory: " + memory +
+                           "}]\n"
+                           "links: [{name: wire, ends: [gpu0, gpu1], bandwidth: 10GB/s, latency: 5us}]\n" +
+                           extra,
+                       "pair.yaml", SampleCatalogue())) {
+  placement.device = {0, 1};
+  problem = std::make_unique<sim::Problem>(graph, cluster, PriceOps(graph, cluster, NoModel()));
+}
+
+sim::Outcome WorkedCase::Run(sim::RunOptions::Record record) const {
+  return sim::MakeSimulator(*problem)->Run(placement, {.record = record});
+}
+
+}  // namespace berth::formats

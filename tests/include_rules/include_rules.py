@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Reads every #include of the tree and says which ones break the picture of who may include whom (DESIGN 1).
+
+    include_rules.py ROOT      prints one line for each broken rule; exit status 1 if there is one
+
+The rules, all in the tables below:
+ 1. a quoted include is a path from the root and the file is there (or is one that the build generates);
+ 2. a folder includes only the folders that FOLDERS allows it; only tests include tests;
+ 3. a library's headers are included only where LIBRARIES says, and nothing that is not listed there is included at all;
+ 4. no folder gets a heavy library's headers through the headers of another folder.
+Tests of a folder stand under the folder's own rules; they may also include the formats, as they read files.
+"""
+
+import os
+import re
+import sys
+
+_SUFFIXES = (".h", ".hpp", ".cuh", ".cpp", ".cc", ".cu")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+_SKIPPED = ("build", "results", ".git", ".cache")
+
+# Who may include whom; every folder may include itself. A file belongs to the longest of these that its path starts with.
+FOLDERS = {
+    "sim": (),
+    "sim/formats": ("sim",),
+    "profiler": ("sim", "sim/formats"),
+    "cost_models": ("sim", "sim/formats", "profiler"),
+    "scenarios": ("sim", "sim/formats"),
+    "agents": ("sim",),
+    "agents/rl": ("sim", "agents"),
+    "bench": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
+}
+
+# Headers that the build writes, by the folder whose sources may include them.
+GENERATED = {"berth_revision.h": "bench", "BenchData.h": "bench"}
+
+_TESTS = "tests"
+
+# (what the header's name starts with, the folders or files that may include it, heavy: kept out of shared headers)
+LIBRARIES = (
+    (("oneapi/tbb", "tbb/"), ("sim/parallel.cpp",), True),
+    (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
+    (("yaml-cpp/",), ("sim/formats", "cost_models", "scenarios", "bench", _TESTS), True),
+    (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
+    (("zstd",), ("sim/formats",), True),
+    (("CLI/",), ("bench",), True),
+    (("sqlite3",), ("bench", _TESTS), True),
+    (("scotch", "metis"), ("agents",), True),
+    (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
+    (("cuda", "cupti", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler",), True),
+    (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
+    (("benchmark/",), ("bench", _TESTS), False),
+    (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h"),
+     ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
+)
+
+# The standard's headers have neither a slash nor a dot in their names. <execution> would ask every user to link TBB.
+_FORBIDDEN_STANDARD = ("execution",)
+
+
+def folder_of(path):
+    """The row of FOLDERS that a file stands under: for tests/<folder>/… that of <folder>. None for other tests."""
+    inner = path[len("tests/"):] if path.startswith("tests/") else path
+    matches = [folder for folder in FOLDERS if inner.startswith(folder + "/")]
+    return max(matches, key=len, default=None)
+
+
+def sources(root):
+    found = []
+    for folder, subfolders, names in os.walk(root):
+        relative = os.path.relpath(folder, root)
+        if relative == ".":
+            subfolders[:] = [name for name in subfolders if name not in _SKIPPED]
+            relative = ""
+        subfolders.sort()
+        found += [os.path.join(relative, name) for name in sorted(names) if name.endswith(_SUFFIXES)]
+    return found
+
+
+def read_includes(root):
+    """{file: ([quoted include, …], [angle include, …])}"""
+    includes = {}
+    for path in sources(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            matches = _INCLUDE.findall(file.read())
+        includes[path] = ([quoted for quoted, _ in matches if quoted], [angle for _, angle in matches if angle])
+    return includes
+
+
+def _library(header):
+    for prefixes, homes, heavy in LIBRARIES:
+        if header.startswith(prefixes):
+            return homes, heavy
+    return None
+
+
+def _at_home(path, homes):
+    if path.startswith("tests/") and _TESTS in homes:
+        return True
+    inner = path[len("tests/"):] if path.startswith("tests/") else path
+    own = folder_of(path) or ""
+    return any(inner == home or own == home or own.startswith(home + "/") for home in homes)
+
+
+def _check_quoted(path, header, includes):
+    if header in GENERATED:
+        if folder_of(path) != GENERATED[header]:
+            return f"{path}: includes {header}, which is for {GENERATED[header]}/ alone"
+        return None
+    if header not in includes:
+        return f'{path}: "{header}" is no path from the root of a file that is there'
+    if header.startswith("tests/"):
+        return None if path.startswith("tests/") else f"{path}: includes {header}, and only tests include tests"
+    own, other = folder_of(path), folder_of(header)
+    if own is None:
+        return None if path.startswith("tests/") else f"{path}: stands in a folder that FOLDERS does not list"
+    allowed = FOLDERS[own] + (own,) + (("sim/formats",) if path.startswith("tests/") else ())
+    if other not in allowed:
+        return f"{path}: {own}/ may not include {header}; it may include {', '.join(allowed)}"
+    return None
+
+
+def _check_angle(path, header):
+    if "." not in header and "/" not in header and header not in _FORBIDDEN_STANDARD:
+        return None
+    library = _library(header)
+    if library is None:
+        return f"{path}: <{header}> is neither the standard library's nor in LIBRARIES"
+    if not _at_home(path, library[0]):
+        return f"{path}: <{header}> may be included only in {', '.join(library[0])}"
+    return None
+
+
+def _heavy_headers(path, includes, seen):
+    """The heavy library headers that including `path` brings along, each with the file that names it."""
+    if path in seen:
+        return []
+    seen.add(path)
+    quoted, angled = includes.get(path, ([], []))
+    found = [(header, path) for header in angled if (_library(header) or ((), False))[1]]
+    for header in quoted:
+        found += _heavy_headers(header, includes, seen)
+    return found
+
+
+def _check_shared(path, includes):
+    """Rule 4: what comes in through the headers of other folders."""
+    broken = []
+    for header in includes[path][0]:
+        if folder_of(header) == folder_of(path):
+            continue
+        for library, origin in _heavy_headers(header, includes, set()):
+            broken.append(f"{path}: gets <{library}> through {header} (from {origin}); keep it in the .cpp files there")
+    return broken
+
+
+def broken_rules(root):
+    includes = read_includes(root)
+    broken = []
+    for path, (quoted, angled) in includes.items():
+        broken += filter(None, (_check_quoted(path, header, includes) for header in quoted))
+        broken += filter(None, (_check_angle(path, header) for header in angled))
+        broken += _check_shared(path, includes)
+    return broken
+
+
+def main():
+    if len(sys.argv) != 2:
+        print("usage: include_rules.py ROOT", file=sys.stderr)
+        return 2
+    broken = broken_rules(sys.argv[1])
+    for line in broken:
+        print(line)
+    print(f"{len(read_includes(sys.argv[1]))} files, {len(broken)} broken rules")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

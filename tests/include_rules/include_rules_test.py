@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""A violation of every rule is planted in a small tree and must be found; what is allowed must not be reported."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import include_rules  # noqa: E402
+
+# A tree that breaks nothing, with everything that is allowed and close to what is not.
+CLEAN = {
+    "sim/op_graph.h": "#include <vector>\n",
+    "sim/parallel.cpp": '#include <oneapi/tbb/parallel_for.h>\n#include "sim/op_graph.h"\n',
+    "sim/formats/formats.h": '#include "sim/op_graph.h"\n',
+    "sim/formats/json.h": "#include <nlohmann/json.hpp>\n",
+    "sim/formats/json.cpp": '#include "sim/formats/json.h"\n#include <fcntl.h>\n',
+    "profiler/record.h": '#include "sim/formats/formats.h"\n',
+    "profiler/cupti.cpp": "#include <cupti.h>\n#include <cuda_runtime.h>\n",
+    "cost_models/table.cpp": '#include "profiler/record.h"\n#include <fmt/format.h>\n',
+    "scenarios/chain.cpp": '#include "sim/formats/formats.h"\n',
+    "agents/agent.h": '#include "sim/op_graph.h"\n',
+    "agents/scotch.cpp": '#include <cstdio>\nextern "C" {\n  # include <scotch.h>\n}\n',
+    "agents/rl/network.h": '#include <torch/torch.h>\n#include "agents/agent.h"\n',
+    "agents/rl/network.cpp": '#include "agents/rl/network.h"\n#include <ATen/ATen.h>\n',
+    "bench/place.cpp": '#include "agents/agent.h"\n#include "cost_models/cost_models.h"\n#include "berth_revision.h"\n',
+    "cost_models/cost_models.h": "#include <memory>\n",
+    "tests/helper.h": "#include <string>\n",
+    "tests/agents/agent_test.cpp": '#include "agents/agent.h"\n#include "sim/formats/formats.h"\n'
+                                   '#include "tests/helper.h"\n#include <gtest/gtest.h>\n',
+    "tests/agents/rl/network_test.cpp": '#include "agents/rl/network.h"\n',
+}
+
+# (the rule, file, its text, words of the message)
+PLANTED = (
+    ("sim knows nobody", "sim/bad.cpp", '#include "cost_models/cost_models.h"\n', "sim/ may not include"),
+    ("not even its formats", "sim/bad.cpp", '#include "sim/formats/formats.h"\n', "sim/ may not include"),
+    ("sim stands on the standard library", "sim/bad.cpp", "#include <fmt/format.h>\n", "may be included only in"),
+    ("oneTBB has one place", "sim/bad.cpp", "#include <oneapi/tbb/task_arena.h>\n", "only in sim/parallel.cpp"),
+    ("formats know sim alone", "sim/formats/bad.cpp", '#include "agents/agent.h"\n', "sim/formats/ may not include"),
+    ("agents, scenarios and cost models do not meet", "agents/bad.cpp", '#include "cost_models/cost_models.h"\n',
+     "agents/ may not include"),
+    ("in any direction", "scenarios/bad.cpp", '#include "agents/agent.h"\n', "scenarios/ may not include"),
+    ("in any direction", "cost_models/bad.cpp", '#include "agents/agent.h"\n', "cost_models/ may not include"),
+    ("agents read no files", "agents/bad.cpp", '#include "sim/formats/formats.h"\n', "agents/ may not include"),
+    ("the profiler knows no cost model", "profiler/bad.h", '#include "cost_models/cost_models.h"\n',
+     "profiler/ may not include"),
+    ("learners are behind a door", "agents/bad.cpp", '#include "agents/rl/network.h"\n', "agents/ may not include"),
+    ("nobody includes bench", "agents/rl/bad.cpp", '#include "bench/place.cpp"\n', "agents/rl/ may not include"),
+    ("torch stays in agents/rl", "agents/bad.cpp", "#include <torch/torch.h>\n", "only in agents/rl"),
+    ("its other names too", "bench/bad.cpp", "#include <c10/core/Device.h>\n", "only in agents/rl"),
+    ("CUDA stays in the profiler", "cost_models/bad.cpp", "#include <cuda_runtime.h>\n", "only in profiler"),
+    ("CUPTI too", "bench/bad.cpp", "#include <cupti.h>\n", "only in profiler"),
+    ("no heavy header through a shared one", "scenarios/bad.cpp", '#include "sim/formats/json.h"\n',
+     "gets <nlohmann/json.hpp> through sim/formats/json.h"),
+    ("nor by a detour", "sim/formats/detour.h", '#include "sim/formats/json.h"\n', None),
+    ("nor by a detour", "bench/bad.cpp", '#include "sim/formats/detour.h"\n', "(from sim/formats/json.h)"),
+    ("paths start at the root", "sim/bad.cpp", '#include "op_graph.h"\n', "no path from the root"),
+    ("and lead somewhere", "sim/bad.cpp", '#include "sim/gone.h"\n', "no path from the root"),
+    ("generated headers have an owner", "sim/bad.cpp", '#include "berth_revision.h"\n', "for bench/ alone"),
+    ("unknown libraries are named first", "bench/bad.cpp", "#include <boost/graph.hpp>\n", "nor in LIBRARIES"),
+    ("<execution> links TBB", "agents/bad.cpp", "#include <execution>\n", "nor in LIBRARIES"),
+    ("only tests include tests", "bench/bad.cpp", '#include "tests/helper.h"\n', "only tests include tests"),
+    ("tests obey their folder", "tests/agents/bad_test.cpp", '#include "cost_models/cost_models.h"\n',
+     "agents/ may not include"),
+    ("GoogleTest is for tests", "sim/bad.cpp", "#include <gtest/gtest.h>\n", "only in tests"),
+    ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),
+)
+
+
+class IncludeRules(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+
+    def _write(self, files):
+        for path, text in files.items():
+            full = os.path.join(self._folder.name, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def test_what_is_allowed_is_not_reported(self):
+        self._write(CLEAN)
+        self.assertEqual(include_rules.broken_rules(self._folder.name), [])
+
+    def test_every_planted_violation_is_found(self):
+        self._write(CLEAN)
+        for rule, path, text, message in PLANTED:
+            with self.subTest(rule=rule, path=path, text=text):
+                self._write({path: text})
+                broken = include_rules.broken_rules(self._folder.name)
+                if message is None:  # a step of the next one
+                    self.assertEqual(broken, [])
+                    continue
+                self.assertTrue(any(line.startswith(path + ":") and message in line for line in broken), broken)
+                os.unlink(os.path.join(self._folder.name, path))
+
+    def test_build_folders_are_not_read(self):
+        self._write({"build/release/x.cpp": '#include "gone.h"\n'})
+        self.assertEqual(include_rules.broken_rules(self._folder.name), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

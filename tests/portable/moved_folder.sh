@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The portable folder, copied elsewhere, runs with an empty environment and loads nothing of this machine but the C
+# library; packed it stays small enough to be carried.   moved_folder.sh FOLDER
+set -euo pipefail
+folder=$1
+elsewhere=$(mktemp -d)
+trap 'rm -rf "$elsewhere"' EXIT
+cp -r "$folder" "$elsewhere/carried"
+cd "$elsewhere"
+
+fail() { echo "moved_folder: $*" >&2; exit 1; }
+
+outside=$(env -i ldd carried/berth | awk '$2 == "=>" {print $1, $3}' |
+          grep -v -E "^(libc|libm|libpthread|libdl|librt|libresolv|libutil)\.so" | grep -v -F " $elsewhere/carried/" || true)
+[ -z "$outside" ] || fail "loaded from outside the folder: $outside"
+
+env -i ./carried/berth list agents > list.txt || fail "berth list agents ended with $?"
+grep -q -w random list.txt || fail "berth list agents does not show the agent random"
+
+env -i ./carried/berth speed --graph 'random_dag(ops=1000)' --cluster 'placeto(gpus=2)' \
+  --placements 20 --json speed.json || fail "berth speed ended with $?"
+grep -q '"ops_per_second"' speed.json || fail "berth speed wrote no ops_per_second"
+
+bytes=$(tar -c carried | gzip -9 | wc -c)
+echo "moved_folder: $((bytes >> 10)) KiB packed"
+[ "$bytes" -lt $((32 << 20)) ] || fail "$bytes bytes packed are too much to carry"

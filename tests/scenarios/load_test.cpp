@@ -1,0 +1,83 @@
+// Looking up names and guessing formats.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/scenarios/test_catalogue.h"
+
+namespace berth::scenarios {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class LoadTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return ::testing::TempDir() + "berth_load_test_" + name; }
+  void TearDown() override {
+    for (const char* name : {"graph.json", "cluster.yaml", "placement.json", "other.json"})
+      std::filesystem::remove(Path(name));
+  }
+};
+
+template <typename Call>
+std::string ErrorOf(const Call& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(LoadTest, WrittenWorkloadsReadBackEqual) {
+  const sim::OpGraph graph = LoadGraph("nmt(steps=2,gradients=colocated)");
+  formats::WriteGraph(Path("graph.json"), graph);
+  const sim::OpGraph read = LoadGraph(Path("graph.json"));
+  EXPECT_EQ(formats::PrintGraph(read), formats::PrintGraph(graph));
+  EXPECT_EQ(read.totals().parameters, graph.totals().parameters);
+  EXPECT_EQ(read.totals().persistent_bytes, graph.totals().persistent_bytes);
+  EXPECT_EQ(read.totals().output_bytes, graph.totals().output_bytes);
+}
+
+TEST_F(LoadTest, ClustersAndPlacementsComeFromFilesToo) {
+  const sim::Cluster cluster = LoadCluster("placeto(gpus=4)", TestCatalogue());
+  formats::WriteFile(Path("cluster.yaml"), formats::PrintCluster(cluster));
+  EXPECT_EQ(formats::PrintCluster(LoadCluster(Path("cluster.yaml"), TestCatalogue())),
+            formats::PrintCluster(cluster));
+
+  const sim::OpGraph graph = LoadGraph("chain(ops=3)");
+  const sim::Placement placement{.device = {1, 2, 0}, .priority = {}, .order = {}};
+  formats::WriteFile(Path("placement.json"), formats::PrintPlacement(placement, graph, cluster));
+  EXPECT_EQ(LoadPlacement(Path("placement.json"), graph, cluster).device, placement.device);
+}
+
+TEST_F(LoadTest, UnknownNamesListTheKnownOnes) {
+  EXPECT_THAT(ErrorOf([] { LoadGraph("inception_v4"); }),
+              AllOf(HasSubstr("'inception_v4'"), HasSubstr("inception_v3"), HasSubstr("chain")));
+  EXPECT_THAT(ErrorOf([] { LoadGraph("missing.json"); }), HasSubstr("neither a file nor a workload"));
+  EXPECT_THAT(ErrorOf([] { LoadCluster("cloud(gpus=2)", TestCatalogue()); }),
+              AllOf(HasSubstr("'cloud(gpus=2)'"), HasSubstr("hierarchical")));
+  EXPECT_THAT(ErrorOf([] { LoadGraph("chain(ops=3"); }), HasSubstr("unbalanced"));
+}
+
+TEST_F(LoadTest, OtherFilesAreRefusedByTheGraphReader) {
+  formats::WriteFile(Path("other.json"), "{\"nodes\": []}");
+  EXPECT_THAT(ErrorOf([&] { LoadGraph(Path("other.json")); }), HasSubstr("other.json"));
+}
+
+TEST(ImportersTest, RecogniseTheirOwnAndNothingElse) {
+  const std::string graph = formats::PrintGraph(LoadGraph("chain"));
+  for (const ImporterRow& importer : Importers()) {
+    EXPECT_FALSE(importer.recognises(graph)) << importer.name;
+    EXPECT_FALSE(importer.recognises("")) << importer.name;
+    EXPECT_FALSE(importer.recognises("fpgaLatency maxFPGAs")) << importer.name;
+  }
+}
+
+}  // namespace
+}  // namespace berth::scenarios

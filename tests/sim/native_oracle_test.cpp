@@ -1,0 +1,64 @@
+// The engine against the oracle, event by event, on random problems.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "sim/simulator.h"
+#include "tests/sim/compare.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/random_case.h"
+
+namespace berth::sim {
+namespace {
+
+// BERTH_ORACLE_CASES=1000000 runs that many, overnight.
+std::uint64_t Cases() {
+  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 500;
+#else
+  return 5000;
+#endif
+}
+
+// Where they differ, docs/model.md says who is right.
+TEST(NativeOracle, EngineAndOracleAgreeOnRandomCases) {
+  const std::uint64_t cases = Cases();
+  std::uint64_t oom = 0, fits = 0;
+  std::size_t transfers = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const RandomCase c = MakeRandomCase(seed);
+    const Problem problem(c.graph, c.cluster, c.costs);
+    const auto simulator = MakeSimulator(problem);
+    const Outcome expected = OracleRun(c.graph, c.cluster, c.costs, c.placement);
+    const Outcome& actual = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
+    const std::string difference = FirstDifference(expected, actual, c.graph, c.cluster);
+    ASSERT_EQ("", difference) << PrintCase(c);
+    ++(expected.oom ? oom : fits);
+    transfers += expected.transfers.size();
+  }
+  // The cases are worth something only if they hold what they are meant to.
+  EXPECT_GT(oom, cases / 20);
+  EXPECT_GT(fits, cases / 2);
+  EXPECT_GT(transfers, cases * 2);
+}
+
+// Scratch of one run must not leak into the next.
+TEST(NativeOracle, OneSimulatorRunsManyPlacements) {
+  for (std::uint64_t seed = 1; seed <= Cases() / 50; ++seed) {
+    const RandomCase c = MakeRandomCase(seed);
+    const Problem problem(c.graph, c.cluster, c.costs);
+    const auto simulator = MakeSimulator(problem);
+    Dice dice(seed);
+    for (int i = 0; i < 10; ++i) {
+      const Placement placement = MakeRandomPlacement(c.graph, c.cluster, dice);
+      const Outcome expected = OracleRun(c.graph, c.cluster, c.costs, placement);
+      const Outcome& actual = simulator->Run(placement, {RunOptions::Record::kTimeline, {}});
+      ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << "placement " << i << "\n"
+                                                                           << PrintCase(c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::sim

@@ -1,0 +1,175 @@
+// Routes (DESIGN 4.1): least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file
+// order; switches and CPUs forward, accelerators only where a route by hand says so.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "tests/sim/random_case.h"
+#include "tests/sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+using Links = std::vector<std::int32_t>;
+
+Links LinksOf(const Cluster& cluster, DeviceIndex from, DeviceIndex to) {
+  Links links;
+  for (const Cluster::Hop& hop : cluster.route(from, to)) links.push_back(hop.link);
+  return links;
+}
+
+Links RouteOf(World& w, DeviceIndex from, DeviceIndex to) {
+  w.cluster.Finish();
+  return LinksOf(w.cluster, from, to);
+}
+
+TEST(Routes, WeighLatencyAgainstBandwidth) {
+  // Over the switch: 5 + 5 + 1 MiB / 10 GB/s = 114.8576 us. Directly: 1 MiB at 10 GB/s and 9.999 or 10.001
+  // us.
+  for (const auto& [latency, links] : {std::pair{9'999'999, Links{0}}, std::pair{10'000'001, Links{1, 2}}}) {
+    World w;
+    w.Gpu();
+    w.Gpu();
+    const auto center = w.AddSwitch();
+    w.Connect(0, 1).latency = latency;
+    w.Connect(0, center);
+    w.Connect(center, 1);
+    EXPECT_EQ(RouteOf(w, 0, 1), links);
+  }
+}
+
+TEST(Routes, TheNarrowestLinkDecides) {
+  // 1 MiB / 1 GB/s = 1048.576 us on any link of a route is paid once: two slow links are as good as one.
+  World w;
+  w.Gpu();
+  w.Gpu();
+  const auto center = w.AddSwitch();
+  Link& direct = w.Connect(0, 1);
+  direct.bandwidth = 1'000'000'000;
+  direct.latency = 3 * kUs;
+  for (const std::int32_t end : {0, 1}) {
+    Link& link = w.Connect(end, center);
+    link.bandwidth = 1'000'000'000;
+    link.latency = kUs;
+  }
+  EXPECT_EQ(RouteOf(w, 0, 1), (Links{1, 2}));  // 2 us against 3
+}
+
+TEST(Routes, EqualCostPrefersFewerLinks) {
+  World w;
+  w.Gpu();
+  w.Gpu();
+  const auto center = w.AddSwitch();
+  w.Connect(0, center);
+  w.Connect(center, 1);
+  w.Connect(0, 1).latency = 10 * kUs;
+  EXPECT_EQ(RouteOf(w, 0, 1), (Links{2}));
+}
+
+TEST(Routes, ThenFileOrder) {
+  World w;
+  w.Gpu();
+  w.Gpu();
+  w.Connect(1, 0);
+  w.Connect(0, 1);
+  EXPECT_EQ(RouteOf(w, 0, 1), (Links{0}));
+  EXPECT_FALSE(w.cluster.route(0, 1)[0].forward);
+  EXPECT_TRUE(w.cluster.route(1, 0)[0].forward);
+}
+
+TEST(Routes, CpusForwardAndAcceleratorsDoNot) {
+  for (const bool cpu : {true, false}) {
+    World w;
+    w.Gpu();
+    cpu ? w.Cpu() : w.Gpu();
+    w.Gpu();
+    w.Connect(0, 1);
+    w.Connect(1, 2);
+    if (cpu) {
+      EXPECT_EQ(RouteOf(w, 0, 2), (Links{0, 1}));
+    } else {
+      EXPECT_THROW(w.cluster.Finish(), InputError);
+      w.cluster.routes = {{0, 2, {0, 1}}, {2, 0, {1, 0}}};
+      EXPECT_EQ(RouteOf(w, 2, 0), (Links{1, 0}));
+    }
+  }
+}
+
+TEST(Routes, ByHandReplacesTheSearch) {
+  World w;
+  for (int i = 0; i < 3; ++i) w.Gpu();
+  w.Connect(0, 1);
+  w.Connect(1, 2);
+  w.Connect(0, 2);
+  w.cluster.routes = {{0, 2, {0, 1}}};
+  EXPECT_EQ(RouteOf(w, 0, 2), (Links{0, 1}));
+  EXPECT_EQ(LinksOf(w.cluster, 2, 0), (Links{2}));  // one direction only
+}
+
+// Every simple path, the best by the rule.
+class AllPaths {
+ public:
+  AllPaths(const Cluster& cluster, DeviceIndex from, DeviceIndex to)
+      : cluster_(cluster), from_(from), to_(to) {
+    Walk(from, 0, std::numeric_limits<std::int64_t>::max());
+  }
+  Links best() const { return std::get<2>(*best_); }
+
+ private:
+  void Walk(std::int32_t at, Picos latency, std::int64_t narrowest) {
+    if (at == to_) {
+      const auto mebibyte =
+          static_cast<Picos>((Bytes{1} << 20) * 1e12L / static_cast<long double>(narrowest) + 0.5L);
+      const std::tuple candidate(latency + mebibyte, links_.size(), links_);
+      if (!best_ || candidate < *best_) best_ = candidate;
+      return;
+    }
+    const bool forwards = at >= cluster_.size() ||
+                          cluster_.devices[static_cast<std::size_t>(at)].device_class == DeviceClass::kCpu;
+    if (at != from_ && !forwards) return;
+    nodes_.push_back(at);
+    for (std::size_t l = 0; l < cluster_.links.size(); ++l) {
+      const Link& link = cluster_.links[l];
+      if (link.ends[0] != at && link.ends[1] != at) continue;
+      const std::int32_t next = link.ends[0] == at ? link.ends[1] : link.ends[0];
+      if (std::find(nodes_.begin(), nodes_.end(), next) != nodes_.end()) continue;
+      links_.push_back(static_cast<std::int32_t>(l));
+      Walk(next, latency + link.latency, std::min(narrowest, link.bandwidth));
+      links_.pop_back();
+    }
+    nodes_.pop_back();
+  }
+
+  const Cluster& cluster_;
+  const DeviceIndex from_, to_;
+  Links links_;
+  std::vector<std::int32_t> nodes_;
+  std::optional<std::tuple<Picos, std::size_t, Links>> best_;
+};
+
+TEST(Routes, AreTheBestOfAllPaths) {
+  int routes = 0, longer = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const RandomCase c = MakeRandomCase(seed);
+    if (c.cluster.links.empty() || !c.cluster.routes.empty()) continue;
+    for (DeviceIndex from = 0; from < c.cluster.size(); ++from) {
+      for (DeviceIndex to = 0; to < c.cluster.size(); ++to) {
+        if (from == to) continue;
+        const Links expected = AllPaths(c.cluster, from, to).best();
+        ASSERT_EQ(LinksOf(c.cluster, from, to), expected) << from << " to " << to << "\n" << PrintCase(c);
+        ++routes;
+        longer += expected.size() > 1;
+      }
+    }
+  }
+  EXPECT_GT(routes, 1000);
+  EXPECT_GT(longer, 300);
+}
+
+}  // namespace
+}  // namespace berth::sim
