@@ -1,5 +1,4 @@
-// The graph as the preset `placeto` sees it, in compact arrays: shared by nothing, built once for each
-// simulator.
+// The graph as the preset `placeto` sees it, in compact arrays; built once for each simulator.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,10 @@
 
 namespace berth::sim {
 
-// Readers are kept in groups of this many, filled up with an op that nobody waits for: loops over readers
-// then mostly go round once, and a loop whose length cannot be predicted costs more than three readers too
-// many.
-inline constexpr std::uint32_t kReaderGroup = 4;
+// Readers are kept in groups of this many, filled up with an op that is on no device and never ready: loops
+// over readers then mostly go round once, and a loop whose length cannot be predicted costs more than the
+// filling.
+inline constexpr std::uint32_t kReaderGroup = 2;
 
 // Who reads what, as this preset sees it: a consumer names each producer once, with the last output that it
 // names; a control input is an input of output 0 and is named after the data. An output that somebody reads
