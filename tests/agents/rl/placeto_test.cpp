@@ -322,8 +322,8 @@ TEST(Placeto, OverfitsATinyGraphToTheOptimum) {
   const sim::Picos optimum = BruteForceOptimum(made->task);
   int solved = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
-    Evaluator evaluator(made->task, {.budget = 7 * 400});
-    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.005,start=single)"));
+    Evaluator evaluator(made->task, {.budget = 7 * 800});
+    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.003,entropy=0.01,start=single)"));
     agent->Search(made->task, evaluator, {.seed = seed});
     EXPECT_EQ(evaluator.best_runtime(), optimum);
     const std::string path = InTemp("overfit.ckpt");
@@ -343,8 +343,8 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
   const auto made = MakeTestTask(
       {{100'000, 1'000'000'000, {}, 4'000'000'000}, {100'000, 0, {0}, 6'000'000'000}}, 2, 10'000'000'000);
   EXPECT_FALSE(Evaluator(made->task, {.budget = 1}).Evaluate({0, 0}).feasible);
-  Evaluator evaluator(made->task, {.budget = 3 * 300});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,start=single)")), {&made->task},
+  Evaluator evaluator(made->task, {.budget = 3 * 1000});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")), {&made->task},
                          {&evaluator}, {});
   std::vector<double> costs;
   learner.on_update = [&costs](const UpdateRecord& record, const std::vector<PlacetoEpisode>&) {
