@@ -52,16 +52,25 @@ double MedianError(const std::vector<Named>& cells) {
   return Median(errors);
 }
 
-// Whether the cell repeats a fitted one: the same row, the same runtime with us and the same number in the
-// paper (an expert that puts everything on one GPU). It is no second measurement.
+// Whether the fit has seen the published number of a column in a row of this model, in whatever block.
+bool SeenByFit(const TableResults& results, const std::string& paper_workload,
+               const std::string& published_column) {
+  return !Select(results, [&](const Named& n) {
+            return n.cell->kind == CellKind::kFitted && n.line->paper_workload == paper_workload &&
+                   n.column->published == published_column;
+          }).empty();
+}
+
+// Whether the cell is no measurement of its own: the fit has seen its published number, or it does what such
+// a cell does and has the same published number (an expert that puts everything on one GPU).
 bool RepeatsFitted(const TableResults& results, const Named& named) {
-  for (const TableColumn& column : named.block->columns) {
-    const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
-    if (other.kind == CellKind::kFitted && other.median == named.cell->median &&
-        other.ratio() == named.cell->ratio())
-      return true;
-  }
-  return false;
+  if (SeenByFit(results, named.line->paper_workload, named.column->published)) return true;
+  return std::any_of(named.block->columns.begin(), named.block->columns.end(),
+                     [&](const TableColumn& column) {
+                       if (!SeenByFit(results, named.line->paper_workload, column.published)) return false;
+                       const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
+                       return other.median == named.cell->median && other.ratio() == named.cell->ratio();
+                     });
 }
 
 // A number that stands in several rows of one model is one measurement: the first of them counts.
@@ -106,7 +115,7 @@ void AddCloseSections(const TableResults& results, CellKind kind, const std::str
     if (cells.empty()) continue;
     std::string more;
     if (repeated > 0) {
-      more = fmt::format(" Left out: {} whose placement and published number are those of a fitted cell.",
+      more = fmt::format(" Left out: {} whose published number the fit has seen.",
                          Cells(static_cast<std::size_t>(repeated)));
     }
     const bool several = results.table().blocks.size() > 1;

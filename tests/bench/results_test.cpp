@@ -92,6 +92,24 @@ TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   EXPECT_NE(sections[1].sentences[0].find("Left out: 1 cell"), std::string::npos) << sections[1].sentences[0];
 }
 
+// Another block shows the same published number again under other rules: the fit has seen it there too.
+TEST(Reading, ANumberThatWasFittedInOneBlockIsNoAccuracyInAnother) {
+  TableDefinition table = TinyTable();
+  TableBlock other = table.blocks[0];
+  other.key = "other";
+  other.title = "Other rules";
+  table.blocks.push_back(other);
+  CellRecord repeated = MakeRecord("rnnlm", "cpu_only", "predicted", 1, 6.3);
+  repeated.block = "other";
+  CellRecord fresh = MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.6);
+  fresh.block = "other";
+  const auto sections =
+      BuildReading(TableResults(table, {MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.2), repeated, fresh}));
+  EXPECT_EQ(sections[1].title, "Predicted cells: Other rules");
+  ASSERT_EQ(sections[1].rows.size(), 1u);
+  EXPECT_EQ(sections[1].rows[0][0], "rnnlm, 2 GPUs, GPU only (Other rules)");
+}
+
 TEST(Reading, APresetWithoutMemoryLimitsHasNoVerdicts) {
   TableDefinition table = TinyTable();
   table.blocks[0].memory_limits = false;
