@@ -74,6 +74,8 @@ void FromShapeRule(GradientContext& context) {
 }
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
 constexpr char kTile[] = "Tile";
+constexpr char kSlice[] = "Slice";
+constexpr char kPad[] = "Pad";
 
 // Where an input was broadcast its gradient is summed back to its shape.
 void AddRule(GradientContext& context) {
@@ -165,9 +167,11 @@ constexpr std::array kRules = {
     Row{"Mean", FromShapeRule<kTile>},
     Row{"Mul", MulRule},
     Row{"Pack", ConcatRule},
+    Row{"Pad", FromShapeRule<kSlice>},
     Row{"Relu", FromOutputRule<kReluGrad>},
     Row{"Reshape", ReshapeRule},
     Row{"Sigmoid", FromOutputRule<kSigmoidGrad>},
+    Row{"Slice", FromShapeRule<kPad>},
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},

@@ -149,6 +149,14 @@ Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>&
                    .attributes = {{"axis", Number(axis)}}});
 }
 
+Tensor Pad(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
+  return b.Append({.type = "Pad", .name = name, .inputs = {x}, .outputs = {{shape}}});
+}
+
+Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
+  return b.Append({.type = "Slice", .name = name, .inputs = {x}, .outputs = {{shape}}});
+}
+
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
   return b.Append({.type = "Reshape", .name = name, .inputs = {x}, .outputs = {{shape}}, .view_of = 0});
 }

@@ -1,7 +1,6 @@
 #include "sim/placeto_simulator.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "sim/error.h"
+#include "sim/placeto_wiring.h"
 
 namespace berth::sim {
 namespace {
@@ -17,105 +17,15 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr Picos kOpPause = 5'700'000;     // after an op that takes time
 constexpr Picos kSendPause = 25'000'000;  // after a sending
-constexpr Bytes kBytesPerMicro = 7600;
-
-Picos SendTime(Bytes bytes) {
-  return static_cast<Picos>((Wide(bytes) * kPicosPerMicro + kBytesPerMicro / 2) / kBytesPerMicro);
-}
 
 Picos FloorMicro(Picos time) {
   return time / kPicosPerMicro * kPicosPerMicro;
 }
 
-// Who reads what, as this preset sees it: a consumer names each producer once, with the last output that it
-// names; a control input is an input of output 0 and is named after the data. An output that somebody reads
-// is a parcel: what is sent, at most once in a run.
-struct Wiring {
-  // [op], one more at the end. The edges and the parcels of an op are contiguous.
-  struct Range {
-    std::uint32_t edge = 0;
-    std::uint32_t parcel = 0;
-  };
-  struct Edge {
-    OpIndex consumer = 0;
-    std::uint32_t parcel = 0;
-  };
-  struct Parcel {
-    std::uint32_t edge = 0;  // first of its edges in `readers`
-    std::int32_t output = 0;
-    OpIndex producer = 0;
-    Picos duration = 0;
-    Bytes bytes = 0;
-  };
-
-  std::vector<Range> ops;
-  std::vector<OpIndex> readers;         // by op, then parcel, then consumer
-  std::vector<Edge> edges;              // by op, then consumer; differs where an op has several parcels
-  std::vector<Parcel> parcels;          // one more at the end
-  std::vector<std::int32_t> producers;  // [op]: number of different ones
-  std::vector<Bytes> output_bytes;      // [op]: sum over its outputs
-
-  explicit Wiring(const OpGraph& graph);
-};
-
-Wiring::Wiring(const OpGraph& graph) {
-  const auto n = static_cast<std::size_t>(graph.size());
-  struct Reader {
-    OpIndex consumer;
-    std::int32_t output;
-  };
-  std::vector<std::vector<Reader>> of(n);
-  producers.resize(n);
-  for (OpIndex c = 0; c < graph.size(); ++c) {
-    const Op& op = graph.ops[static_cast<std::size_t>(c)];
-    const auto name = [&](OpIndex producer, std::int32_t output) {
-      auto& list = of[static_cast<std::size_t>(producer)];
-      if (!list.empty() && list.back().consumer == c) {
-        list.back().output = output;
-      } else {
-        list.push_back({c, output});
-        ++producers[static_cast<std::size_t>(c)];
-      }
-    };
-    for (const TensorRef& input : op.inputs) name(input.op, input.output);
-    for (const OpIndex control : op.control) name(control, 0);
-    Bytes sum = 0;
-    for (const Output& output : op.outputs) sum += output.bytes;
-    output_bytes.push_back(sum);
-  }
-  for (std::size_t p = 0; p < n; ++p) {
-    const auto first_parcel = static_cast<std::uint32_t>(parcels.size());
-    ops.push_back({static_cast<std::uint32_t>(edges.size()), first_parcel});
-    std::vector<Reader> by_output = of[p];
-    std::stable_sort(by_output.begin(), by_output.end(),
-                     [](const Reader& a, const Reader& b) { return a.output < b.output; });
-    for (const Reader& reader : by_output) {
-      if (parcels.size() == first_parcel || parcels.back().output != reader.output) {
-        const auto& outputs = graph.ops[p].outputs;
-        const auto output = static_cast<std::size_t>(reader.output);
-        const Bytes bytes =
-            output < outputs.size() ? outputs[output].bytes : 0;  // a control input of an op without
-        parcels.push_back({static_cast<std::uint32_t>(readers.size()), reader.output, static_cast<OpIndex>(p),
-                           SendTime(bytes), bytes});
-      }
-      readers.push_back(reader.consumer);
-    }
-    for (const Reader& reader : of[p]) {
-      const auto parcel = std::find_if(parcels.begin() + first_parcel, parcels.end(),
-                                       [&](const Parcel& x) { return x.output == reader.output; });
-      edges.push_back({reader.consumer, static_cast<std::uint32_t>(parcel - parcels.begin())});
-    }
-  }
-  ops.push_back({static_cast<std::uint32_t>(edges.size()), static_cast<std::uint32_t>(parcels.size())});
-  parcels.push_back({static_cast<std::uint32_t>(readers.size())});
-}
-
 // Everything one after the other: no time of a run is beyond it.
-Wide LatestTime(const Wiring& wiring, const CostTable& costs) {
+Wide LatestTime(const PlacetoWiring& wiring, const CostTable& costs) {
   Wide sum = 0;
-  const auto devices = static_cast<std::size_t>(costs.devices);
-  for (std::size_t i = 0; i < costs.picos.size(); i += devices) {
-    const auto row = costs.picos.begin() + static_cast<std::ptrdiff_t>(i);
+  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
     sum += Wide(*std::max_element(row, row + costs.devices)) + kOpPause;
   }
   for (const auto& parcel : wiring.parcels) sum += Wide(parcel.duration) + kSendPause;
@@ -126,128 +36,138 @@ Wide LatestTime(const Wiring& wiring, const CostTable& costs) {
 // completions are pending, the next event is the least of 2 D keys, and a pause can be added to the start of
 // what comes next instead of being an event. A key is time * 2^bits + resource, devices first: its order is
 // the tie-break of DESIGN 4.3. Key is as wide as the latest time of the problem needs.
+//
+// Under a random placement whether a reader is local, ready or the last one is a toss-up, and a mispredicted
+// branch costs as much as the rest of an event. The inner loops therefore have no such branches: they push
+// first and count later, and they run over whole groups of readers.
 template <typename Key>
 class PlacetoSimulator final : public Simulator {
  public:
-  PlacetoSimulator(const Problem& problem, Wiring wiring)
-      : problem_(problem),
-        wiring_(std::move(wiring)),
-        bits_(std::bit_width(2u * static_cast<unsigned>(problem.cluster().size()) - 1)),
-        mask_((Key{1} << bits_) - 1) {
-    const auto ops = static_cast<std::size_t>(problem.graph().size());
-    const auto devices = static_cast<std::size_t>(problem.cluster().size());
-    keys_.resize((2 * devices + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce);
-    ops_.resize(ops);
-    start_.resize(ops);
-    last_use_.resize(ops);
-    devices_.resize(devices);
-    channels_.resize(devices);
-    // Pushing writes before it knows whether it counts, hence one place more for each device.
-    ready_.resize(ops + devices);
-    outbox_.resize(wiring_.parcels.size() + devices);
-    queued_in_.resize(wiring_.parcels.size());
-    release_.resize(ops + 1);
-    start_in_order_.resize(ops);
-    bucket_.resize(2 * ops + 2);
-    outcome_.devices.resize(devices);
-  }
-
+  PlacetoSimulator(const Problem& problem, PlacetoWiring wiring);
   const Outcome& Run(const Placement& placement, const RunOptions& options) override;
 
  private:
   static constexpr std::size_t kKeysAtOnce = 8;
   static constexpr Key kIdle = ~Key{0};
+  static constexpr Picos kNever = std::numeric_limits<Picos>::max();
 
   struct OpState {
     std::int32_t missing;  // producers that have not arrived
     DeviceIndex device;
-    Picos cost;
+    // Its cost; from its start on the end of its use of what it reads, as far as that decides when memory is
+    // released.
+    Picos cost_or_use;
   };
-  // A device or a channel with its queue: [head, tail) of ready_ or outbox_ wait.
+  // A device or a channel with its queue: places [head, tail) of ready_ or outbox_ wait.
   struct Server {
     std::uint32_t head = 0;
     std::uint32_t tail = 0;
     std::uint32_t first = 0;
     std::uint32_t current = 0;  // the op that runs, the parcel that is sent
+    Picos pause = 0;            // after `current`
     Picos free = 0;             // end of the last pause
+    Picos busy = 0;
   };
 
   void Reset(const Placement& placement);
   bool RunEvents(Picos cutoff);
   Key NextKey() const;
-  void EndOp(DeviceIndex d, Picos now);
-  void EndSending(DeviceIndex d, Picos now);
-  void StartNextOp(DeviceIndex d, Picos now);
-  void StartNextSending(DeviceIndex d, Picos now);
-  std::uint32_t DeliverParcels(OpIndex op, DeviceIndex d, std::uint32_t tail, Picos now);
-  void NoteQueued(std::uint32_t parcel, DeviceIndex from, Picos now);
+  void EndOp(std::size_t d, Picos now);
+  void EndSending(std::size_t d, Picos now);
+  void StartNextOp(std::size_t d, Picos now);
+  void StartNextSending(std::size_t d, Picos now);
+  void StartIdleReaders(const PlacetoWiring::Parcel& parcel, Picos now);
+  void DeliverSeveralOutputs(std::size_t op, std::size_t d, Picos now);
+  void NoteQueued(std::uint32_t parcel, std::size_t from, Picos now);
 
-  Picos HoldEnd(OpIndex op) const;
-  void FindLastUses();
-  Bytes Peak(DeviceIndex d);
+  Picos LastUse(OpIndex op) const;
+  Bytes Peak(std::size_t d);
   void RecordOps();
   void RecordMemory();
 
   const Problem& problem_;
-  const Wiring wiring_;
+  const PlacetoWiring wiring_;
+  const std::size_t op_count_;
+  const std::size_t device_count_;
   const int bits_;
   const Key mask_;
-  std::vector<Key> keys_;  // devices, then channels; kIdle where nothing is pending
-  std::vector<OpState> ops_;
-  std::vector<Picos> start_;
-  std::vector<Server> devices_;
+  std::vector<Key> keys_;        // devices, then channels; kIdle where nothing is pending
+  std::vector<OpState> ops_;     // the last one is the reader that fills groups: on no device, never ready
+  std::vector<Server> devices_;  // one more for that reader
   std::vector<Server> channels_;
-  std::vector<OpIndex> ready_;            // by device: its ops in the order they run
-  std::vector<std::uint32_t> outbox_;     // by device: its parcels in the order they are sent
+  // By device, one place more for each than it can need because pushing writes before it is known whether it
+  // counts.
+  std::vector<OpIndex> ready_;            // the ops of a device in the order they run
+  std::vector<Picos> start_;              // [place in ready_]
+  std::vector<std::uint32_t> outbox_;     // the parcels of a device in the order they are sent
   std::vector<std::uint64_t> queued_in_;  // [parcel]: the last run in which it was queued
   std::uint64_t run_ = 0;
   bool record_transfers_ = false;
   std::vector<std::uint32_t> transfer_of_;  // [parcel]: its entry of Outcome::transfers
 
-  // Scratch of the peaks.
-  std::vector<Picos> last_use_;  // [op]: end of the holds of its producers as far as it decides
-  std::vector<Bytes> release_;
-  std::vector<Picos> start_in_order_;
+  std::vector<Bytes> release_;  // scratch of Peak()
   std::vector<std::uint32_t> bucket_;
 
   Outcome outcome_;
 };
 
 template <typename Key>
+PlacetoSimulator<Key>::PlacetoSimulator(const Problem& problem, PlacetoWiring wiring)
+    : problem_(problem),
+      wiring_(std::move(wiring)),
+      op_count_(problem.graph().ops.size()),
+      device_count_(problem.cluster().devices.size()),
+      bits_(std::bit_width(2 * device_count_ - 1)),
+      mask_((Key{1} << bits_) - 1),
+      keys_((2 * device_count_ + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce),
+      ops_(op_count_ + 1),
+      devices_(device_count_ + 1),
+      channels_(device_count_),
+      ready_(op_count_ + device_count_ + 1),
+      start_(ready_.size()),
+      outbox_(wiring_.parcels.size() + device_count_),
+      queued_in_(wiring_.parcels.size()),
+      release_(op_count_ + 1),
+      bucket_(2 * op_count_ + 2) {
+  outcome_.devices.resize(device_count_);
+}
+
+template <typename Key>
 void PlacetoSimulator<Key>::Reset(const Placement& placement) {
   ++run_;
-  const CostTable& costs = problem_.costs();
-  const auto devices = devices_.size();
+  const Picos* costs = problem_.costs().picos.data();
   std::fill(keys_.begin(), keys_.end(), kIdle);
   std::fill(devices_.begin(), devices_.end(), Server{});
   std::fill(channels_.begin(), channels_.end(), Server{});
-  std::fill(outcome_.devices.begin(), outcome_.devices.end(), DeviceUse{});
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
+  for (std::size_t i = 0; i < op_count_; ++i) {
     const auto d = static_cast<std::size_t>(placement.device[i]);
-    ops_[i] = {wiring_.producers[i], placement.device[i], costs.picos[i * devices + d]};
-    outcome_.devices[d].busy += ops_[i].cost;
+    ops_[i] = {wiring_.producers[i], placement.device[i], costs[i * device_count_ + d]};
     ++devices_[d].tail;
     channels_[d].tail += wiring_.ops[i + 1].parcel - wiring_.ops[i].parcel;
   }
-  std::uint32_t op = 0, parcel = 0;
-  for (std::size_t d = 0; d < devices; ++d) {
-    const auto ops = devices_[d].tail, parcels = channels_[d].tail;
-    devices_[d].first = devices_[d].head = devices_[d].tail = op;
+  ops_[op_count_] = {std::numeric_limits<std::int32_t>::max(), static_cast<DeviceIndex>(device_count_),
+                     -kNever};
+  std::uint32_t place = 0, parcel = 0;
+  for (std::size_t d = 0; d <= device_count_; ++d) {
+    const auto ops = devices_[d].tail;
+    devices_[d].first = devices_[d].head = devices_[d].tail = place;
+    place += ops + 1;
+    if (d == device_count_) break;
+    const auto parcels = channels_[d].tail;
     channels_[d].first = channels_[d].head = channels_[d].tail = parcel;
-    op += ops + 1;
     parcel += parcels + 1;
   }
-  for (OpIndex i = 0; i < static_cast<OpIndex>(ops_.size()); ++i) {
-    const OpState& state = ops_[static_cast<std::size_t>(i)];
-    if (state.missing == 0) ready_[devices_[static_cast<std::size_t>(state.device)].tail++] = i;
+  for (std::size_t i = 0; i < op_count_; ++i) {
+    if (ops_[i].missing > 0) continue;
+    ready_[devices_[static_cast<std::size_t>(ops_[i].device)].tail++] = static_cast<OpIndex>(i);
   }
 }
 
 template <typename Key>
-Key PlacetoSimulator<Key>::NextKey() const {
+inline Key PlacetoSimulator<Key>::NextKey() const {
   Key best = kIdle;
-  for (std::size_t i = 0; i < keys_.size(); i += kKeysAtOnce) {
-    const Key* k = keys_.data() + i;
+  const Key* const end = keys_.data() + keys_.size();
+  for (const Key* k = keys_.data(); k != end; k += kKeysAtOnce) {
     const Key low = std::min(std::min(k[0], k[1]), std::min(k[2], k[3]));
     const Key high = std::min(std::min(k[4], k[5]), std::min(k[6], k[7]));
     best = std::min(best, std::min(low, high));
@@ -257,26 +177,34 @@ Key PlacetoSimulator<Key>::NextKey() const {
 
 // Starts the head of a device's queue, at once or when its pause is over.
 template <typename Key>
-inline void PlacetoSimulator<Key>::StartNextOp(DeviceIndex d, Picos now) {
-  Server& device = devices_[static_cast<std::size_t>(d)];
-  const auto op = static_cast<std::size_t>(ready_[device.head++]);
+inline void PlacetoSimulator<Key>::StartNextOp(std::size_t d, Picos now) {
+  Server& device = devices_[d];
+  const auto op = static_cast<std::uint32_t>(ready_[device.head]);
+  OpState& state = ops_[op];
+  const Picos cost = state.cost_or_use;
   const Picos start = std::max(now, device.free);
-  start_[op] = start;
-  device.current = static_cast<std::uint32_t>(op);
-  keys_[static_cast<std::size_t>(d)] =
-      (static_cast<Key>(start + ops_[op].cost) << bits_) | static_cast<Key>(d);
+  start_[device.head++] = start;
+  device.current = op;
+  device.pause = cost > 0 ? kOpPause : 0;
+  device.busy += cost;
+  state.cost_or_use = FloorMicro(start) + FloorMicro(cost) - kPicosPerMicro;
+  keys_[d] = (static_cast<Key>(start + cost) << bits_) | static_cast<Key>(d);
 }
 
+// Starts the head of an idle channel's queue, if there is one.
 template <typename Key>
-inline void PlacetoSimulator<Key>::StartNextSending(DeviceIndex d, Picos now) {
-  Server& channel = channels_[static_cast<std::size_t>(d)];
-  const std::uint32_t parcel = outbox_[channel.head++];
+inline void PlacetoSimulator<Key>::StartNextSending(std::size_t d, Picos now) {
+  Server& channel = channels_[d];
+  const bool waits = channel.head != channel.tail;
+  const std::uint32_t parcel = outbox_[channel.head];  // an old one if nothing waits
   const Picos start = std::max(now, channel.free);
   const Picos end = start + wiring_.parcels[parcel].duration;
-  const auto resource = devices_.size() + static_cast<std::size_t>(d);
+  const std::size_t resource = device_count_ + d;
+  const Key key = (static_cast<Key>(end) << bits_) | static_cast<Key>(resource);
+  keys_[resource] = key | (Key{waits} - 1);  // kIdle, all ones, if nothing waits
   channel.current = parcel;
-  keys_[resource] = (static_cast<Key>(end) << bits_) | static_cast<Key>(resource);
-  if (record_transfers_) {
+  channel.head += waits;
+  if (record_transfers_ && waits) {
     TransferTimes& times = outcome_.transfers[transfer_of_[parcel]];
     times.start = start;
     times.end = end;
@@ -284,97 +212,115 @@ inline void PlacetoSimulator<Key>::StartNextSending(DeviceIndex d, Picos now) {
 }
 
 template <typename Key>
-void PlacetoSimulator<Key>::NoteQueued(std::uint32_t parcel, DeviceIndex from, Picos now) {
-  const Wiring::Parcel& sent = wiring_.parcels[parcel];
-  const auto remote =
-      std::find_if(wiring_.readers.begin() + sent.edge, wiring_.readers.end(),
-                   [&](OpIndex reader) { return ops_[static_cast<std::size_t>(reader)].device != from; });
+void PlacetoSimulator<Key>::NoteQueued(std::uint32_t parcel, std::size_t from, Picos now) {
+  const TensorRef tensor = wiring_.tensors[parcel];
+  const auto readers = wiring_.readers.begin() + wiring_.parcels[parcel].reader;
+  const auto sender = static_cast<DeviceIndex>(from);
+  const auto remote = std::find_if(readers, wiring_.readers.end(), [&](OpIndex reader) {
+    return ops_[static_cast<std::size_t>(reader)].device != sender;
+  });
+  const auto& outputs = problem_.graph().ops[static_cast<std::size_t>(tensor.op)].outputs;
+  const auto output = static_cast<std::size_t>(tensor.output);
+  TransferTimes times;
+  times.tensor = tensor;
+  times.from = sender;
+  times.to = ops_[static_cast<std::size_t>(*remote)].device;
+  times.bytes = output < outputs.size() ? outputs[output].bytes : 0;
+  times.queued = now;
   transfer_of_[parcel] = static_cast<std::uint32_t>(outcome_.transfers.size());
-  outcome_.transfers.push_back({{sent.producer, sent.output},
-                                from,
-                                ops_[static_cast<std::size_t>(*remote)].device,
-                                sent.bytes,
-                                now,
-                                0,
-                                0});
+  outcome_.transfers.push_back(times);
 }
 
-// The general case of EndOp: an op several of whose outputs are read. Returns the new end of the outbox.
+// EndOp() for an op several of whose outputs are read: they queue in the order of their first remote readers.
 template <typename Key>
-std::uint32_t PlacetoSimulator<Key>::DeliverParcels(OpIndex op, DeviceIndex d, std::uint32_t tail,
-                                                    Picos now) {
-  const auto i = static_cast<std::size_t>(op);
-  for (auto e = wiring_.ops[i].edge; e < wiring_.ops[i + 1].edge; ++e) {
+void PlacetoSimulator<Key>::DeliverSeveralOutputs(std::size_t op, std::size_t d, Picos now) {
+  Server& device = devices_[d];
+  Server& channel = channels_[d];
+  for (auto e = wiring_.first_edge[op]; e < wiring_.first_edge[op + 1]; ++e) {
     const auto [consumer, parcel] = wiring_.edges[e];
     OpState& state = ops_[static_cast<std::size_t>(consumer)];
-    if (state.device == d) {
-      if (--state.missing == 0) ready_[devices_[static_cast<std::size_t>(d)].tail++] = consumer;
+    if (static_cast<std::size_t>(state.device) == d) {
+      if (--state.missing == 0) ready_[device.tail++] = consumer;
     } else if (queued_in_[parcel] != run_) {
       queued_in_[parcel] = run_;
-      outbox_[tail++] = parcel;
+      outbox_[channel.tail++] = parcel;
       if (record_transfers_) NoteQueued(parcel, d, now);
     }
   }
-  return tail;
 }
 
 template <typename Key>
-inline void PlacetoSimulator<Key>::EndOp(DeviceIndex d, Picos now) {
-  Server& device = devices_[static_cast<std::size_t>(d)];
-  Server& channel = channels_[static_cast<std::size_t>(d)];
+inline void PlacetoSimulator<Key>::EndOp(std::size_t d, Picos now) {
+  Server& device = devices_[d];
+  Server& channel = channels_[d];
   const std::size_t op = device.current;
-  const Wiring::Range range = wiring_.ops[op], next = wiring_.ops[op + 1];
-  if (next.parcel - range.parcel <= 1) {
-    // Without branches on what is where: random placements would mispredict every other one.
+  const auto [begin, parcel] = wiring_.ops[op];
+  const auto [end, next_parcel] = wiring_.ops[op + 1];
+  if (next_parcel - parcel < 2) {
+    const auto here = static_cast<DeviceIndex>(d), nowhere = static_cast<DeviceIndex>(device_count_);
+    const OpIndex* const last = wiring_.readers.data() + end;
     std::uint32_t tail = device.tail;
-    bool remote = false;
-    for (auto e = range.edge; e < next.edge; ++e) {
-      const OpIndex consumer = wiring_.readers[e];
-      OpState& state = ops_[static_cast<std::size_t>(consumer)];
-      const bool local = state.device == d;
-      state.missing -= local;
-      ready_[tail] = consumer;
-      tail += local & (state.missing == 0);
-      remote |= !local;
+    bool sends = false;
+    for (const OpIndex* group = wiring_.readers.data() + begin; group != last; group += kReaderGroup) {
+      for (std::uint32_t i = 0; i < kReaderGroup; ++i) {
+        OpState& state = ops_[static_cast<std::size_t>(group[i])];
+        const bool local = state.device == here;
+        state.missing -= local;
+        ready_[tail] = group[i];
+        tail += local & (state.missing == 0);
+        sends |= !local & (state.device != nowhere);
+      }
     }
     device.tail = tail;
-    outbox_[channel.tail] = range.parcel;
-    channel.tail += remote;
-    if (record_transfers_ && remote) NoteQueued(range.parcel, d, now);
+    outbox_[channel.tail] = parcel;
+    channel.tail += sends;
+    if (record_transfers_ && sends) NoteQueued(parcel, d, now);
   } else {
-    channel.tail = DeliverParcels(static_cast<OpIndex>(op), d, channel.tail, now);
+    DeliverSeveralOutputs(op, d, now);
   }
-  device.free = now + (ops_[op].cost > 0 ? kOpPause : 0);
-  keys_[static_cast<std::size_t>(d)] = kIdle;
+  device.free = now + device.pause;
+  keys_[d] = kIdle;
   if (device.head != device.tail) StartNextOp(d, now);
-  if (channel.head != channel.tail && keys_[devices_.size() + static_cast<std::size_t>(d)] == kIdle) {
-    StartNextSending(d, now);
-  }
+  if (keys_[device_count_ + d] == kIdle) StartNextSending(d, now);
 }
 
 template <typename Key>
-inline void PlacetoSimulator<Key>::EndSending(DeviceIndex d, Picos now) {
-  Server& channel = channels_[static_cast<std::size_t>(d)];
-  const Wiring::Parcel* parcel = &wiring_.parcels[channel.current];
-  for (auto e = parcel[0].edge; e < parcel[1].edge; ++e) {
-    const OpIndex consumer = wiring_.readers[e];
-    OpState& state = ops_[static_cast<std::size_t>(consumer)];
-    if (state.device == d || --state.missing > 0) continue;
-    ready_[devices_[static_cast<std::size_t>(state.device)].tail++] = consumer;
-    if (keys_[static_cast<std::size_t>(state.device)] == kIdle) StartNextOp(state.device, now);
+inline void PlacetoSimulator<Key>::EndSending(std::size_t d, Picos now) {
+  Server& channel = channels_[d];
+  const PlacetoWiring::Parcel& parcel = wiring_.parcels[channel.current];
+  const auto here = static_cast<DeviceIndex>(d);
+  const OpIndex* const last = wiring_.readers.data() + parcel.end;
+  bool wakes = false;
+  for (const OpIndex* group = wiring_.readers.data() + parcel.reader; group != last; group += kReaderGroup) {
+    for (std::uint32_t i = 0; i < kReaderGroup; ++i) {
+      OpState& state = ops_[static_cast<std::size_t>(group[i])];
+      const bool remote = state.device != here;
+      state.missing -= remote;
+      const bool ready = remote & (state.missing == 0);
+      Server& device = devices_[static_cast<std::size_t>(state.device)];
+      ready_[device.tail] = group[i];
+      device.tail += ready;
+      wakes |= ready & (keys_[static_cast<std::size_t>(state.device)] == kIdle);
+    }
   }
+  if (wakes) StartIdleReaders(parcel, now);
   channel.free = now + kSendPause;
-  keys_[devices_.size() + static_cast<std::size_t>(d)] = kIdle;
-  if (channel.head != channel.tail) StartNextSending(d, now);
+  StartNextSending(d, now);
+}
+
+template <typename Key>
+void PlacetoSimulator<Key>::StartIdleReaders(const PlacetoWiring::Parcel& parcel, Picos now) {
+  for (auto i = parcel.reader; i < parcel.end; ++i) {
+    const auto d = static_cast<std::size_t>(ops_[static_cast<std::size_t>(wiring_.readers[i])].device);
+    if (devices_[d].head != devices_[d].tail && keys_[d] == kIdle) StartNextOp(d, now);
+  }
 }
 
 // False if it was given up at the cutoff.
 template <typename Key>
 bool PlacetoSimulator<Key>::RunEvents(Picos cutoff) {
-  const auto devices = static_cast<DeviceIndex>(devices_.size());
-  for (DeviceIndex d = 0; d < devices; ++d) {
-    if (devices_[static_cast<std::size_t>(d)].head != devices_[static_cast<std::size_t>(d)].tail)
-      StartNextOp(d, 0);
+  for (std::size_t d = 0; d < device_count_; ++d) {
+    if (devices_[d].head != devices_[d].tail) StartNextOp(d, 0);
   }
   for (;;) {
     const Key key = NextKey();
@@ -384,95 +330,92 @@ bool PlacetoSimulator<Key>::RunEvents(Picos cutoff) {
       outcome_.runtime = now;
       return false;
     }
-    const auto resource = static_cast<DeviceIndex>(key & mask_);
-    if (resource < devices) {
+    const auto resource = static_cast<std::size_t>(key & mask_);
+    if (resource < device_count_) {
       EndOp(resource, now);
     } else {
-      EndSending(resource - devices, now);
+      EndSending(resource - device_count_, now);
     }
   }
 }
 
-// ---- peak memory----
+// ---- peak memory ----
 
-// An op's outputs are held from its start to the last of these over its consumers (its own start if it has
-// none).
+// An op's outputs are held from its start until the last use of its readers; -kNever if it has none.
 template <typename Key>
-void PlacetoSimulator<Key>::FindLastUses() {
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    last_use_[i] = FloorMicro(start_[i]) + FloorMicro(ops_[i].cost) - kPicosPerMicro;
-  }
-}
-
-template <typename Key>
-inline Picos PlacetoSimulator<Key>::HoldEnd(OpIndex op) const {
+inline Picos PlacetoSimulator<Key>::LastUse(OpIndex op) const {
   const auto i = static_cast<std::size_t>(op);
-  const auto begin = wiring_.ops[i].edge, end = wiring_.ops[i + 1].edge;
-  if (begin == end) return start_[i];
-  Picos last = last_use_[static_cast<std::size_t>(wiring_.readers[begin])];
-  for (auto e = begin + 1; e < end; ++e)
-    last = std::max(last, last_use_[static_cast<std::size_t>(wiring_.readers[e])]);
-  return last;
+  const OpIndex* const last = wiring_.readers.data() + wiring_.ops[i + 1].reader;
+  Picos use = -kNever;
+  for (const OpIndex* group = wiring_.readers.data() + wiring_.ops[i].reader; group != last;
+       group += kReaderGroup) {
+    for (std::uint32_t k = 0; k < kReaderGroup; ++k) {
+      use = std::max(use, ops_[static_cast<std::size_t>(group[k])].cost_or_use);
+    }
+  }
+  return use;
 }
 
-// The peak can only be reached when an op starts. So each hold is released before the first op of the device
-// that starts after its end; that op is found through a table of buckets of equal time, about as many as ops.
+// A peak is reached when an op starts. So each hold is released before the first op of the device that starts
+// after its end; that op is found through a table of up to 2 n buckets of equal time, usually at the first or
+// second place.
 template <typename Key>
-Bytes PlacetoSimulator<Key>::Peak(DeviceIndex d) {
-  const Server& device = devices_[static_cast<std::size_t>(d)];
-  const OpIndex* order = ready_.data() + device.first;
-  const std::uint32_t n = device.tail - device.first;
+Bytes PlacetoSimulator<Key>::Peak(std::size_t d) {
+  const std::uint32_t n = devices_[d].tail - devices_[d].first;
   if (n == 0) return 0;
-  const Picos last = start_[static_cast<std::size_t>(order[n - 1])];
-  const int shift = std::bit_width(static_cast<std::uint64_t>(last) / n);  // at most n buckets up to `last`
-  std::size_t buckets = 0;
-  for (std::uint32_t k = 0; k < n; ++k) {
-    start_in_order_[k] = start_[static_cast<std::size_t>(order[k])];
-    const auto b = static_cast<std::size_t>(start_in_order_[k] >> shift);
-    while (buckets <= b) bucket_[buckets++] = k;
-  }
-  bucket_[buckets] = n;
-  std::fill(release_.begin(), release_.begin() + n + 1, 0);
+  const OpIndex* const order = ready_.data() + devices_[d].first;
+  Picos* const start = start_.data() + devices_[d].first;
+  start[n] = kNever;
+  const Picos last = start[n - 1];
+  const int shift = std::bit_width(static_cast<std::uint64_t>(last) / (2 * std::uint64_t{n}));
+  const auto buckets = static_cast<std::size_t>(last >> shift) + 1;
+  // bucket_[b]: how many ops start in a bucket before b.
+  std::fill_n(bucket_.begin(), buckets + 1, 0);
+  for (std::uint32_t k = 0; k < n; ++k) bucket_[static_cast<std::size_t>(start[k] >> shift) + 1] = k + 1;
+  for (std::size_t b = 1; b <= buckets; ++b) bucket_[b] = std::max(bucket_[b], bucket_[b - 1]);
+  std::fill_n(release_.begin(), n + 1, 0);
 
   Bytes live = 0, peak = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
     live -= release_[k];
-    const OpIndex op = order[k];
-    const Bytes bytes = wiring_.output_bytes[static_cast<std::size_t>(op)];
-    const Picos end = HoldEnd(op);
-    if (end < start_in_order_[k]) continue;
+    Picos end = LastUse(order[k]);
+    if (end == -kNever) end = start[k];
+    if (end < start[k]) continue;
+    const Bytes bytes = wiring_.output_bytes[static_cast<std::size_t>(order[k])];
     live += bytes;
     peak = std::max(peak, live);
-    std::uint32_t after = n;
-    if (end < last) {
-      const auto b = static_cast<std::size_t>(end >> shift);
-      const Picos* starts = start_in_order_.data();
-      after = static_cast<std::uint32_t>(std::upper_bound(starts + bucket_[b], starts + bucket_[b + 1], end) -
-                                         starts);
-    }
+    std::uint32_t after = bucket_[static_cast<std::size_t>(std::min(end, last) >> shift)];
+    after += start[after] <= end;
+    after += start[after] <= end;
+    while (start[after] <= end) ++after;
     release_[after] += bytes;
   }
   return peak;
 }
 
-// ---- what is recorded----
+// ---- what is recorded ----
 
 template <typename Key>
 void PlacetoSimulator<Key>::RecordOps() {
-  outcome_.ops.resize(ops_.size());
-  for (std::size_t i = 0; i < ops_.size(); ++i)
-    outcome_.ops[i] = {start_[i], start_[i], start_[i] + ops_[i].cost};
+  outcome_.ops.resize(op_count_);
+  for (std::size_t d = 0; d < device_count_; ++d) {
+    for (auto place = devices_[d].first; place < devices_[d].tail; ++place) {
+      const Picos end = start_[place] + problem_.costs().at(ready_[place], static_cast<DeviceIndex>(d));
+      outcome_.ops[static_cast<std::size_t>(ready_[place])] = {start_[place], start_[place], end};
+    }
+  }
 }
 
 template <typename Key>
 void PlacetoSimulator<Key>::RecordMemory() {
-  outcome_.memory.clear();
-  for (OpIndex op = 0; op < static_cast<OpIndex>(ops_.size()); ++op) {
+  for (OpIndex op = 0; op < static_cast<OpIndex>(op_count_); ++op) {
     const auto i = static_cast<std::size_t>(op);
     const Bytes bytes = wiring_.output_bytes[i];
-    const Picos end = HoldEnd(op);
-    if (bytes == 0 || end < start_[i]) continue;
-    MemoryPoint point{start_[i], ops_[i].device, 0, op, OutOfMemory::What::kOutput, bytes};
+    const Picos start = outcome_.ops[i].start;
+    const Picos use = LastUse(op);
+    const Picos end = use == -kNever ? start : use;
+    if (bytes == 0 || end < start) continue;
+    MemoryPoint point{start, ops_[i].device, 0, op, OutOfMemory::What::kOutput, bytes};
     outcome_.memory.push_back(point);
     point.time = end;
     point.change = -bytes;
@@ -482,9 +425,10 @@ void PlacetoSimulator<Key>::RecordMemory() {
                    [](const MemoryPoint& a, const MemoryPoint& b) {
                      return std::pair(a.time, a.change < 0) < std::pair(b.time, b.change < 0);
                    });
-  std::vector<Bytes> live(devices_.size());
-  for (MemoryPoint& point : outcome_.memory)
+  std::vector<Bytes> live(device_count_);
+  for (MemoryPoint& point : outcome_.memory) {
     point.live = live[static_cast<std::size_t>(point.device)] += point.change;
+  }
 }
 
 template <typename Key>
@@ -496,21 +440,19 @@ const Outcome& PlacetoSimulator<Key>::Run(const Placement& placement, const RunO
   outcome_.memory.clear();
   outcome_.runtime = 0;
   Reset(placement);
-  outcome_.stopped = !RunEvents(options.cutoff.value_or(std::numeric_limits<Picos>::max()));
+  outcome_.stopped = !RunEvents(options.cutoff.value_or(kNever));
   if (outcome_.stopped) {
     std::fill(outcome_.devices.begin(), outcome_.devices.end(), DeviceUse{});
     outcome_.transfers.clear();
     return outcome_;
   }
-  std::uint32_t done = 0;
-  FindLastUses();
-  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(devices_.size()); ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    outcome_.runtime = std::max({outcome_.runtime, devices_[i].free, channels_[i].free});
-    outcome_.devices[i].peak = Peak(d);
-    done += devices_[i].head - devices_[i].first;
+  std::size_t done = 0;
+  for (std::size_t d = 0; d < device_count_; ++d) {
+    outcome_.runtime = std::max({outcome_.runtime, devices_[d].free, channels_[d].free});
+    outcome_.devices[d] = {devices_[d].busy, Peak(d)};
+    done += devices_[d].head - devices_[d].first;
   }
-  BERTH_CHECK_EQ(done, ops_.size());
+  BERTH_CHECK_EQ(done, op_count_);
   if (options.record != RunOptions::Record::kNothing) RecordOps();
   if (record_transfers_) RecordMemory();
   return outcome_;
@@ -519,7 +461,7 @@ const Outcome& PlacetoSimulator<Key>::Run(const Placement& placement, const RunO
 }  // namespace
 
 std::unique_ptr<Simulator> MakePlacetoSimulator(const Problem& problem) {
-  Wiring wiring(problem.graph());
+  PlacetoWiring wiring(problem.graph());
   const Wide latest = LatestTime(wiring, problem.costs());
   if (latest > Wide(std::numeric_limits<Picos>::max())) {
     throw InputError(
@@ -527,7 +469,7 @@ std::unique_ptr<Simulator> MakePlacetoSimulator(const Problem& problem) {
         "': its ops and transfers one after the other take more than 2^63 ps, which a simulated time "
         "cannot hold; make the costs or the tensors smaller");
   }
-  const int bits = std::bit_width(2u * static_cast<unsigned>(problem.cluster().size()) - 1);
+  const int bits = std::bit_width(2 * problem.cluster().devices.size() - 1);
   if (latest < Wide{1} << (63 - bits)) {
     return std::make_unique<PlacetoSimulator<std::uint64_t>>(problem, std::move(wiring));
   }

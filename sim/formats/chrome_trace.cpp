@@ -90,8 +90,7 @@ class ChromeTrace {
   }
 
  private:
-  // ---- processes: one for each device, then the links, then the common host thread
-  // ------------------------------
+  // ---- processes: one for each device, then the links, then the common host thread --------------
 
   static int ProcessOf(DeviceIndex device) { return device + 1; }
   int ProcessOfLinks() const { return cluster_.size() + 1; }
@@ -119,8 +118,7 @@ class ChromeTrace {
         process);
   }
 
-  // ---- what stands on which tracks
-  // ----------------------------------------------------------------------------
+  // ---- what stands on which tracks --------------------------------------------------------------
 
   std::vector<Group> Groups() const {
     std::vector<Group> groups = HostGroups();
@@ -223,8 +221,7 @@ class ChromeTrace {
             shows};
   }
 
-  // ---- events
-  // -------------------------------------------------------------------------------------------------
+  // ---- events -----------------------------------------------------------------------------------
 
   void PrintGroup(Group& group) {
     std::sort(group.slices.begin(), group.slices.end(), [](const Slice& a, const Slice& b) {
@@ -338,8 +335,7 @@ class ChromeTrace {
         oom.capacity);
   }
 
-  // ---- helpers
-  // ------------------------------------------------------------------------------------------------
+  // ---- helpers ----------------------------------------------------------------------------------
 
   template <typename... Args>
   void Event(fmt::format_string<Args...> format, Args&&... args) {

@@ -95,7 +95,7 @@ class NameIndex {
     std::string name = value.Name();
     const bool fresh = index_.emplace(name, static_cast<std::int32_t>(names_.size())).second;
     if (!fresh)
-      value.Fail(fmt::format("is \"{}\", which names {} already; names must be unique", name, what_));
+      value.Fail(fmt::format("is {}, which names {} already; names must be unique", Quoted(name), what_));
     names_.push_back(name);
     return name;
   }
@@ -105,8 +105,8 @@ class NameIndex {
     const auto found = index_.find(value.Text());
     if (found != index_.end() && static_cast<std::size_t>(found->second) < count) return found->second;
     const auto end = names_.begin() + static_cast<std::ptrdiff_t>(count);
-    value.Fail(
-        fmt::format("is \"{}\", but must be {}: {}", value.Text(), what, NameList({names_.begin(), end})));
+    value.Fail(fmt::format("is {}, but must be {}: {}", Quoted(value.Text()), what,
+                           NameList({names_.begin(), end})));
   }
 
  private:
@@ -141,7 +141,7 @@ class ClusterReader {
   template <typename Kind>
   static const Kind& Known(const Value& value, const Kind* kind, const std::vector<std::string>& names) {
     if (kind == nullptr) {
-      value.Fail(fmt::format("is \"{}\", which the catalogue does not have; it has {}", value.Text(),
+      value.Fail(fmt::format("is {}, which the catalogue does not have; it has {}", Quoted(value.Text()),
                              NameList(names)));
     }
     return *kind;
@@ -280,8 +280,7 @@ class ClusterReader {
   Cluster cluster_;
 };
 
-// ---- printing
-// --------------------------------------------------------------------------------------------------
+// ---- printing -----------------------------------------------------------------------------------
 
 // Plain where YAML would read it back so.
 std::string YamlText(const std::string& text) {

@@ -10,6 +10,7 @@
 #include "sim/error.h"
 #include "sim/formats/decimal.h"
 #include "sim/formats/document_data.h"
+#include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/spec.h"
 
@@ -17,15 +18,6 @@ namespace berth::formats {
 namespace {
 
 using Node = Document::Data::Node;
-
-std::string Shortened(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  if (text.size() <= kShown) return std::string(text);
-  // Not in the middle of a UTF-8 sequence.
-  std::size_t end = kShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
-}
 
 std::optional<double> ParseReal(std::string_view text) {
   if (!ParseDecimal(text)) return std::nullopt;  // its grammar: no "nan", "inf" or hexadecimal
@@ -46,10 +38,10 @@ std::string Describe(const Document::Data& data, const Node& node) {
     case ValueKind::kReal:
       return fmt::format("{}", node.real);
     case ValueKind::kPlain:
-      if (ParseReal(data.text(node))) return Shortened(data.text(node));
+      if (ParseReal(data.text(node))) return std::string(data.text(node));
       [[fallthrough]];
     case ValueKind::kString:
-      return '"' + Shortened(data.text(node)) + '"';
+      return Quoted(data.text(node));
     case ValueKind::kList:
       return "a list";
     case ValueKind::kObject:
@@ -59,7 +51,7 @@ std::string Describe(const Document::Data& data, const Node& node) {
 }
 
 bool IsWord(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+  return !key.empty() && key.size() <= 60 && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-';
   });
 }
@@ -69,9 +61,9 @@ void AppendStep(std::string& path, const Document::Data& data, const Node& child
     path += fmt::format("[{}]", index);
   } else if (const std::string& key = data.keys[child.key]; IsWord(key)) {
     if (!path.empty()) path += '.';
-    path += Shortened(key);
+    path += key;
   } else {
-    path += "[\"" + Shortened(key) + "\"]";
+    path += '[' + Quoted(key) + ']';
   }
 }
 
@@ -92,8 +84,7 @@ std::string PathTo(const Document::Data& data, std::uint32_t target) {
 
 }  // namespace
 
-// ---- Document
-// --------------------------------------------------------------------------------------------------
+// ---- Document -----------------------------------------------------------------------------------
 
 Document::Document(std::unique_ptr<const Data> data) : data_(std::move(data)) {}
 Document::~Document() = default;
@@ -106,8 +97,7 @@ const std::string& Document::source() const {
   return data_->source;
 }
 
-// ---- Value
-// -----------------------------------------------------------------------------------------------------
+// ---- Value --------------------------------------------------------------------------------------
 
 ValueKind Value::kind() const {
   return data_->node(node_).kind;
@@ -265,8 +255,7 @@ Value::MemberRange::Member Value::MemberRange::Iterator::operator*() const {
   return {data_->keys[data_->node(node_).key], {data_, node_}};
 }
 
-// ---- Fields
-// ----------------------------------------------------------------------------------------------------
+// ---- Fields -------------------------------------------------------------------------------------
 
 Fields::Fields(Value object, std::span<const std::string_view> known)
     : object_(object), known_(known), node_{} {
@@ -321,7 +310,7 @@ std::int64_t CheckFormat(const Document& document, std::string_view format, std:
   }
   if (!written) root.Fail(fmt::format("has no \"format\", which must be \"{}\"", format));
   if (written->Text() != format) {
-    written->Fail(fmt::format("is \"{}\", but must be \"{}\" here", Shortened(written->Text()), format));
+    written->Fail(fmt::format("is {}, but must be \"{}\" here", Quoted(written->Text()), format));
   }
   if (!version) root.Fail(fmt::format("has no \"version\", which must be {}", newest));
   const std::int64_t number = version->Int();

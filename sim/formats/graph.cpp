@@ -105,7 +105,7 @@ class OpsReader {
     const auto [found, fresh] = index_.emplace(name.Text(), static_cast<OpIndex>(index_.size()));
     if (!fresh) {
       name.Fail(
-          fmt::format("is \"{}\", as is ops[{}].name; names must be unique", name.Text(), found->second));
+          fmt::format("is {}, as is ops[{}].name; names must be unique", Quoted(name.Text()), found->second));
     }
     const auto outputs = op.Find("outputs");
     outputs_.push_back(outputs ? LengthOf(*outputs) : 0);
@@ -114,7 +114,7 @@ class OpsReader {
   OpIndex FindOp(const Value& value, std::string_view name) const {
     const auto found = index_.find(name);
     if (found == index_.end())
-      value.Fail(fmt::format("names the op \"{}\", which is not in the graph", name));
+      value.Fail(fmt::format("names the op {}, which is not in the graph", Quoted(name)));
     return found->second;
   }
 
@@ -123,8 +123,8 @@ class OpsReader {
     const TensorRef tensor{FindOp(value, name.producer), name.output};
     const std::size_t count = outputs_[static_cast<std::size_t>(tensor.op)];
     if (static_cast<std::size_t>(tensor.output) >= count) {
-      value.Fail(fmt::format("names output {} of \"{}\", which has {} output{}", tensor.output, name.producer,
-                             count, count == 1 ? "" : "s"));
+      value.Fail(fmt::format("names output {} of {}, which has {} output{}", tensor.output,
+                             Quoted(name.producer), count, count == 1 ? "" : "s"));
     }
     return tensor;
   }
@@ -138,8 +138,8 @@ class OpsReader {
       output.storage = Output::Storage::kInput;
       output.alias = ReadTensor(alias);
       if (std::find(op.inputs.begin(), op.inputs.end(), output.alias) == op.inputs.end()) {
-        alias.Fail(fmt::format("is \"{}\", but must be one of the op's inputs, \"persistent\" or null",
-                               alias.Text()));
+        alias.Fail(fmt::format("is {}, but must be one of the op's inputs, \"persistent\" or null",
+                               Quoted(alias.Text())));
       }
     }
   }
@@ -188,8 +188,7 @@ class OpsReader {
   std::vector<std::size_t> outputs_;                     // how many, by op
 };
 
-// ---- printing
-// --------------------------------------------------------------------------------------------------
+// ---- printing -----------------------------------------------------------------------------------
 
 void AppendNames(std::string& out, const char* key, const std::vector<std::string>& names) {
   if (names.empty()) return;

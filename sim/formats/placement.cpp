@@ -28,7 +28,8 @@ constexpr std::string_view kKeys[] = {"format", "version", "graph", "placement",
 OpIndex FindOp(const OpGraph& graph, std::string_view name, const Value& place) {
   const OpIndex op = graph.Find(std::string(name));
   if (op < 0)
-    place.Fail(fmt::format("names the op \"{}\", which the graph \"{}\" does not have", name, graph.name));
+    place.Fail(
+        fmt::format("names the op {}, which the graph \"{}\" does not have", Quoted(name), graph.name));
   return op;
 }
 
@@ -37,7 +38,7 @@ DeviceIndex FindDevice(const Cluster& cluster, const Value& value) {
   if (device < 0) {
     std::vector<std::string> names;
     for (const auto& known : cluster.devices) names.push_back(known.name);
-    value.Fail(fmt::format("is \"{}\", but must be one of the devices of \"{}\": {}", value.Text(),
+    value.Fail(fmt::format("is {}, but must be one of the devices of \"{}\": {}", Quoted(value.Text()),
                            cluster.name, JoinNames(names)));
   }
   return device;

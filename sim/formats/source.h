@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sim/error.h"
@@ -13,6 +14,9 @@ namespace berth::formats {
 inline std::string SourceOf(const std::string& path) {
   return path == "-" ? "stdin" : path;
 }
+
+// A text of a file as messages show it: in quotes, cut where it is long, without control characters.
+std::string Quoted(std::string_view text);
 
 // The name of what a file holds where the file gives none: "models/net.json.zst" is "net".
 inline std::string NameFromSource(const std::string& source) {

@@ -5,6 +5,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/decimal.h"
+#include "sim/formats/source.h"
 
 namespace berth::formats {
 namespace {
@@ -45,8 +46,7 @@ constexpr Family kBandwidth{kByteUnits, "/s", sim::kMaxBytes,
                             "a bandwidth such as \"7.6GB/s\" (B/s ... TiB/s)", "2^50 bytes a second"};
 
 [[noreturn]] void Fail(std::string_view text, const std::string& where, std::string_view what) {
-  std::string shown(text.substr(0, 40));
-  throw InputError(where + " is \"" + shown + "\", but must be " + std::string(what));
+  throw InputError(where + " is " + Quoted(text) + ", but must be " + std::string(what));
 }
 
 std::int64_t Parse(std::string_view text, const std::string& where, const Family& family) {

@@ -9,6 +9,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/document_data.h"
+#include "sim/formats/source.h"
 
 namespace berth::formats {
 namespace {
@@ -69,7 +70,8 @@ class Handler : public YAML::EventHandler {
   static int Line(const YAML::Mark& mark) { return mark.line + 1; }
   void Check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
     if (anchor != 0) Fail(mark, "anchors are not read; remove the &name");
-    if (!tag.empty() && tag != "?" && tag != "!") Fail(mark, "tags are not read; remove the !" + tag);
+    if (!tag.empty() && tag != "?" && tag != "!")
+      Fail(mark, "tags are not read; remove " + Quoted("!" + tag));
   }
   void RefuseAsKey(const YAML::Mark& mark) const {
     if (builder_.WantsKey()) Fail(mark, "a key must be plain text");

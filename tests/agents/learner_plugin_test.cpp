@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAreArray;
 
 class PluginPath {
  public:
@@ -39,23 +41,23 @@ TEST(LearnerPlugin, RefusesAnotherLibrary) {
               ThrowsMessage<RunError>(HasSubstr("does not export berth_rl_agents")));
 }
 
-// The rows of the table are the module's own.
-TEST(LearnerPlugin, TableSaysWhatTheModuleSays) {
+// What is printed of a learner stands in the table, its factory in the module: neither may know one that the other lacks.
+TEST(LearnerPlugin, ModuleHasJustTheLearnersOfTheTable) {
   const std::vector<AgentRow>* learners = nullptr;
   try {
     learners = &Learners();
   } catch (const RunError& error) {
     GTEST_SKIP() << error.what();
   }
+  std::vector<std::string> listed, made;
   for (const AgentRow& row : Agents()) {
-    if (row.kind != AgentKind::kLearner) continue;
-    const auto own = std::find_if(learners->begin(), learners->end(),
-                                  [&](const AgentRow& other) { return std::string(other.name) == row.name; });
-    ASSERT_NE(own, learners->end()) << row.name;
-    EXPECT_STREQ(own->what, row.what);
-    EXPECT_STREQ(own->source, row.source);
-    EXPECT_STREQ(own->parameters, row.parameters);
+    if (row.kind == AgentKind::kLearner) listed.push_back(row.name);
   }
+  for (const AgentRow& row : *learners) {
+    EXPECT_NE(row.make, nullptr) << row.name;
+    made.push_back(row.name);
+  }
+  EXPECT_THAT(made, UnorderedElementsAreArray(listed));
 }
 
 }  // namespace

@@ -111,8 +111,7 @@ TEST(Cluster, WithoutANameIsNamedByItsFile) {
             "box");
 }
 
-// ---- what is refused
-// -------------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
   EXPECT_EQ(

@@ -20,8 +20,7 @@ std::string YamlError(const std::string& text) {
   return MessageOf([&] { ParseYaml(text, "f.yaml"); });
 }
 
-// ---- JSON
-// ------------------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 TEST(Json, SyntaxErrorsHaveLineAndColumn) {
   EXPECT_EQ(JsonError("{\"a\": 1,\n  \"b\" 2}"),
@@ -116,8 +115,14 @@ TEST(Json, LongTextsAreCutBetweenCharacters) {
             "f: the file must be true or false, but is \"" + shown + "...\"");
 }
 
-// ---- Fields
-// ----------------------------------------------------------------------------------------------------
+// A file must not write to the terminal through a message.
+TEST(Json, MessagesHoldNoControlCharacters) {
+  const Document document = ParseJson(R"({"\u001b[2J": "\u001b[31m\n"})", "f");
+  const Value value = (*document.root().members().begin()).value;
+  EXPECT_EQ(MessageOf([&] { value.Int(); }), "f: [\"?[2J\"] must be a whole number, but is \"?[31m?\"");
+}
+
+// ---- Fields -------------------------------------------------------------------------------------
 
 constexpr std::string_view kKeys[] = {"name", "bytes"};
 
@@ -164,8 +169,7 @@ TEST(CheckFormat, NamesFormatAndVersion) {
   EXPECT_EQ(CheckFormat(ParseJson(R"({"version": 1, "format": "berth.graph"})", "f"), "berth.graph", 2), 1);
 }
 
-// ---- YAML
-// ------------------------------------------------------------------------------------------------------
+// ---- YAML ---------------------------------------------------------------------------------------
 
 TEST(Yaml, ValuesKnowTheirLines) {
   const Document document =
@@ -204,7 +208,7 @@ TEST(Yaml, RefusesKeysGivenTwice) {
 TEST(Yaml, RefusesWhatBerthHasNoUseFor) {
   EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
   EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
-            "f.yaml:2: tags are not read; remove the !tag:yaml.org,2002:int");
+            "f.yaml:2: tags are not read; remove \"!tag:yaml.org,2002:int\"");
   EXPECT_EQ(YamlError("? [a, b]\n: 1\n"), "f.yaml:1: a key must be plain text");
   EXPECT_EQ(YamlError("a: 1\n---\nb: 2\n"), "f.yaml: holds a second document; a file must hold one");
   EXPECT_EQ(YamlError(""), "f.yaml: the file is empty");

@@ -118,8 +118,7 @@ TEST(Graph, PrintsOneOpALine) {
             "null]}}]}\n");
 }
 
-// ---- what is refused
-// -------------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 TEST(GraphRefuses, OtherFormatsAndVersions) {
   EXPECT_EQ(MessageOf([] { ParseGraph(R"({"format": "berth.placement", "version": 1})", "g.json"); }),

@@ -57,8 +57,7 @@ TEST(Samples, EnvelopesOfTracesAndCostModelsAreRead) {
   EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("cost_model.json")), "c"), "berth.cost_model", 1), 1);
 }
 
-// ---- schemas against readers
-// -----------------------------------------------------------------------------------
+// ---- schemas against readers --------------------------------------------------------------------
 
 using Json = nlohmann::json;
 

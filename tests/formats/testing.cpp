@@ -71,8 +71,7 @@ std::string ListDifference(const std::string& what, const std::vector<T>& a, con
   return "";
 }
 
-// ---- random values
-// ---------------------------------------------------------------------------------------------
+// ---- random values ------------------------------------------------------------------------------
 
 namespace gen = rc::gen;
 

@@ -157,6 +157,11 @@ bool Checker::ShapesFit(const sim::Op& op) const {
   if (type == "Tile") return Elements(out(0)) % Elements(In(op, 0)) == 0;
   if (one_of({"ConcatV2", "Pack"})) return PartsFit(op, true);
   if (one_of({"Split", "Unpack"})) return PartsFit(op, false);
+  if (one_of({"Pad", "Slice"})) {
+    const bool grows = type == "Pad";
+    return std::equal(out(0).begin(), out(0).end(), In(op, 0).begin(), In(op, 0).end(),
+                      [grows](auto to, auto from) { return grows ? to >= from : to <= from; });
+  }
   if (type == "Reshape") return Elements(out(0)) == Elements(In(op, 0));
   if (type == "GatherV2")
     return out(0).back() == In(op, 0)[1] && Elements(out(0)) == Elements(In(op, 1)) * In(op, 0)[1];

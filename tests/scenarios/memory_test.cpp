@@ -26,23 +26,25 @@ class OneGpuTest : public ::testing::TestWithParam<Row> {};
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
   const sim::OpGraph graph = LoadGraph(GetParam().workload);
   const double gb = static_cast<double>(SerialPeak(graph).peak) / 1e9;
-  // Figures of one decimal: half of the last one, or 2 %. PROTOCOL allows 5.
-  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.02 * GetParam().one_gpu_gb));
+  // Figures of one decimal: half of the last one, or 3 % (PROTOCOL allows 5).
+  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.03 * GetParam().one_gpu_gb));
   if (GetParam().accumulated_gb > 0) {
     EXPECT_NEAR(static_cast<double>(SerialPeak(graph, true).peak) / 1e9, GetParam().accumulated_gb, 0.05);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Protocol, OneGpuTest,
-    ::testing::Values(Row{"inception_v3(batch=1)", 0.4, 0}, Row{"resnet_152", 6.0, 0},
-                      Row{"rnnlm", 10.1, 1.1}, Row{"rnnlm(steps=40)", 11.4, 0},
-                      Row{"rnnlm(steps=40,softmax=per_step)", 14.6, 0}, Row{"rnnlm(layers=4)", 19.7, 0},
-                      Row{"rnnlm(layers=8)", 39.0, 0}, Row{"nmt", 14.4, 3.4}, Row{"nmt(layers=4)", 20.2, 0},
-                      Row{"nmt(layers=8)", 31.7, 5.8},
-                      Row{"inception_v3(batch=64,bn=no,optimizer=adam)", 4.0, 0},
-                      Row{"nmt(batch=256)", 15.8, 0}, Row{"nmt(batch=256,layers=4)", 20.2, 0},
-                      Row{"inception_v3(batch=32)", 3.3, 0}, Row{"inception_v3(batch=64)", 6.3, 0}));
+INSTANTIATE_TEST_SUITE_P(Protocol, OneGpuTest,
+                         ::testing::Values(Row{"inception_v3(batch=1)", 0.4, 0}, Row{"resnet_152", 6.0, 0},
+                                           Row{"rnnlm", 10.1, 1.1}, Row{"rnnlm(steps=40)", 11.4, 0},
+                                           Row{"rnnlm(steps=40,softmax=per_step)", 14.6, 0},
+                                           Row{"rnnlm(layers=4)", 19.7, 0}, Row{"rnnlm(layers=8)", 39.0, 0},
+                                           Row{"nmt", 14.4, 3.4}, Row{"nmt(layers=4)", 20.2, 0},
+                                           Row{"nmt(layers=8)", 31.7, 5.8},
+                                           Row{"inception_v3(batch=64,bn=no,optimizer=adam)", 4.0, 0},
+                                           Row{"nmt(batch=256)", 15.8, 0},
+                                           Row{"nmt(batch=256,layers=4)", 20.2, 0},
+                                           Row{"inception_v3(batch=32)", 3.3, 0}, Row{"nasnet_a", 4.6, 0},
+                                           Row{"inception_v3(batch=64)", 6.3, 0}));
 
 // Live peaks beside the variables: Inception at 64 has 6.0 GB with normalisation and 3.7 without
 // (PROTOCOL 6.1).
@@ -137,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Verdict{"inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)", "placeto(gpus=2)", 1, true,
                 4.0},
+        Verdict{"nasnet_a(gradients=colocated)", "placeto(gpus=2)", 1, true, 4.6},
         Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 1, false, 15.8},
         Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 1, false, 20.2},
         Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 2, false, 12.9},

@@ -76,6 +76,35 @@ TEST(ModelSizesTest, ResNet152) {
   EXPECT_EQ(counts.lean(), 2121);
 }
 
+// F: 55 ops a normal cell (2 x 3 to begin, 5 separable of 8, 3 pools, 5 adds, concat), 56 a reduction; 6 more
+// for each of the 4 factorized reductions, 3 less for the first cell, 2 of the stem and 6 of the head. B: 75
+// a normal cell (2 x 4, 5 x 12, 3 pools, split, AddN of both inputs and of the output), 78 a reduction (a
+// pool and an AddN more for each of two pairs that are read twice, an AddN less); 8 more for a factorized
+// reduction, 4 less for the first cell, 2 of the stem and 7 of the head. Outputs that only one later cell
+// reads have no AddN: the last two, and in `large` those that both reductions skip.
+TEST(ModelSizesTest, NasNetA) {
+  struct Expected {
+    const char* size;
+    std::int64_t parameters;
+    double gmac;
+    std::int64_t cells;
+    std::int64_t forward, backward, variables;
+  };
+  for (const Expected& row : {Expected{"mobile", 5'289'978, 0.56, 12, 913, 1247, 742},
+                              Expected{"large", 88'753'150, 23.78, 18, 1243, 1695, 1018}}) {
+    const sim::OpGraph graph = LoadGraph(std::string("nasnet_a(batch=1,size=") + row.size + ")");
+    EXPECT_EQ(graph.totals().parameters, row.parameters);
+    EXPECT_NEAR(Gmac(graph), row.gmac, 0.01);
+    const Counts counts = CountOps(graph);
+    EXPECT_EQ(counts.forward, 55 * row.cells + 4 * (56 + 6) - 3 + 8);
+    EXPECT_EQ(counts.forward, row.forward);
+    const std::int64_t read_once = row.cells == 18 ? 4 : 2;
+    EXPECT_EQ(counts.backward, 75 * row.cells + 4 * (78 + 8) - 4 + 9 - read_once);
+    EXPECT_EQ(counts.backward, row.backward);
+    EXPECT_EQ(counts.variables, row.variables);
+  }
+}
+
 // Weights: table V n, L x (2n x 4n + 4n), softmax n V + V. Multiply-adds of a step and item: L x 8 n^2 + n V.
 TEST(ModelSizesTest, Rnnlm) {
   EXPECT_EQ(LoadGraph("rnnlm").totals().parameters, 108'095'248);

@@ -17,7 +17,7 @@ std::uint64_t Cases() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 500;
 #else
-  return 5000;
+  return 3000;
 #endif
 }
 

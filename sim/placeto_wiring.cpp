@@ -1,0 +1,82 @@
+#include "sim/placeto_wiring.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+namespace {
+
+constexpr Bytes kBytesPerMicro = 7600;
+
+Picos SendTime(Bytes bytes) {
+  __extension__ using Wide = __int128;
+  return static_cast<Picos>((Wide{bytes} * kPicosPerMicro + kBytesPerMicro / 2) / kBytesPerMicro);
+}
+
+}  // namespace
+
+// By producer, in the order of consumers. Counts `producers` on the way.
+std::vector<std::vector<PlacetoWiring::Reader>> PlacetoWiring::NamedReaders(const OpGraph& graph) {
+  std::vector<std::vector<Reader>> named(graph.ops.size());
+  producers.resize(graph.ops.size());
+  for (OpIndex c = 0; c < graph.size(); ++c) {
+    const auto name = [&](OpIndex producer, std::int32_t output) {
+      auto& list = named[static_cast<std::size_t>(producer)];
+      if (!list.empty() && list.back().consumer == c) {
+        list.back().output = output;
+      } else {
+        list.push_back({c, output});
+        ++producers[static_cast<std::size_t>(c)];
+      }
+    };
+    const Op& op = graph.ops[static_cast<std::size_t>(c)];
+    for (const TensorRef& input : op.inputs) name(input.op, input.output);
+    for (const OpIndex control : op.control) name(control, 0);
+  }
+  return named;
+}
+
+void PlacetoWiring::AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op) {
+  const auto& outputs = graph.ops[static_cast<std::size_t>(op)].outputs;
+  const OpIndex nobody = graph.size();
+  const auto first_parcel = static_cast<std::uint32_t>(parcels.size());
+  ops.push_back({static_cast<std::uint32_t>(readers.size()), first_parcel});
+  std::vector<Reader> by_output = readers_of_op;
+  std::stable_sort(by_output.begin(), by_output.end(),
+                   [](const Reader& a, const Reader& b) { return a.output < b.output; });
+  for (const Reader& reader : by_output) {
+    if (parcels.size() == first_parcel || tensors.back().output != reader.output) {
+      FillGroup(nobody);
+      const auto output = static_cast<std::size_t>(reader.output);
+      const Bytes bytes =
+          output < outputs.size() ? outputs[output].bytes : 0;  // a control input of an op without
+      parcels.push_back({static_cast<std::uint32_t>(readers.size()), 0, SendTime(bytes)});
+      tensors.push_back({op, reader.output});
+    }
+    readers.push_back(reader.consumer);
+    parcels.back().end =
+        static_cast<std::uint32_t>((readers.size() + kReaderGroup - 1) / kReaderGroup * kReaderGroup);
+  }
+  if (by_output.empty()) readers.push_back(nobody);
+  FillGroup(nobody);
+  first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
+  if (parcels.size() - first_parcel < 2) return;
+  for (const Reader& reader : readers_of_op) {
+    const auto parcel =
+        std::find(tensors.begin() + first_parcel, tensors.end(), TensorRef{op, reader.output});
+    edges.push_back({reader.consumer, static_cast<std::uint32_t>(parcel - tensors.begin())});
+  }
+}
+
+PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
+  const auto named = NamedReaders(graph);
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    AddOp(graph, op, named[static_cast<std::size_t>(op)]);
+    Bytes sum = 0;
+    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) sum += output.bytes;
+    output_bytes.push_back(sum);
+  }
+  ops.push_back({static_cast<std::uint32_t>(readers.size()), static_cast<std::uint32_t>(parcels.size())});
+  first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
+}
+
+}  // namespace berth::sim
