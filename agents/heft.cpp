@@ -3,7 +3,8 @@
 // would finish first, filling gaps between what is already there.
 //
 // Beyond the paper: a unit goes where its first op goes, judged by that op's finish plus the rest of the
-// unit's work; variables, constants and placeholders go with their first consumer. Memory: a device takes a
+// unit's work; variables, constants and placeholders go with their first consumer, with all of
+// their unit. Memory: a device takes a
 // unit only while the persistent bytes and a share of the outputs there fit. The share is 0 at first; where
 // the placement turns out not to fit, the schedule is made anew with 1/4, 1/2, 3/4 and all of the outputs,
 // one sample each, until one fits (memory=no: one sample, no limits). Links are taken as idle: fails where
@@ -75,32 +76,26 @@ class Timetable {
 
 class Schedule {
  public:
-  // Fills the task with the facts that every attempt shares.
   explicit Schedule(const Task& task) : task_(task), dependencies_(Dependencies(task.problem->graph())) {
-    const sim::OpGraph& graph = task.problem->graph();
     Rank();
-    for (const std::vector<OpIndex>& ops : task.units.ops) {
-      only_sources_.push_back(std::all_of(ops.begin(), ops.end(), [&](OpIndex op) {
-        return graph.ops[static_cast<std::size_t>(op)].IsSource();
-      }));
-    }
   }
 
   // `share` of the outputs counts as memory; below zero nothing does.
   UnitPlacement Place(double share) {
     unit_device_.assign(task_.units.ops.size(), -1);
-    unit_left_ = task_.cost;
     end_.assign(dependencies_.size(), 0);
     timetable_.assign(task_.problem->cluster().devices.size(), {});
     free_bytes_.clear();
     for (const sim::Device& device : task_.problem->cluster().devices)
       free_bytes_.push_back(device.capacity());
     share_ = share;
+    const sim::OpGraph& graph = task_.problem->graph();
     for (const OpIndex op : order_) {
       const UnitIndex unit = UnitOf(op);
-      if (DeviceOf(unit) < 0 && only_sources_[static_cast<std::size_t>(unit)])
-        continue;  // with its first consumer
-      if (DeviceOf(unit) < 0) Assign(unit, BestDevice(op));
+      if (DeviceOf(unit) < 0) {
+        if (graph.ops[static_cast<std::size_t>(op)].IsSource()) continue;  // with its first consumer
+        Assign(unit, BestDevice(op));
+      }
       Run(op);
     }
     for (UnitIndex unit = 0; unit < task_.units.size(); ++unit) {
@@ -190,9 +185,10 @@ class Schedule {
       if (share_ >= 0 && free_bytes_[static_cast<std::size_t>(d)] < needed) continue;
       const Picos length = Length(op, d);
       const Picos start = timetable_[static_cast<std::size_t>(d)].EarliestStart(Ready(op, d), length);
-      const Picos rest = Left(UnitOf(op), d) - task_.problem->costs().at(op, d);
-      if (start + length + rest < best_finish) {
-        best_finish = start + length + rest;
+      const Picos rest = task_.unit_cost(UnitOf(op), d) - task_.problem->costs().at(op, d);
+      const Picos finish = start + length + rest;
+      if (finish < best_finish) {
+        best_finish = finish;
         best = d;
       }
     }
@@ -204,13 +200,6 @@ class Schedule {
         task_.devices.begin(), task_.devices.end(), [this](DeviceIndex a, DeviceIndex b) {
           return free_bytes_[static_cast<std::size_t>(a)] < free_bytes_[static_cast<std::size_t>(b)];
         });
-  }
-
-  Picos& Left(UnitIndex unit, DeviceIndex d) {
-    return unit_left_[static_cast<std::size_t>(unit) * timetable_.size() + static_cast<std::size_t>(d)];
-  }
-  Picos Left(UnitIndex unit, DeviceIndex d) const {
-    return unit_left_[static_cast<std::size_t>(unit) * timetable_.size() + static_cast<std::size_t>(d)];
   }
 
   void Assign(UnitIndex unit, DeviceIndex d) {
@@ -233,11 +222,9 @@ class Schedule {
   const Task& task_;
   const std::vector<std::vector<Dependency>> dependencies_;
   std::unordered_map<sim::Bytes, Picos> mean_transfer_;
-  std::vector<OpIndex> order_;      // falling upward rank
-  std::vector<bool> only_sources_;  // by unit
+  std::vector<OpIndex> order_;  // falling upward rank
   double share_ = 0;
   UnitPlacement unit_device_;         // -1 = not yet
-  std::vector<Picos> unit_left_;      // like Task::cost
   std::vector<Picos> end_;            // by op
   std::vector<Timetable> timetable_;  // by device
   std::vector<sim::Bytes> free_bytes_;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "bench/commands/commands.h"
 #include "bench/provenance.h"
 #include "sim/error.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -46,16 +48,22 @@ int Fail(int status, const std::string& sentence) {
 }
 
 // CLI11 reports --help and --version as exceptions too; they go to standard output with status 0.
-int ParseFailure(const CLI::App& app, const CLI::ParseError& error) {
+int ParseFailure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
   if (error.get_exit_code() == 0) return app.exit(error);
-  return Fail(2, OneLine(error.what()) + "; `berth --help` and `berth VERB --help` list what there is.");
+  std::vector<std::string> verbs;
+  for (const CommandRow& row : Commands()) verbs.emplace_back(row.name);
+  const bool is_verb = std::find(verbs.begin(), verbs.end(), first) != verbs.end();
+  if (!is_verb && !first.empty() && first.front() != '-') {
+    return Fail(2, fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
+  }
+  return Fail(2, OneLine(error.what()) + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
 }
 
 }  // namespace
 
 const std::vector<CommandRow>& Commands() {
   static const std::vector<CommandRow> rows = {
-      {"list", "what there is: workloads, clusters, agents, cost models, tables, ...", MakeListCommand},
+      {"list", "what there is: workloads, clusters, agents, cost models, tables and more", MakeListCommand},
       {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
       {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for", MakeSimulateCommand},
       {"place", "search a placement with an agent", MakePlaceCommand},
@@ -74,7 +82,7 @@ int RunProgram(int argc, const char* const* argv) {
   try {
     app.parse(argc, const_cast<char**>(argv));
   } catch (const CLI::ParseError& error) {
-    return ParseFailure(app, error);
+    return ParseFailure(app, error, argc > 1 ? argv[1] : "");
   }
   try {
     for (Verb& verb : verbs) {

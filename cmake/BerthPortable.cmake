@@ -14,7 +14,6 @@ function(berth_portable program)
     DEPENDS ${program} ${scripts} ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
     COMMENT "Collecting ${folder}" VERBATIM)
   add_custom_target(portable ALL DEPENDS ${folder}/REQUIRES.txt)
-  enable_testing()
   add_test(NAME portable/moved
            COMMAND ${CMAKE_SOURCE_DIR}/tests/portable/moved_folder.sh ${folder})
 endfunction()

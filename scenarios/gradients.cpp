@@ -74,6 +74,8 @@ void FromShapeRule(GradientContext& context) {
 }
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
 constexpr char kTile[] = "Tile";
+constexpr char kSlice[] = "Slice";
+constexpr char kPad[] = "Pad";
 
 // Where an input was broadcast its gradient is summed back to its shape.
 void AddRule(GradientContext& context) {
@@ -108,11 +110,16 @@ void ConcatRule(GradientContext& context) {
   EmitForAll(context, {.type = type, .name = "inputs", .inputs = {context.dy()}, .outputs = {}});
 }
 
-// Parts that nothing reads count as zero.
+// A part that nothing reads has a gradient of zeros.
 void SplitRule(GradientContext& context) {
   std::vector<Tensor> parts;
-  for (std::size_t i = 0; i < context.forward().outputs.size(); ++i) {
-    if (const auto part = context.gradient(static_cast<int>(i))) parts.push_back(*part);
+  for (int i = 0; i < static_cast<int>(context.forward().outputs.size()); ++i) {
+    const auto arrived = context.gradient(i);
+    parts.push_back(arrived ? *arrived
+                            : context.Emit({.type = "Constant",
+                                            .name = "zero" + std::to_string(i),
+                                            .inputs = {},
+                                            .outputs = {{context.shape(context.output(i))}}}));
   }
   context.EmitFor(0, "ConcatV2", "input", parts);
 }
@@ -160,9 +167,11 @@ constexpr std::array kRules = {
     Row{"Mean", FromShapeRule<kTile>},
     Row{"Mul", MulRule},
     Row{"Pack", ConcatRule},
+    Row{"Pad", FromShapeRule<kSlice>},
     Row{"Relu", FromOutputRule<kReluGrad>},
     Row{"Reshape", ReshapeRule},
     Row{"Sigmoid", FromOutputRule<kSigmoidGrad>},
+    Row{"Slice", FromShapeRule<kPad>},
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},

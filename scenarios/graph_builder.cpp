@@ -15,8 +15,8 @@ constexpr sim::Bytes kWord = 4;  // f32 and i32: the only types that the builder
 
 sim::Attributes LocationAttributes(const Location& location) {
   sim::Attributes attributes;
-  if (location.stage >= 0) attributes.emplace_back("stage", sim::Attribute{std::int64_t{location.stage}});
-  if (location.branch >= 0) attributes.emplace_back("branch", sim::Attribute{std::int64_t{location.branch}});
+  if (location.stage >= 0) AddAttribute(attributes, "stage", std::int64_t{location.stage});
+  if (location.branch >= 0) AddAttribute(attributes, "branch", std::int64_t{location.branch});
   return attributes;
 }
 
@@ -178,7 +178,7 @@ void GraphBuilder::Sweep(sim::OpIndex forward_ops) {
   }
 }
 
-Tensor GraphBuilder::Total(Tensor tensor, const std::string& colocate) {
+Tensor GraphBuilder::Total(Tensor tensor, std::string colocate) {
   const auto found = gradients_.find(tensor);
   if (found == gradients_.end() || found->second.empty()) return {};
   const std::vector<Tensor>& parts = found->second;
@@ -197,7 +197,7 @@ Tensor GraphBuilder::Total(Tensor tensor, const std::string& colocate) {
   std::string name = "gradients/" + op(tensor).name + "/sum";
   if (op(tensor).outputs.size() > 1) name += std::to_string(tensor.output);
   const Tensor sum = AppendAt(spec, name, "backward", locations_[static_cast<std::size_t>(tensor.op)]);
-  if (options_.colocate_gradients) graph_.ops.back().colocate = colocate;
+  if (options_.colocate_gradients) graph_.ops.back().colocate = std::move(colocate);
   return sum;
 }
 
@@ -217,11 +217,9 @@ void GraphBuilder::Update(sim::OpIndex variable, const std::vector<sim::OpIndex>
   const std::string name = graph_.ops[static_cast<std::size_t>(variable)].name;
   const Tensor gradient = Total({variable, 0}, name);
   if (gradient.op < 0) return;  // nothing between it and a loss: never trained
-  const OpSpec spec{.type = UpdateType(options_.optimizer),
-                    .name = "",
-                    .inputs = {{variable, 0}, gradient},
-                    .outputs = {},
-                    .attributes = {{"slots", sim::Attribute{std::int64_t{Slots(options_.optimizer)}}}}};
+  OpSpec spec{
+      .type = UpdateType(options_.optimizer), .name = "", .inputs = {{variable, 0}, gradient}, .outputs = {}};
+  AddAttribute(spec.attributes, "slots", std::int64_t{Slots(options_.optimizer)});
   AppendAt(spec, "updates/" + name, "update", locations_[static_cast<std::size_t>(variable)]);
   graph_.ops.back().colocate = name;
   // Forward readers are upstream of the gradient; backward ones need not be, and must see the old weights.

@@ -1,23 +1,19 @@
 // Builds whole training graphs from their forward part (PROTOCOL appendix A, PAPERS section 7 "lean graph").
 //
-// A workload adds forward ops to a tape, in an order in which they could run; Finish() appends
-//   - backward ops in reverse order, by one rule per op type (gradients.cpp): one op per input gradient and
-//   per
-//     weight gradient, each reading just the tensors that its rule needs;
-//   - an AddN where a tensor has several consumers (in place of the sweep) or a weight several uses (after
-//   the whole
-//     sweep: the gradient of a weight that is used T times is T tensors, all alive until one AddN sums them;
-//     in every unrolled recurrent model they set the peak of memory, PROTOCOL 6.1);
-//   - an update op per variable, colocated with it, that waits for the backward ops that still read the
-//   variable.
-// So the file order is one in which a single device could run the step, and `dispatch: {order: program}` runs
-// it.
+// A workload adds forward ops to a tape, in an order in which they could run. Finish() appends
+// - backward ops in reverse order, by one rule per op type (gradients.cpp): one op per input gradient and per
+//   weight gradient, each reading just the tensors that its rule needs;
+// - an AddN where a tensor has several consumers (there and then) or a weight several uses (after the whole
+//   sweep): the gradient of a weight that is used T times is T tensors, all alive until one AddN sums them.
+//   They set the peak of memory of every unrolled recurrent model (PROTOCOL 6.1);
+// - an update per variable, colocated with it, that waits for the backward ops that still read the variable.
+// So file order is an order in which one device could run the step; `dispatch: {order: program}` does.
 //
 // Memory: a variable holds 4 B x elements x (1 + slots of the optimizer) for the whole run (inference: no
-// slots); gradients are ordinary tensors. Views (Reshape) share their input's storage. Ops that the
-// frameworks run in place (ReLU, bias-add, scale, mask-add) share it too where that is correct: nobody else,
-// forward or backward, reads the input or anything that already shares its storage, and it is no variable,
-// constant or placeholder.
+// slots); gradients are ordinary tensors. Views (Reshape) share their input's storage. Ops that frameworks
+// run in place (ReLU, bias-add, scale, mask-add) share it too where that is correct: nobody else, forward or
+// backward, reads the input or anything that already shares its storage, and it is no variable, constant or
+// placeholder.
 //
 // Not thread-safe; one builder makes one graph. What a caller of the builder gets wrong aborts (BERTH_CHECK),
 // except an op type without a gradient rule, which a model file can bring along and is an InputError.
@@ -27,6 +23,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/op_graph.h"
@@ -56,6 +53,13 @@ struct Location {
   std::string group = {};  // name of the stage
 };
 sim::Attributes LocationAttributes(const Location& location);
+
+// `value`: bool, std::int64_t, double, std::string or a list.
+template <typename T>
+void AddAttribute(sim::Attributes& attributes, const std::string& key, T value) {
+  attributes.emplace_back().first = key;
+  attributes.back().second.value = std::move(value);
+}
 
 struct TensorSpec {
   Shape shape;
@@ -118,8 +122,9 @@ class GraphBuilder {
                   const Location& location);
   const sim::Op& op(Tensor tensor) const { return graph_.ops[static_cast<std::size_t>(tensor.op)]; }
   void Sweep(sim::OpIndex forward_ops);
-  // The sum of the gradients that have arrived for a tensor; op = -1 if there are none.
-  Tensor Total(Tensor tensor, const std::string& colocate);
+  // The sum of the gradients that have arrived for a tensor; op = -1 if there are none. `colocate` by value:
+  // the tape grows.
+  Tensor Total(Tensor tensor, std::string colocate);
   void Update(sim::OpIndex variable, const std::vector<sim::OpIndex>& backward_readers);
   void AppendUpdates(sim::OpIndex forward_ops);
   void SettleStorage();

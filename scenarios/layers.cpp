@@ -67,7 +67,7 @@ Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights
               .inputs = {x, weights},
               .outputs = {{result}},
               .flops = 2 * multiply_adds};
-  if (recurrent) spec.attributes.emplace_back("recurrent", sim::Attribute{true});
+  if (recurrent) AddAttribute(spec.attributes, "recurrent", true);
   return b.Append(spec);
 }
 
@@ -147,6 +147,14 @@ Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>&
                    .inputs = parts,
                    .outputs = {{result}},
                    .attributes = {{"axis", Number(axis)}}});
+}
+
+Tensor Pad(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
+  return b.Append({.type = "Pad", .name = name, .inputs = {x}, .outputs = {{shape}}});
+}
+
+Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
+  return b.Append({.type = "Slice", .name = name, .inputs = {x}, .outputs = {{shape}}});
 }
 
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {

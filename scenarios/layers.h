@@ -35,6 +35,9 @@ Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor
 std::vector<Tensor> Split(GraphBuilder& b, const std::string& name, Tensor x, int axis, std::int64_t parts);
 // [..] x T -> [.., T at `axis`, ..]
 Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis);
+// With zeros to a larger shape, and a part of a smaller one.
+Tensor Pad(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);
+Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);  // a view
 Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids);       // rows of [V, n]
 Tensor Sum(GraphBuilder& b, const std::string& name, Tensor x, int axis);

@@ -28,7 +28,7 @@ std::string Names(const std::vector<Row>& rows) {
   return JoinNames(names);
 }
 
-// Whether a name means a file: it has a place or an ending, or is there.
+// "-" is standard input.
 bool IsFile(const std::string& name) {
   std::error_code ignored;
   return name == "-" || std::filesystem::exists(name, ignored);
@@ -68,6 +68,9 @@ const std::vector<WorkloadRow>& Workloads() {
       {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
        "batch=32,mode=training,optimizer=momentum,gradients=free,framework_ops=10,classes=1000",
        BuildResNet152, 60'192'808},
+      {"nasnet_a", "NASNet-A for ImageNet, mobile or large (Zoph et al. 2018)",
+       "batch=64,mode=training,optimizer=rmsprop,gradients=free,framework_ops=10,size=mobile,classes=1000",
+       BuildNasNetA, 5'289'978},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
        "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=2048,steps=35,"
        "vocabulary=10000,"

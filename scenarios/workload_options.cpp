@@ -26,11 +26,14 @@ Optimizer ReadOptimizer(ParameterReader& read, Optimizer fallback) {
 }
 
 // Whole numbers stay numbers, so that readers of a graph file need not parse text.
-sim::Attribute Typed(const std::string& value) {
+void AddParameter(sim::Attributes& attributes, const std::string& key, const std::string& value) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error == std::errc() && end == value.data() + value.size()) return {number};
-  return {value};
+  if (error == std::errc() && end == value.data() + value.size()) {
+    AddAttribute(attributes, key, number);
+  } else {
+    AddAttribute(attributes, key, value);
+  }
 }
 
 }  // namespace
@@ -54,12 +57,13 @@ sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t l
   }
   read.Finish();
   const Spec canonical = Spec::Parse(read.Canonical());
-  sim::Attributes attributes = {{"workload", {canonical.ToString()}}};
+  sim::Attributes attributes;
+  AddAttribute(attributes, "workload", canonical.ToString());
   for (const auto& [key, value] : canonical.named) {
-    if (key != "layers") attributes.emplace_back(key, Typed(value));
+    if (key != "layers") AddParameter(attributes, key, value);
   }
-  attributes.emplace_back("layers", sim::Attribute{layers});
-  attributes.emplace_back("expert", sim::Attribute{expert});
+  AddAttribute(attributes, "layers", layers);
+  AddAttribute(attributes, "expert", expert);
   return attributes;
 }
 

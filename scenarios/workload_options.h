@@ -3,8 +3,8 @@
 // framework_ops: how many ops of the framework's graph one lean op stands for; dispatch is charged that many
 // times (DESIGN 3). ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
 // lean graph), where the published counts are recalled, no document seen (PROTOCOL 2 and 6.6: Inception
-// 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712). One factor for every op of a
-// workload; a parameter, so it can be changed.
+// 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712; none for NASNet, which takes
+// ResNet's factor). One factor for every op of a workload; a parameter, so it can be changed.
 #pragma once
 
 #include <cstdint>

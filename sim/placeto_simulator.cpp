@@ -393,8 +393,7 @@ bool PlacetoSimulator<Key>::RunEvents(Picos cutoff) {
   }
 }
 
-// ---- peak memory
-// -------------------------------------------------------------------------------------------------
+// ---- peak memory----
 
 // An op's outputs are held from its start to the last of these over its consumers (its own start if it has
 // none).
@@ -456,8 +455,7 @@ Bytes PlacetoSimulator<Key>::Peak(DeviceIndex d) {
   return peak;
 }
 
-// ---- what is recorded
-// --------------------------------------------------------------------------------------------
+// ---- what is recorded----
 
 template <typename Key>
 void PlacetoSimulator<Key>::RecordOps() {

@@ -28,4 +28,14 @@ std::string_view StateReader::Next(std::uint64_t count, std::uint64_t element_by
   return next;
 }
 
+void SaveRng(const Rng& rng, StateWriter& out) {
+  for (const std::uint64_t word : rng.state()) out.Put(word);
+}
+
+Rng LoadRng(StateReader& in) {
+  Rng::State state;
+  for (std::uint64_t& word : state) word = in.Get<std::uint64_t>();
+  return Rng(state);
+}
+
 }  // namespace berth::agents::rl

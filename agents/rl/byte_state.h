@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "agents/random.h"
+
 namespace berth::agents::rl {
 
 class StateWriter {
@@ -64,5 +66,9 @@ class StateReader {
   std::string_view rest_;
   std::string what_;
 };
+
+// Where a stream of random numbers stands.
+void SaveRng(const Rng& rng, StateWriter& out);
+Rng LoadRng(StateReader& in);
 
 }  // namespace berth::agents::rl

@@ -8,15 +8,16 @@ namespace berth::agents::rl {
 namespace {
 
 at::Tensor GlorotUniform(std::int64_t copies, std::int64_t in, std::int64_t out, at::ScalarType type,
-                         RandomStream& init) {
+                         Rng& init) {
   const double range = std::sqrt(6.0 / static_cast<double>(in + out));
-  return at::empty({copies, in, out}, type).uniform_(-range, range, init.generator());
+  std::vector<double> values(static_cast<std::size_t>(copies * in * out));
+  for (double& value : values) value = range * (2 * init.Uniform() - 1);
+  return at::tensor(values, at::kDouble).view({copies, in, out}).to(type);
 }
 
 }  // namespace
 
-Mlp::Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type,
-         RandomStream& init) {
+Mlp::Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type, Rng& init) {
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     parameters_.push_back(GlorotUniform(copies, sizes[i], sizes[i + 1], type, init));
     parameters_.push_back(at::zeros({copies, 1, sizes[i + 1]}, type));

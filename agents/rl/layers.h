@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "agents/rl/random_stream.h"
+#include "agents/random.h"
 #include "agents/rl/tensors.h"
 
 namespace berth::agents::rl {
@@ -15,7 +15,7 @@ namespace berth::agents::rl {
 class Mlp {
  public:
   // sizes: input, hidden…, output.
-  Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type, RandomStream& init);
+  Mlp(const std::vector<std::int64_t>& sizes, std::int64_t copies, at::ScalarType type, Rng& init);
 
   // [copies, rows, input] -> [copies, rows, output]; with one copy also [rows, input] -> [rows, output].
   at::Tensor Forward(const at::Tensor& input) const;

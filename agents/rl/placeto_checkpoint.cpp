@@ -40,8 +40,8 @@ void PlacetoLearner::SaveRun() {
   run.Put(updates_);
   run.Put(next_task_);
   run.Put(log_.size());
-  start_stream_.Save(run);
-  action_stream_.Save(run);
+  SaveRng(start_rng_, run);
+  SaveRng(action_rng_, run);
   optimiser_.Save(run);
   run.Put<std::uint64_t>(batch_.size());
   for (const PlacetoEpisode& episode : batch_) episode.Save(run);
@@ -76,8 +76,8 @@ void PlacetoLearner::RestoreRun(const std::string& path) {
   updates_ = run.Get<std::int64_t>();
   next_task_ = run.Get<std::int64_t>();
   log_ = LearningLog(path + ".log.csv", run.Get<std::int64_t>());
-  start_stream_.Load(run);
-  action_stream_.Load(run);
+  start_rng_ = LoadRng(run);
+  action_rng_ = LoadRng(run);
   optimiser_.Load(run);
   batch_.resize(static_cast<std::size_t>(run.Get<std::uint64_t>()));
   for (PlacetoEpisode& episode : batch_) episode.Load(run);

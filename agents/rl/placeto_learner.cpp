@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include "agents/placements.h"
 #include "sim/error.h"
 #include "sim/parallel.h"
 
@@ -26,22 +27,13 @@ PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<
 }
 
 PlacetoNetwork FreshNetwork(const PlacetoNetwork::Sizes& sizes, std::uint64_t seed) {
-  RandomStream init(seed, "placeto weights");
+  Rng init(seed, "placeto weights");
   return {sizes, at::kFloat, init};
 }
 
-std::int32_t SlotOf(const Task& task, sim::DeviceIndex device) {
-  const auto found = std::find(task.devices.begin(), task.devices.end(), device);
-  BERTH_CHECK(found != task.devices.end());
-  return static_cast<std::int32_t>(found - task.devices.begin());
-}
-
-// The first accelerator, else the first device.
-std::int32_t SingleSlot(const Task& task) {
-  for (const sim::DeviceIndex d : task.devices) {
-    if (task.device(d).device_class == sim::DeviceClass::kGpu) return SlotOf(task, d);
-  }
-  return 0;
+// All units on the first accelerator, else on the first device.
+UnitPlacement SinglePlacement(const Task& task) {
+  return UnitPlacement(task.units.ops.size(), Accelerators(task).front());
 }
 
 std::vector<double> LogSoftmax(const float* logits, std::int64_t count) {
@@ -74,18 +66,17 @@ PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<
     : options_(options),
       search_(search),
       evaluators_(evaluators),
-      start_stream_(search.seed, "start placement"),
-      action_stream_(search.seed, "placeto actions"),
+      start_rng_(search.seed, "placeto starts"),
+      action_rng_(search.seed, "placeto actions"),
       network_(FreshNetwork(SizesFor(options, tasks), search.seed)),
       optimiser_(network_.parameters()) {
   BERTH_CHECK_EQ(tasks.size(), evaluators.size());
   for (const Task* task : tasks) {
     tasks_.push_back(std::make_unique<TaskState>(*task, options));
     TaskState& state = *tasks_.back();
-    state.start =
-        options.start == PlacetoOptions::Start::kSingle
-            ? std::vector<std::int32_t>(static_cast<std::size_t>(state.view.units()), SingleSlot(*task))
-            : RandomSlots(state.view);
+    state.start = state.view.ToSlots(options.start == PlacetoOptions::Start::kSingle
+                                         ? SinglePlacement(*task)
+                                         : StartPlacement(*task, search.seed));
   }
 }
 
@@ -106,19 +97,13 @@ void PlacetoLearner::Run() {
   SaveRun();
 }
 
-std::vector<std::int32_t> PlacetoLearner::RandomSlots(const PlacetoView& view) {
-  std::vector<std::int32_t> slots(static_cast<std::size_t>(view.units()));
-  for (std::int32_t& slot : slots) slot = static_cast<std::int32_t>(start_stream_.Below(view.devices()));
-  return slots;
-}
-
 void PlacetoLearner::RefreshStart(std::size_t task) {
   TaskState& state = *tasks_[task];
-  if (options_.start == PlacetoOptions::Start::kRandomEach) state.start = RandomSlots(state.view);
+  if (options_.start == PlacetoOptions::Start::kRandomEach) {
+    state.start = state.view.ToSlots(UniformPlacement(state.view.task(), start_rng_));
+  }
   if (options_.start == PlacetoOptions::Start::kBest && evaluators_[task]->has_best()) {
-    const UnitPlacement& best = evaluators_[task]->best();
-    for (std::size_t unit = 0; unit < best.size(); ++unit)
-      state.start[unit] = SlotOf(state.view.task(), best[unit]);
+    state.start = state.view.ToSlots(evaluators_[task]->best());
   }
 }
 
@@ -222,7 +207,7 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
     const std::int64_t action =
         episodes[i]->greedy
             ? std::max_element(log_probabilities.begin(), log_probabilities.end()) - log_probabilities.begin()
-            : Draw(log_probabilities, action_stream_.Uniform());
+            : Draw(log_probabilities, action_rng_.Uniform());
     episodes[i]->actions.push_back(action);
     episodes[i]->log_probabilities.push_back(log_probabilities[static_cast<std::size_t>(action)]);
   }

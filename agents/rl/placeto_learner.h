@@ -71,7 +71,6 @@ class PlacetoLearner {
   bool PlanSampled();
   void AddEpisode(std::size_t task, std::int64_t samples_left, bool greedy);
   std::int64_t GreedyDue(const TaskState& state) const;
-  std::vector<std::int32_t> RandomSlots(const PlacetoView& view);
   void RefreshStart(std::size_t task);
 
   void Advance();
@@ -93,7 +92,7 @@ class PlacetoLearner {
   const PlacetoOptions options_;
   const SearchOptions search_;
   std::vector<Evaluator*> evaluators_;
-  RandomStream start_stream_, action_stream_;
+  Rng start_rng_, action_rng_;
   PlacetoNetwork network_;
   Optimiser optimiser_;
   std::vector<std::unique_ptr<TaskState>> tasks_;

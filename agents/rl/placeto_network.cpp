@@ -78,7 +78,7 @@ at::Tensor PlacetoNetwork::Aggregator::Combine(const at::Tensor& sums) const {
   return g.Forward(sums).relu();
 }
 
-PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, RandomStream& init)
+PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init)
     : sizes_(sizes),
       transform_({sizes.features, sizes.features, sizes.features, sizes.features}, 1, type, init),
       messages_{Mlp({sizes.features, sizes.features, sizes.features}, 2, type, init),

@@ -44,7 +44,7 @@ class PlacetoNetwork {
     std::int64_t devices = 0;
     int rounds = 8;
   };
-  PlacetoNetwork(const Sizes& sizes, at::ScalarType type, RandomStream& init);
+  PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init);
 
   // `features` [N, states, d], `current` the unit in turn in each state; gives [states, D]. Differentiable
   // unless gradients are switched off. Several threads may call it.

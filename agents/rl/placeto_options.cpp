@@ -4,13 +4,6 @@
 
 namespace berth::agents::rl {
 
-const char* const kPlacetoParameters =
-    "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-3, lr_end=lr/10, entropy=0.1 (paper, "
-    "code: 1), "
-    "entropy_end=0.001 (paper: 0, code: 1), clip=1.25, window=10, greedy=25 (paper, code: 999), "
-    "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
-    "memory=no";
-
 namespace {
 
 PlacetoOptions Defaults(const std::string& preset) {

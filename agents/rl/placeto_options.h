@@ -41,7 +41,4 @@ struct PlacetoOptions {
 // Throws InputError for unknown parameters and values out of range.
 PlacetoOptions ReadPlacetoOptions(const Spec& spec);
 
-// The parameters with their defaults, for the table of agents.
-extern const char* const kPlacetoParameters;
-
 }  // namespace berth::agents::rl

@@ -79,9 +79,7 @@ PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
   cost_ = ScaleByMaximum(CheapestCosts(task));
   output_ = ScaleByMaximum(output);
   bytes_ = ScaleByMaximum(bytes);
-  // A task without any work has no reference runtime; then nothing depends on the scale.
-  const double reference_s =
-      static_cast<double>(std::max<sim::Picos>(task.reference_runtime, 1)) / kPicosPerSecond;
+  const double reference_s = static_cast<double>(task.reference_runtime) / kPicosPerSecond;
   cap_s_ = options.cap_s > 0 ? options.cap_s : 10 * reference_s;
   divisor_ = options.relative ? reference_s : 1.0;
 }
@@ -99,6 +97,16 @@ UnitPlacement PlacetoView::ToPlacement(const std::vector<std::int32_t>& slots) c
   UnitPlacement placement;
   for (const std::int32_t slot : slots) placement.push_back(task_.devices[static_cast<std::size_t>(slot)]);
   return placement;
+}
+
+std::vector<std::int32_t> PlacetoView::ToSlots(const UnitPlacement& placement) const {
+  std::vector<std::int32_t> slots;
+  for (const sim::DeviceIndex device : placement) {
+    const auto found = std::find(task_.devices.begin(), task_.devices.end(), device);
+    BERTH_CHECK(found != task_.devices.end());
+    slots.push_back(static_cast<std::int32_t>(found - task_.devices.begin()));
+  }
+  return slots;
 }
 
 double PlacetoView::CostOf(const Evaluation& evaluation) const {

@@ -56,6 +56,7 @@ class PlacetoView {
   }
   // Slots before `step` (samples() - 1 actions at most have been taken).
   std::vector<std::int32_t> SlotsBefore(const PlacetoEpisode& episode, std::int64_t step) const;
+  std::vector<std::int32_t> ToSlots(const UnitPlacement& placement) const;
   UnitPlacement ToPlacement(const std::vector<std::int32_t>& slots) const;
 
   // f(t, M) of PROTOCOL 4.4; an infeasible placement has one too.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cstdio>
 
 #include "bench/commands/commands.h"
@@ -14,25 +15,30 @@ std::string OptionLine(const CLI::Option& option) {
   for (std::size_t comma = name.find(','); comma != std::string::npos; comma = name.find(',', comma + 2)) {
     name.replace(comma, 1, ", ");
   }
-  const std::string value = option.get_type_size() == 0 ? "" : " " + option.get_type_name();
-  std::string line = fmt::format("- `{}{}`", name, value);
+  // A positional is called by its text, an option by its name and the text of its value.
+  const std::string text = option.get_type_size() == 0 ? "" : option.get_option_text();
+  std::string line = fmt::format("- `{}`", option.nonpositional() ? name + (text.empty() ? "" : " " + text) : text);
   if (!option.get_description().empty()) line += ": " + option.get_description();
   if (option.get_required()) line += " (required)";
   if (!option.get_default_str().empty()) line += fmt::format(" (default `{}`)", option.get_default_str());
   return line + "\n";
 }
 
+std::string Capitalised(std::string sentence) {
+  if (!sentence.empty()) sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  return sentence;
+}
+
 void PrintVerb(const CLI::App& app, const std::string& name, std::string& text) {
-  text += fmt::format("\n## {}\n\n{}.\n", name, app.get_description());
+  text += fmt::format("\n## {}\n\n{}.\n", name, Capitalised(app.get_description()));
   const auto children = app.get_subcommands([](const CLI::App*) { return true; });
-  if (children.empty()) {
+  if (children.empty() && app.get_options().size() > 1) {
     text += "\n";
     for (const CLI::Option* option : app.get_options()) {
       if (option != app.get_help_ptr()) text += OptionLine(*option);
     }
   }
   for (const CLI::App* child : children) PrintVerb(*child, name + " " + child->get_name(), text);
-  if (children.empty() && !app.get_footer().empty()) text += "\n" + app.get_footer() + "\n";
 }
 
 class HelpCommand : public Command {

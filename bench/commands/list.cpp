@@ -27,8 +27,8 @@ struct Listing {
 
 template <typename Row>
 Listing Named(const std::vector<Row>& table) {
-  Listing listing{{"name", "parameters", "what"}, {}};
-  for (const Row& row : table) listing.rows.push_back({row.name, row.parameters, row.what});
+  Listing listing{{"name", "what", "parameters"}, {}};
+  for (const Row& row : table) listing.rows.push_back({row.name, row.what, row.parameters});
   return listing;
 }
 
@@ -43,9 +43,9 @@ const char* ToString(agents::AgentKind kind) {
 }
 
 Listing ListAgents() {
-  Listing listing{{"name", "kind", "parameters", "what", "source"}, {}};
+  Listing listing{{"name", "kind", "what", "source", "parameters"}, {}};
   for (const agents::AgentRow& row : agents::Agents()) {
-    listing.rows.push_back({row.name, ToString(row.kind), row.parameters, row.what, row.source});
+    listing.rows.push_back({row.name, ToString(row.kind), row.what, row.source, row.parameters});
   }
   return listing;
 }
@@ -78,7 +78,7 @@ Listing ListDevices() {
     listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
                             sheet.kind.memory ? formats::PrintBytes(*sheet.kind.memory) : "-",
                             PeakText(sheet.peak_f32), PeakText(sheet.peak_f16),
-                            sheet.memory_bandwidth > 0 ? RateText(sheet.memory_bandwidth, "B") : "-",
+                            sheet.memory_bandwidth > 0 ? BytesText(sheet.memory_bandwidth) + "/s" : "-",
                             TimeText(sheet.kind.launch_cost), sheet.description});
   }
   return listing;
@@ -89,7 +89,7 @@ Listing ListLinks() {
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.LinkNames()) {
     const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
-    listing.rows.push_back({name, RateText(static_cast<double>(sheet.kind.bandwidth), "B"), TimeText(sheet.kind.latency), sheet.description});
+    listing.rows.push_back({name, BytesText(static_cast<double>(sheet.kind.bandwidth)) + "/s", TimeText(sheet.kind.latency), sheet.description});
   }
   return listing;
 }

@@ -101,9 +101,9 @@ class PlaceCommand : public Command {
     auto* cluster = app.add_option("--cluster", search_.source.cluster, "a cluster or a cluster file")->option_text("C");
     graph->needs(cluster)->excludes(scenario);
     cluster->needs(graph)->excludes(scenario);
-    samples_ = app.add_option("--samples", search_.samples, "the budget: placements that may be evaluated")->option_text("N");
-    seed_ = app.add_option("--seed", search_.seed, "of the agent")->option_text("K");
-    grouper_ = app.add_option("--grouper", search_.grouper, "what is placed as one: one of `berth list groupers`")->option_text("GROUPER");
+    samples_ = app.add_option("--samples", search_.samples, "the budget: placements that may be evaluated; else the scenario's, else 1000")->option_text("N");
+    seed_ = app.add_option("--seed", search_.seed, "of the agent; else the scenario's first, else 1")->option_text("K");
+    grouper_ = app.add_option("--grouper", search_.grouper, "what is placed as one: one of `berth list groupers`; else the scenario's, else colocation")->option_text("GROUPER");
     app.add_option("--devices", devices_, "names, kinds or classes the agent may choose from: gpu, or cpu0,gpu1")->option_text("D");
     DeclareProblemOptions(app, search_.source);
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");

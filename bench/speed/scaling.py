@@ -61,7 +61,8 @@ class Bench:
         runs = [self._together(job, placements, threads, processes) for _ in range(self._repeats)]
         best = max(runs, key=lambda run: sum(each["ops_per_second"] for each in run))
         row = {name: best[0][name] for name in COLUMNS if name in best[0]}
-        row |= {"mode": "threads" if processes == 1 else "processes", "count": max(threads, processes), "ratio": "",
+        row |= {"graph": job["graph"], "mode": "threads" if processes == 1 else "processes",
+                "count": max(threads, processes), "ratio": "",
                 "seconds": round(max(each["seconds"] for each in best), 4), "placements": placements * processes,
                 "ops_per_second": round(sum(each["ops_per_second"] for each in best))}
         return row

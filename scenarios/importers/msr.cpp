@@ -74,7 +74,7 @@ class Importer {
     sim::Op op;
     op.name = fields.Require("name").Name();
     if (EndsLikeAnOutput(op.name) || !names_.insert(op.name).second) {
-      op.name += "#" + std::to_string(id);
+      op.name.append("#").append(std::to_string(id));
       names_.insert(op.name);
     }
     op.type = "Profiled";
@@ -84,7 +84,7 @@ class Importer {
     const double accelerator = fields.Require("fpgaLatency").Number(0, kMaxMillis) * kMicrosPerMilli;
     if (Flag(fields.Require("supportedOnFpga"))) op.cost_us_by_kind.emplace_back("gpu", accelerator);
     if (const auto color = fields.Find("colorClass"); color && !color->IsNull()) {
-      op.colocate = "color" + std::to_string(color->Int());
+      op.colocate.append("color").append(std::to_string(color->Int()));
     }
     sizes_.push_back(RoundUp(fields.Require("size")));
     graph_.ops.push_back(std::move(op));
@@ -108,7 +108,7 @@ class Importer {
     auto output =
         std::find_if(outputs.begin(), outputs.end(), [&](const sim::Output& o) { return o.bytes == bytes; });
     if (output == outputs.end()) {
-      outputs.push_back({.bytes = bytes});
+      outputs.emplace_back().bytes = bytes;
       output = outputs.end() - 1;
     }
     const auto number = static_cast<std::int32_t>(output - outputs.begin());

@@ -4,16 +4,14 @@
 // Graph: `maxFPGAs` accelerators ("FPGA" means any) of `maxSizePerFPGA` bytes and `maxCPUs` CPUs; `nodes`
 // with `id`, `name`, `cpuLatency` and `fpgaLatency` [ms], `size` [bytes on an accelerator], `isBackwardNode`,
 // `supportedOnFpga` and `colorClass`; `edges` with `sourceId`, `destId`, `size` [bytes] and `cost`. Read as:
-//   - an op per node, in file order, of type "Profiled"; a name that was given before, or ends like an output
-//   ("x:0"),
-//     gets "#<id>" behind it. Its id is kept as attribute `msr_id`;
-//   - cost_us by class, so that these are tier A on any cluster. A node that no accelerator supports has a
-//   CPU cost only;
-//   - one output per distinct size among a node's edges, in the order of the file. `cost` of an edge is left
-//   alone: it is
-//     size / 2 GiB/s in other units, a convention;
-//   - persistent_bytes = max(0, size - largest output): the weights and what else stays;
-//   - colorClass -> colocate, isBackwardNode -> phase.
+// - an op per node, in file order, of type "Profiled"; a name that was given before, or ends like an output
+//   ("x:0"), gets "#<id>" behind it. Its id is kept as attribute `msr_id`;
+// - cost_us by class, so that these are tier A on any cluster; a node that no accelerator supports has a CPU
+//   cost only;
+// - one output per distinct size among a node's edges, in the order of the file. An edge's `cost` is left
+//   alone: it is size / 2 GiB/s in other units, a convention;
+// - persistent_bytes = max(0, size - largest output): the weights and what else stays;
+// - colorClass -> colocate, isBackwardNode -> phase.
 // Fractional bytes (bits, in their BERT graphs) round up.
 #pragma once
 

@@ -2,7 +2,8 @@
 // as PAPERS section 7 read them in public code). Checked: 23,817,352 weights without the auxiliary head, 5.71
 // G multiply-adds.
 //
-//   batch=32   bn=yes|no: no = bias in place of batch normalisation, as in Placeto's graph   aux=no|yes
+//   batch=32   bn=yes|no: no = bias in place of batch normalisation, as in Placeto's graph
+//   aux=no|yes: a second loss half-way, when training
 //   classes=1000   optimizer=rmsprop
 //
 // Rows of the tables (PROTOCOL 6.2, 6.3): Hierarchical batch=1; Placeto
@@ -175,7 +176,7 @@ sim::OpGraph BuildInceptionV3(const Spec& spec) {
   x = model.BlockB("mixed_b1", x, 160);
   x = model.BlockB("mixed_b2", x, 160);
   x = model.BlockB("mixed_b3", x, 192);
-  if (auxiliary) model.AuxiliaryHead(x, batch.labels, classes);
+  if (auxiliary && builder.training()) model.AuxiliaryHead(x, batch.labels, classes);
   x = model.ReductionB("reduction_b", x);
   x = model.BlockC("mixed_c0", x);
   x = model.BlockC("mixed_c1", x);

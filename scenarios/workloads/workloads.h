@@ -9,6 +9,7 @@ namespace berth::scenarios {
 sim::OpGraph BuildChain(const Spec& spec);
 sim::OpGraph BuildDiamond(const Spec& spec);
 sim::OpGraph BuildInceptionV3(const Spec& spec);
+sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
 sim::OpGraph BuildResNet152(const Spec& spec);

@@ -186,7 +186,7 @@ void ExpectBoundsHold(const Case& c, const std::vector<sim::DeviceIndex>& device
 }
 
 TEST(Bounds, HoldForEveryPlacementOfRandomProblems) {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RandomOptions options;
     options.ops = 1 + static_cast<int>(seed % 7);
@@ -200,7 +200,7 @@ TEST(Bounds, HoldForEveryPlacementOfRandomProblems) {
 }
 
 TEST(Bounds, HoldForEveryPlacementUnderPresetPlaceto) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto c = RandomCase(seed, {.ops = 1 + static_cast<int>(seed % 7), .preset = sim::Preset::kPlaceto});
     ExpectBoundsHold(*c, {0, 1, 2});

@@ -122,7 +122,8 @@ TEST(Runner, StoppedAndResumedEqualsUninterrupted) {
       if (static_cast<int>(kept.size()) >= stop_after) stop = true;
     };
     if (stop_after == 0) stop = true;
-    EXPECT_EQ(RunCells(table, testbed, plans, first).size(), kept.size());
+    const std::size_t finished = RunCells(table, testbed, plans, first).size();
+    EXPECT_EQ(finished, kept.size());
     EXPECT_EQ(static_cast<int>(kept.size()), stop_after);
     int skipped = 0;
     RunOptions second;

@@ -13,8 +13,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-void PrintTo(const ClusterRow& row, std::ostream* out) { *out << row.name; }
-
 class ClusterTest : public ::testing::TestWithParam<ClusterRow> {
  protected:
   sim::Cluster Load(const std::string& parameters) const {
@@ -62,7 +60,7 @@ TEST_P(ClusterTest, RefusesBadParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, ClusterTest, ::testing::ValuesIn(Clusters()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 double GigabytesPerSecond(const sim::Cluster& cluster, const char* from, const char* to) {
   std::int64_t narrowest = INT64_MAX;
@@ -95,7 +93,8 @@ TEST(PaperClustersTest, CopiesAsInTheProtocol) {
   const sim::Cluster hierarchical = LoadCluster("hierarchical(gpus=8)", TestCatalogue());
   EXPECT_EQ(GigabytesPerSecond(hierarchical, "gpu0", "gpu3"), 10);
   EXPECT_THAT(hierarchical.route(hierarchical.Find("gpu0"), hierarchical.Find("gpu3")), SizeIs(2));
-  EXPECT_THAT(hierarchical.route(hierarchical.Find("gpu0"), hierarchical.Find("gpu4")), SizeIs(4)) << "over the CPU";
+  EXPECT_THAT(hierarchical.route(hierarchical.Find("gpu0"), hierarchical.Find("gpu4")), SizeIs(4))
+      << "over the CPU";
   EXPECT_EQ(hierarchical.dispatch.order, sim::Dispatch::Order::kProgram);
 }
 
@@ -108,7 +107,8 @@ TEST(TodaysClustersTest, V100GivesAllItsLinks) {
     for (const auto end : link.ends) links_of[end] += link.bandwidth / 25'000'000'000;
   }
   ASSERT_THAT(links_of, SizeIs(8));
-  for (const auto& [gpu, links] : links_of) EXPECT_EQ(links, 6) << cluster.devices[static_cast<std::size_t>(gpu)].name;
+  for (const auto& [gpu, links] : links_of)
+    EXPECT_EQ(links, 6) << cluster.devices[static_cast<std::size_t>(gpu)].name;
 }
 
 TEST(TodaysClustersTest, SwitchesJoinAllGpus) {

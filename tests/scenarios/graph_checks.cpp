@@ -46,7 +46,8 @@ bool Checker::MatMulFits(const sim::Op& op) const {
   const Shape& b = In(op, 1);
   const Shape& result = op.outputs[0].shape;
   if (op.phase == "forward") {
-    return a.back() == b[0] && result.back() == b[1] && Elements(a) / a.back() == Elements(result) / result.back() &&
+    return a.back() == b[0] && result.back() == b[1] &&
+           Elements(a) / a.back() == Elements(result) / result.back() &&
            op.flops == 2.0 * static_cast<double>(Elements(a) * b[1]);
   }
   const std::int64_t rows = Elements(a) / a.back();
@@ -133,14 +134,16 @@ bool Checker::ShapesFit(const sim::Op& op) const {
   if (type == "BatchMatMul") return op.flops > 0;  // by equation; totals are tested
   if (op.flops != 0) return false;
   if (one_of({"Relu", "Sigmoid", "Tanh", "Softmax"})) return out(0) == In(op, 0);
-  if (one_of({"ReluGrad", "SigmoidGrad", "TanhGrad", "SoftmaxGrad"})) return out(0) == In(op, 0) && out(0) == In(op, 1);
+  if (one_of({"ReluGrad", "SigmoidGrad", "TanhGrad", "SoftmaxGrad"}))
+    return out(0) == In(op, 0) && out(0) == In(op, 1);
   if (type == "BiasAdd") return out(0) == In(op, 0) && In(op, 1) == Shape{out(0).back()};
   if (type == "BiasAddGrad") return out(0) == Shape{In(op, 0).back()};
   if (type == "FusedBatchNorm") {
     const Shape channels = {out(0).back()};
     return out(0) == In(op, 0) && In(op, 1) == channels && In(op, op.inputs.size() - 1) == channels;
   }
-  if (type == "FusedBatchNormGrad") return out(0) == In(op, 0) && out(0) == In(op, 1) && out(1) == Shape{out(0).back()};
+  if (type == "FusedBatchNormGrad")
+    return out(0) == In(op, 0) && out(0) == In(op, 1) && out(1) == Shape{out(0).back()};
   if (one_of({"Add", "Mul"})) return PairFits(op);
   if (type == "AddN") {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -149,18 +152,27 @@ bool Checker::ShapesFit(const sim::Op& op) const {
     return op.inputs.size() >= 2;
   }
   if (type == "MulSum") return In(op, 0) == In(op, 1) && Elements(In(op, 0)) % Elements(out(0)) == 0;
-  if (one_of({"ReduceSum", "Mean"})) return Elements(In(op, 0)) % Elements(out(0)) == 0 && out(0).size() < In(op, 0).size();
+  if (one_of({"ReduceSum", "Mean"}))
+    return Elements(In(op, 0)) % Elements(out(0)) == 0 && out(0).size() < In(op, 0).size();
   if (type == "Tile") return Elements(out(0)) % Elements(In(op, 0)) == 0;
   if (one_of({"ConcatV2", "Pack"})) return PartsFit(op, true);
   if (one_of({"Split", "Unpack"})) return PartsFit(op, false);
+  if (one_of({"Pad", "Slice"})) {
+    const bool grows = type == "Pad";
+    return std::equal(out(0).begin(), out(0).end(), In(op, 0).begin(), In(op, 0).end(),
+                      [grows](auto to, auto from) { return grows ? to >= from : to <= from; });
+  }
   if (type == "Reshape") return Elements(out(0)) == Elements(In(op, 0));
-  if (type == "GatherV2") return out(0).back() == In(op, 0)[1] && Elements(out(0)) == Elements(In(op, 1)) * In(op, 0)[1];
+  if (type == "GatherV2")
+    return out(0).back() == In(op, 0)[1] && Elements(out(0)) == Elements(In(op, 1)) * In(op, 0)[1];
   if (type == "GatherGrad") return out(0) == In(op, 0) && Elements(In(op, 1)) == out(0)[0];
   if (one_of({"MaxPool", "AvgPool"})) return SpatialFits(In(op, 0), out(0), op) && out(0)[3] == In(op, 0)[3];
-  if (type == "MaxPoolGrad") return out(0) == In(op, 0) && In(op, 1) == In(op, 2) && SpatialFits(out(0), In(op, 1), op);
+  if (type == "MaxPoolGrad")
+    return out(0) == In(op, 0) && In(op, 1) == In(op, 2) && SpatialFits(out(0), In(op, 1), op);
   if (type == "AvgPoolGrad") return SpatialFits(out(0), In(op, 0), op);
   if (type == "Dropout") return out(0) == In(op, 0) && out(1) == In(op, 0);
-  if (type == "SoftmaxCrossEntropyWithLogits") return out(1) == In(op, 0) && out(0) == In(op, 1) && In(op, 1)[0] == out(1)[0];
+  if (type == "SoftmaxCrossEntropyWithLogits")
+    return out(1) == In(op, 0) && out(0) == In(op, 1) && In(op, 1)[0] == out(1)[0];
   if (type == "SoftmaxCrossEntropyGrad") return out(0) == In(op, 0);
   return type.starts_with("Apply") && op.outputs.empty() && op.inputs.size() == 2;
 }
@@ -170,7 +182,8 @@ bool Checker::ShapesFit(const sim::Op& op) const {
 std::string FaultInShapes(const sim::OpGraph& graph) {
   const Checker check(graph);
   for (const sim::Op& op : graph.ops) {
-    if (!check.ShapesFit(op)) return op.type + " '" + op.name + "' has shapes or FLOPs that do not fit together";
+    if (!check.ShapesFit(op))
+      return op.type + " '" + op.name + "' has shapes or FLOPs that do not fit together";
     for (const sim::Output& output : op.outputs) {
       if (output.dtype.empty() || output.bytes != 4 * Checker::Elements(output.shape) || output.bytes <= 0) {
         return op.type + " '" + op.name + "' has an output whose bytes are not those of its shape";
@@ -193,9 +206,11 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
   }
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);
-    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || op.type == "Reshape") continue;
+    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || op.type == "Reshape")
+      continue;
     const TensorRef root = root_of({i, 0});
-    if (check.At(root.op).IsSource()) return "'" + op.name + "' overwrites what '" + check.At(root.op).name + "' holds";
+    if (check.At(root.op).IsSource())
+      return "'" + op.name + "' overwrites what '" + check.At(root.op).name + "' holds";
     // What still sees the old content: readers through tensors that the op's output does not come before.
     std::set<TensorRef> after = {{i, 0}};
     for (OpIndex j = i + 1; j < graph.size(); ++j) {
@@ -207,7 +222,8 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
         }
       }
     }
-    std::set<OpIndex> before;  // ops that made what is overwritten: they wrote it, and read nothing of it later
+    std::set<OpIndex>
+        before;  // ops that made what is overwritten: they wrote it, and read nothing of it later
     for (TensorRef t = op.outputs[0].alias;; t = check.Out(t).alias) {
       before.insert(t.op);
       if (check.Out(t).storage != sim::Output::Storage::kInput) break;
@@ -232,7 +248,8 @@ std::string FaultInTraining(const sim::OpGraph& graph) {
     if (op.phase != "update") continue;
     const OpIndex variable = op.inputs.at(0).op;
     if (!update_of.emplace(variable, i).second) return "'" + check.At(variable).name + "' is updated twice";
-    if (op.colocate.empty() || op.colocate != check.At(variable).colocate) return "'" + op.name + "' may leave its variable";
+    if (op.colocate.empty() || op.colocate != check.At(variable).colocate)
+      return "'" + op.name + "' may leave its variable";
     const auto& gradient = check.In(op, 1);
     const auto& shape = check.In(op, 0);
     const bool rows = check.At(op.inputs[1].op).type == "GatherGrad" && gradient.back() == shape.back();
@@ -254,7 +271,8 @@ std::string FaultInTraining(const sim::OpGraph& graph) {
       for (const OpIndex control : check.At(op).control) stack.push_back(control);
     }
     for (const OpIndex reader : readers) {
-      if (!upstream.contains(reader)) return "'" + check.At(reader).name + "' may read a variable after its update";
+      if (!upstream.contains(reader))
+        return "'" + check.At(reader).name + "' may read a variable after its update";
     }
   }
   return "";

@@ -19,7 +19,8 @@ class LoadTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return ::testing::TempDir() + "berth_load_test_" + name; }
   void TearDown() override {
-    for (const char* name : {"graph.json", "cluster.yaml", "placement.json", "other.json"}) std::filesystem::remove(Path(name));
+    for (const char* name : {"graph.json", "cluster.yaml", "placement.json", "other.json"})
+      std::filesystem::remove(Path(name));
   }
 };
 
@@ -46,7 +47,8 @@ TEST_F(LoadTest, WrittenWorkloadsReadBackEqual) {
 TEST_F(LoadTest, ClustersAndPlacementsComeFromFilesToo) {
   const sim::Cluster cluster = LoadCluster("placeto(gpus=4)", TestCatalogue());
   formats::WriteFile(Path("cluster.yaml"), formats::PrintCluster(cluster));
-  EXPECT_EQ(formats::PrintCluster(LoadCluster(Path("cluster.yaml"), TestCatalogue())), formats::PrintCluster(cluster));
+  EXPECT_EQ(formats::PrintCluster(LoadCluster(Path("cluster.yaml"), TestCatalogue())),
+            formats::PrintCluster(cluster));
 
   const sim::OpGraph graph = LoadGraph("chain(ops=3)");
   const sim::Placement placement{.device = {1, 2, 0}, .priority = {}, .order = {}};
@@ -58,7 +60,8 @@ TEST_F(LoadTest, UnknownNamesListTheKnownOnes) {
   EXPECT_THAT(ErrorOf([] { LoadGraph("inception_v4"); }),
               AllOf(HasSubstr("'inception_v4'"), HasSubstr("inception_v3"), HasSubstr("chain")));
   EXPECT_THAT(ErrorOf([] { LoadGraph("missing.json"); }), HasSubstr("neither a file nor a workload"));
-  EXPECT_THAT(ErrorOf([] { LoadCluster("cloud(gpus=2)", TestCatalogue()); }), AllOf(HasSubstr("'cloud(gpus=2)'"), HasSubstr("hierarchical")));
+  EXPECT_THAT(ErrorOf([] { LoadCluster("cloud(gpus=2)", TestCatalogue()); }),
+              AllOf(HasSubstr("'cloud(gpus=2)'"), HasSubstr("hierarchical")));
   EXPECT_THAT(ErrorOf([] { LoadGraph("chain(ops=3"); }), HasSubstr("unbalanced"));
 }
 

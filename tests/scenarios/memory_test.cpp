@@ -1,5 +1,5 @@
-// Memory against PROTOCOL 6.1 to 6.3: what one GPU would need, with and without the AddN of weight gradients, and the
-// verdicts that the published tables ask for, with their margins.
+// Memory against PROTOCOL 6.1 to 6.3: what one GPU would need, with and without the AddN of weight gradients,
+// and the verdicts that the published tables ask for, with their margins.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -26,24 +26,28 @@ class OneGpuTest : public ::testing::TestWithParam<Row> {};
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
   const sim::OpGraph graph = LoadGraph(GetParam().workload);
   const double gb = static_cast<double>(SerialPeak(graph).peak) / 1e9;
-  // Figures of one decimal: half of the last one, or 2 %. PROTOCOL allows 5.
-  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.02 * GetParam().one_gpu_gb));
+  // Figures of one decimal: half of the last one, or 3 % (PROTOCOL allows 5).
+  EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.03 * GetParam().one_gpu_gb));
   if (GetParam().accumulated_gb > 0) {
     EXPECT_NEAR(static_cast<double>(SerialPeak(graph, true).peak) / 1e9, GetParam().accumulated_gb, 0.05);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Protocol, OneGpuTest,
-    ::testing::Values(Row{"inception_v3(batch=1)", 0.4, 0}, Row{"resnet_152", 6.0, 0}, Row{"rnnlm", 10.1, 1.1},
-                      Row{"rnnlm(steps=40)", 11.4, 0}, Row{"rnnlm(steps=40,softmax=per_step)", 14.6, 0},
-                      Row{"rnnlm(layers=4)", 19.7, 0}, Row{"rnnlm(layers=8)", 39.0, 0}, Row{"nmt", 14.4, 3.4},
-                      Row{"nmt(layers=4)", 20.2, 0}, Row{"nmt(layers=8)", 31.7, 5.8},
-                      Row{"inception_v3(batch=64,bn=no,optimizer=adam)", 4.0, 0}, Row{"nmt(batch=256)", 15.8, 0},
-                      Row{"nmt(batch=256,layers=4)", 20.2, 0}, Row{"inception_v3(batch=32)", 3.3, 0},
-                      Row{"inception_v3(batch=64)", 6.3, 0}));
+INSTANTIATE_TEST_SUITE_P(Protocol, OneGpuTest,
+                         ::testing::Values(Row{"inception_v3(batch=1)", 0.4, 0}, Row{"resnet_152", 6.0, 0},
+                                           Row{"rnnlm", 10.1, 1.1}, Row{"rnnlm(steps=40)", 11.4, 0},
+                                           Row{"rnnlm(steps=40,softmax=per_step)", 14.6, 0},
+                                           Row{"rnnlm(layers=4)", 19.7, 0}, Row{"rnnlm(layers=8)", 39.0, 0},
+                                           Row{"nmt", 14.4, 3.4}, Row{"nmt(layers=4)", 20.2, 0},
+                                           Row{"nmt(layers=8)", 31.7, 5.8},
+                                           Row{"inception_v3(batch=64,bn=no,optimizer=adam)", 4.0, 0},
+                                           Row{"nmt(batch=256)", 15.8, 0},
+                                           Row{"nmt(batch=256,layers=4)", 20.2, 0},
+                                           Row{"inception_v3(batch=32)", 3.3, 0}, Row{"nasnet_a", 4.6, 0},
+                                           Row{"inception_v3(batch=64)", 6.3, 0}));
 
-// Live peaks beside the variables: Inception at 64 has 6.0 GB with normalisation and 3.7 without (PROTOCOL 6.1).
+// Live peaks beside the variables: Inception at 64 has 6.0 GB with normalisation and 3.7 without
+// (PROTOCOL 6.1).
 TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   const auto live = [](const std::string& name) {
     const SerialMemory memory = SerialPeak(LoadGraph(name));
@@ -53,13 +57,15 @@ TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   EXPECT_NEAR(live("inception_v3(batch=64,bn=no,optimizer=adam)"), 3.7, 0.05);
 }
 
-// ---- verdicts, by the engine --------------------------------------------------------------------------------------------
+// ---- verdicts, by the engine
+// --------------------------------------------------------------------------------------------
 
 // Rates do not matter to memory in program order on one device, and little on several.
 class Roofline final : public sim::CostModel {
  public:
   std::string name() const override { return "roofline"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex index, const sim::Device&) const override {
+  std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex index,
+                                    const sim::Device&) const override {
     const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
     double bytes = 0;
     for (const auto& output : op.outputs) bytes += static_cast<double>(output.bytes);
@@ -69,13 +75,13 @@ class Roofline final : public sim::CostModel {
   }
 };
 
-struct Run {
+struct Outcome {
   bool feasible;
   double fullest_gb;
 };
 
 // Layer l of L on GPU l * G / L, as PROTOCOL 3 has it for the hierarchical and placeto tables.
-Run Expert(const std::string& workload, const std::string& cluster_name, int gpus) {
+Outcome Expert(const std::string& workload, const std::string& cluster_name, int gpus) {
   const sim::OpGraph graph = LoadGraph(workload);
   const sim::Cluster cluster = LoadCluster(cluster_name, TestCatalogue());
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, Roofline()));
@@ -87,18 +93,21 @@ Run Expert(const std::string& workload, const std::string& cluster_name, int gpu
   }
   const auto simulator = sim::MakeSimulator(problem);
   const sim::Outcome& outcome = simulator->Run(placement);
-  Run run{.feasible = outcome.feasible(), .fullest_gb = 0};
-  for (const auto& device : outcome.devices) run.fullest_gb = std::max(run.fullest_gb, static_cast<double>(device.peak) / 1e9);
+  Outcome run{.feasible = outcome.feasible(), .fullest_gb = 0};
+  for (const auto& device : outcome.devices)
+    run.fullest_gb = std::max(run.fullest_gb, static_cast<double>(device.peak) / 1e9);
   return run;
 }
 
-Run SingleGpu(const std::string& workload, const std::string& cluster) { return Expert(workload, cluster, 1); }
+Outcome SingleGpu(const std::string& workload, const std::string& cluster) {
+  return Expert(workload, cluster, 1);
+}
 
 struct Verdict {
   const char* workload;
   const char* cluster;
-  int gpus;          // 1: everything on gpu0
-  bool published;    // fits
+  int gpus;        // 1: everything on gpu0
+  bool published;  // fits
   double fullest_gb;
 };
 
@@ -107,43 +116,47 @@ class VerdictTest : public ::testing::TestWithParam<Verdict> {};
 // Safe means more than 5 % from capacity on either side (PROTOCOL 6.1).
 TEST_P(VerdictTest, IsThePublishedOneAndSafe) {
   const Verdict& row = GetParam();
-  const Run run = Expert(row.workload, row.cluster, row.gpus);
+  const Outcome run = Expert(row.workload, row.cluster, row.gpus);
   EXPECT_EQ(run.feasible, row.published);
   EXPECT_NEAR(run.fullest_gb, row.fullest_gb, 0.05 * row.fullest_gb);
   EXPECT_GT(std::abs(run.fullest_gb * 1e9 / kUsable - 1), 0.05);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Hierarchical, VerdictTest,
-    ::testing::Values(Verdict{"inception_v3(batch=1)", "hierarchical(gpus=2)", 1, true, 0.44},
-                      Verdict{"resnet_152", "hierarchical(gpus=2)", 1, true, 6.0},
-                      Verdict{"rnnlm", "hierarchical(gpus=2)", 1, true, 10.1},
-                      Verdict{"nmt", "hierarchical(gpus=2)", 1, false, 14.4},
-                      Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 1, false, 20.2},
-                      Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 1, false, 31.7},
-                      Verdict{"nmt", "hierarchical(gpus=2)", 2, true, 10.5},
-                      Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 4, true, 10.5},
-                      Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 8, true, 10.5}));
+INSTANTIATE_TEST_SUITE_P(Hierarchical, VerdictTest,
+                         ::testing::Values(Verdict{"inception_v3(batch=1)", "hierarchical(gpus=2)", 1, true,
+                                                   0.44},
+                                           Verdict{"resnet_152", "hierarchical(gpus=2)", 1, true, 6.0},
+                                           Verdict{"rnnlm", "hierarchical(gpus=2)", 1, true, 10.1},
+                                           Verdict{"nmt", "hierarchical(gpus=2)", 1, false, 14.4},
+                                           Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 1, false, 20.2},
+                                           Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 1, false, 31.7},
+                                           Verdict{"nmt", "hierarchical(gpus=2)", 2, true, 10.5},
+                                           Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 4, true, 10.5},
+                                           Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 8, true, 10.5}));
 
 INSTANTIATE_TEST_SUITE_P(
     Placeto, VerdictTest,
-    ::testing::Values(Verdict{"inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)", "placeto(gpus=2)", 1, true, 4.0},
-                      Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 1, false, 15.8},
-                      Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 1, false, 20.2},
-                      Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 2, false, 12.9},
-                      Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 4, false, 12.9}));
+    ::testing::Values(
+        Verdict{"inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)", "placeto(gpus=2)", 1, true,
+                4.0},
+        Verdict{"nasnet_a(gradients=colocated)", "placeto(gpus=2)", 1, true, 4.6},
+        Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 1, false, 15.8},
+        Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 1, false, 20.2},
+        Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 2, false, 12.9},
+        Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 4, false, 12.9}));
 
-// Why the testbeds issue in program order: a first-come order runs the softmax's AddN as soon as its gradients are there
-// and would let the published OOM of NMT-2 on one GPU fit.
+// Why the testbeds issue in program order: a first-come order runs the softmax's AddN as soon as its
+// gradients are there and would let the published OOM of NMT-2 on one GPU fit.
 TEST(IssueOrderTest, FirstComeHoldsLess) {
-  const Run program = SingleGpu("nmt", "hierarchical(gpus=2)");
-  const Run ready = SingleGpu("nmt", "hierarchical(gpus=2,order=ready)");
+  const Outcome program = SingleGpu("nmt", "hierarchical(gpus=2)");
+  const Outcome ready = SingleGpu("nmt", "hierarchical(gpus=2,order=ready)");
   EXPECT_FALSE(program.feasible);
   EXPECT_TRUE(ready.feasible);
   EXPECT_LT(ready.fullest_gb, 0.8 * program.fullest_gb);
 }
 
-// One device in program order is the serial schedule: the engine and the simple account agree but for granularity.
+// One device in program order is the serial schedule: the engine and the simple account agree but for
+// granularity.
 TEST(SerialMemoryTest, EngineAgrees) {
   for (const char* workload : {"resnet_152(batch=2)", "nmt(steps=5)", "rnnlm(steps=5,softmax=per_step)"}) {
     const double serial = static_cast<double>(SerialPeak(LoadGraph(workload)).peak) / 1e9;

@@ -12,7 +12,9 @@ struct Counts {
   std::int64_t backward = 0;
   std::int64_t variables = 0;
   std::int64_t updates = 0;
-  std::int64_t lean() const { return forward + backward + variables + updates; }  // no placeholders, no constants
+  std::int64_t lean() const {
+    return forward + backward + variables + updates;
+  }  // no placeholders, no constants
 };
 
 Counts CountOps(const sim::OpGraph& graph) {
@@ -27,11 +29,13 @@ Counts CountOps(const sim::OpGraph& graph) {
   return counts;
 }
 
-double Gmac(const sim::OpGraph& graph) { return ForwardMultiplyAdds(graph) / 1e9; }
+double Gmac(const sim::OpGraph& graph) {
+  return ForwardMultiplyAdds(graph) / 1e9;
+}
 
-// F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten, product, bias, loss.
-// B: 94 weights and 93 inputs of convolutions (the images need none) + 94 + 94 + 14 pools + 15 splits + 15 AddN (11 block
-// inputs, 4 forks) + 6 of the head.
+// F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten,
+// product, bias, loss. B: 94 weights and 93 inputs of convolutions (the images need none) + 94 + 94 + 14
+// pools + 15 splits + 15 AddN (11 block inputs, 4 forks) + 6 of the head.
 TEST(ModelSizesTest, InceptionV3) {
   const sim::OpGraph graph = LoadGraph("inception_v3(batch=1)");
   EXPECT_EQ(graph.totals().parameters, 23'817'352);
@@ -72,6 +76,35 @@ TEST(ModelSizesTest, ResNet152) {
   EXPECT_EQ(counts.lean(), 2121);
 }
 
+// F: 55 ops a normal cell (2 x 3 to begin, 5 separable of 8, 3 pools, 5 adds, concat), 56 a reduction; 6 more
+// for each of the 4 factorized reductions, 3 less for the first cell, 2 of the stem and 6 of the head. B: 75
+// a normal cell (2 x 4, 5 x 12, 3 pools, split, AddN of both inputs and of the output), 78 a reduction (a
+// pool and an AddN more for each of two pairs that are read twice, an AddN less); 8 more for a factorized
+// reduction, 4 less for the first cell, 2 of the stem and 7 of the head. Outputs that only one later cell
+// reads have no AddN: the last two, and in `large` those that both reductions skip.
+TEST(ModelSizesTest, NasNetA) {
+  struct Expected {
+    const char* size;
+    std::int64_t parameters;
+    double gmac;
+    std::int64_t cells;
+    std::int64_t forward, backward, variables;
+  };
+  for (const Expected& row : {Expected{"mobile", 5'289'978, 0.56, 12, 913, 1247, 742},
+                              Expected{"large", 88'753'150, 23.78, 18, 1243, 1695, 1018}}) {
+    const sim::OpGraph graph = LoadGraph(std::string("nasnet_a(batch=1,size=") + row.size + ")");
+    EXPECT_EQ(graph.totals().parameters, row.parameters);
+    EXPECT_NEAR(Gmac(graph), row.gmac, 0.01);
+    const Counts counts = CountOps(graph);
+    EXPECT_EQ(counts.forward, 55 * row.cells + 4 * (56 + 6) - 3 + 8);
+    EXPECT_EQ(counts.forward, row.forward);
+    const std::int64_t read_once = row.cells == 18 ? 4 : 2;
+    EXPECT_EQ(counts.backward, 75 * row.cells + 4 * (78 + 8) - 4 + 9 - read_once);
+    EXPECT_EQ(counts.backward, row.backward);
+    EXPECT_EQ(counts.variables, row.variables);
+  }
+}
+
 // Weights: table V n, L x (2n x 4n + 4n), softmax n V + V. Multiply-adds of a step and item: L x 8 n^2 + n V.
 TEST(ModelSizesTest, Rnnlm) {
   EXPECT_EQ(LoadGraph("rnnlm").totals().parameters, 108'095'248);
@@ -83,10 +116,11 @@ TEST(ModelSizesTest, Rnnlm) {
   EXPECT_NEAR(static_cast<double>(LoadGraph("rnnlm(layers=8)").totals().parameters), 309.5e6, 0.05e6);
 }
 
-// F = 13 LT + 6 as PAPERS (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1 bias, 1 concat, 1 split,
-// 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer (no gradient of the zero state, one
-// consumer of the last c and of the last h), + 2 L AddN of weights + 7 (gather, unstack, stack, product 2, bias, loss).
-// PAPERS has 1524, 19 a cell: it takes a slice for each input of a cell's concat where we have one Split with two outputs.
+// F = 13 LT + 6 as PAPERS (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1 bias, 1
+// concat, 1 split, 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer (no
+// gradient of the zero state, one consumer of the last c and of the last h), + 2 L AddN of weights + 7
+// (gather, unstack, stack, product 2, bias, loss). PAPERS has 1524, 19 a cell: it takes a slice for each
+// input of a cell's concat where we have one Split with two outputs.
 TEST(ModelSizesTest, RnnlmOpCounts) {
   for (const std::int64_t layers : {2, 4, 8}) {
     const sim::OpGraph graph = LoadGraph("rnnlm(steps=40,layers=" + std::to_string(layers) + ")");
@@ -104,7 +138,8 @@ TEST(ModelSizesTest, Nmt) {
     constexpr std::int64_t n = 1024, v = 40'000;
     return 2 * v * n + 2 * layers * (8 * n * n + 4 * n) + 4 * n * n + n + n * v + v;
   };
-  for (const auto& [layers, millions, tflop] : {std::tuple(2, 160.7, 1.21), {4, 194.3, 1.72}, {8, 261.4, 2.76}}) {
+  for (const auto& [layers, millions, tflop] :
+       {std::tuple(2, 160.7, 1.21), {4, 194.3, 1.72}, {8, 261.4, 2.76}}) {
     const sim::OpGraph graph = LoadGraph("nmt(layers=" + std::to_string(layers) + ")");
     EXPECT_EQ(graph.totals().parameters, expected(layers));
     EXPECT_NEAR(static_cast<double>(graph.totals().parameters) / 1e6, millions, 0.05);
@@ -114,10 +149,10 @@ TEST(ModelSizesTest, Nmt) {
   EXPECT_NEAR(LoadGraph("nmt(batch=256,layers=4)").totals().flops / 1e12, 6.90, 0.005);
 }
 
-// F: 26 LT of cells; a step 7 of attention, 3 to its output, 3 of the softmax; 7 = 2 x (gather, unstack), pack, keys,
-// labels. B: 36 LT of cells - 3L + 1 (encoder: no gradient of the zero state, L; decoder: one consumer of the last c, L,
-// and of the last h below the top, L - 1); a step 18; 4 of embeddings; 5 (two AddN of memory and keys, keys 2, unpack);
-// AddN of weights 4L + 5.
+// F: 26 LT of cells; a step 7 of attention, 3 to its output, 3 of the softmax; 7 = 2 x (gather, unstack),
+// pack, keys, labels. B: 36 LT of cells - 3L + 1 (encoder: no gradient of the zero state, L; decoder: one
+// consumer of the last c, L, and of the last h below the top, L - 1); a step 18; 4 of embeddings; 5 (two AddN
+// of memory and keys, keys 2, unpack); AddN of weights 4L + 5.
 TEST(ModelSizesTest, NmtOpCounts) {
   for (const std::int64_t layers : {2, 4, 8}) {
     const Counts counts = CountOps(LoadGraph("nmt(layers=" + std::to_string(layers) + ")"));
@@ -130,12 +165,15 @@ TEST(ModelSizesTest, NmtOpCounts) {
 
 // "Stored forward activations" of PAPERS are sums of all forward outputs (PROTOCOL 6.1).
 TEST(ModelSizesTest, SumsOfForwardOutputs) {
-  const auto gigabytes = [](const std::string& name) { return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9; };
+  const auto gigabytes = [](const std::string& name) {
+    return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9;
+  };
   EXPECT_NEAR(gigabytes("inception_v3(batch=64)"), 8.3, 0.05);
   EXPECT_NEAR(gigabytes("inception_v3(batch=32)"), 4.2, 0.1);
   EXPECT_NEAR(gigabytes("resnet_152(batch=32)"), 10.0, 0.05);
-  // PAPERS: 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the gradient
-  // keeps (0.307; PAPERS' figure is met without them), words looked up, unstacked and stacked (0.063).
+  // PAPERS: 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the
+  // gradient keeps (0.307; PAPERS' figure is met without them), words looked up, unstacked and stacked
+  // (0.063).
   EXPECT_NEAR(gigabytes("rnnlm(steps=40)"), 0.965 + 0.307 + 0.063, 0.001);
 }
 

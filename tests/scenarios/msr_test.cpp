@@ -27,7 +27,9 @@ const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
   return graph.ops.at(static_cast<std::size_t>(graph.Find(name)));
 }
 
-sim::Cluster TwoGpus() { return LoadCluster("hierarchical(gpus=2)", TestCatalogue()); }
+sim::Cluster TwoGpus() {
+  return LoadCluster("hierarchical(gpus=2)", TestCatalogue());
+}
 
 template <typename Call>
 std::string ErrorOf(const Call& call) {
@@ -52,8 +54,10 @@ TEST(MsrGraphTest, ReadsNodesInFileOrder) {
 
 TEST(MsrGraphTest, CostsAreMicrosecondsByClass) {
   const sim::OpGraph graph = LoadGraph(kFolder + "msr_small.json");
-  EXPECT_THAT(At(graph, "conv").cost_us_by_kind, ElementsAre(std::pair("cpu", 23'000.0), std::pair("gpu", 1'000.0)));
-  EXPECT_THAT(At(graph, "conv#8").cost_us_by_kind, ElementsAre(std::pair("cpu", 46'000.0))) << "no accelerator runs it";
+  EXPECT_THAT(At(graph, "conv").cost_us_by_kind,
+              ElementsAre(std::pair("cpu", 23'000.0), std::pair("gpu", 1'000.0)));
+  EXPECT_THAT(At(graph, "conv#8").cost_us_by_kind, ElementsAre(std::pair("cpu", 46'000.0)))
+      << "no accelerator runs it";
 }
 
 // conv sends 800 bytes to two ops (one output) and an eighth of a byte to a third (rounded up to one).
@@ -63,15 +67,17 @@ TEST(MsrGraphTest, EdgesOfOneSizeShareAnOutput) {
   ASSERT_EQ(At(graph, "conv").outputs.size(), 2u);
   EXPECT_EQ(At(graph, "conv").outputs[0].bytes, 800);
   EXPECT_EQ(At(graph, "conv").outputs[1].bytes, 1);
-  EXPECT_THAT(At(graph, "conv#8").inputs, ElementsAre(sim::TensorRef{conv, 0}, sim::TensorRef{graph.Find("relu"), 0}));
-  EXPECT_THAT(At(graph, "grad:0#9").inputs, ElementsAre(sim::TensorRef{conv, 1}, sim::TensorRef{graph.Find("conv#8"), 0}));
+  EXPECT_THAT(At(graph, "conv#8").inputs,
+              ElementsAre(sim::TensorRef{conv, 0}, sim::TensorRef{graph.Find("relu"), 0}));
+  EXPECT_THAT(At(graph, "grad:0#9").inputs,
+              ElementsAre(sim::TensorRef{conv, 1}, sim::TensorRef{graph.Find("conv#8"), 0}));
 }
 
 TEST(MsrGraphTest, WhatIsNotSentStaysForGood) {
   const sim::OpGraph graph = LoadGraph(kFolder + "msr_small.json");
   EXPECT_EQ(At(graph, "conv").persistent_bytes, 1501 - 800);  // 1500.5 rounded up
   EXPECT_EQ(At(graph, "input").persistent_bytes, 0);
-  EXPECT_EQ(At(graph, "grad:0#9").persistent_bytes, 64);      // it sends nothing
+  EXPECT_EQ(At(graph, "grad:0#9").persistent_bytes, 64);  // it sends nothing
 }
 
 TEST(MsrGraphTest, ColorsColocateAndBackwardNodesAreMarked) {
@@ -90,7 +96,6 @@ struct Fault {
   const char* with;
   const char* message;
 };
-void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
 
 class MsrFaultTest : public ::testing::TestWithParam<Fault> {};
 
@@ -99,34 +104,38 @@ TEST_P(MsrFaultTest, IsRefusedWithItsPlace) {
   const auto at = text.find(GetParam().replace);
   ASSERT_NE(at, std::string::npos);
   text.replace(at, std::string(GetParam().replace).size(), GetParam().with);
-  EXPECT_THAT(ErrorOf([&] { ImportMsrGraph(text, "broken.json"); }), AllOf(HasSubstr("broken.json"), HasSubstr(GetParam().message)));
+  EXPECT_THAT(ErrorOf([&] { ImportMsrGraph(text, "broken.json"); }),
+              AllOf(HasSubstr("broken.json"), HasSubstr(GetParam().message)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, MsrFaultTest,
-    ::testing::Values(Fault{"cut", "\"maxCPUs\": 1,", "\"maxCPUs\": 1,,", "broken.json"},
-                      Fault{"unknown_key", "\"name\": \"relu\"", "\"nome\": \"relu\"", "nome"},
-                      Fault{"unknown_top_key", "\"maxCPUs\"", "\"maxCPU\"", "maxCPU"},
-                      Fault{"missing_size", ", \"size\": 64", "", "size"},
-                      Fault{"negative_time", "\"fpgaLatency\": 0.25", "\"fpgaLatency\": -0.25", "nodes[4].fpgaLatency"},
-                      Fault{"huge_time", "\"fpgaLatency\": 0.25", "\"fpgaLatency\": 1e10", "nodes[4].fpgaLatency"},
-                      Fault{"negative_size", "\"size\": 64", "\"size\": -64", "nodes[4].size"},
-                      Fault{"huge_size", "\"size\": 64", "\"size\": 1e18", "nodes[4].size"},
-                      Fault{"text_for_number", "\"cpuLatency\": 23.0", "\"cpuLatency\": \"23\"", "nodes[1].cpuLatency"},
-                      Fault{"odd_flag", "\"isBackwardNode\": 1", "\"isBackwardNode\": 2", "nodes[4].isBackwardNode"},
-                      Fault{"same_id", "\"id\": 7", "\"id\": 4", "repeats id 4"},
-                      Fault{"dangling_source", "\"sourceId\": 7", "\"sourceId\": 77", "no node has that id"},
-                      Fault{"dangling_target", "\"destId\": 7", "\"destId\": 77", "no node has that id"},
-                      Fault{"same_edge", "\"destId\": 9, \"cost\": 0.1", "\"destId\": 7, \"cost\": 0.1", "repeats an edge"},
-                      Fault{"cycle", "\"sourceId\": 10, \"destId\": 4", "\"sourceId\": 8, \"destId\": 4", "cycle"}),
-    [](const auto& info) { return info.param.name; });
+    ::testing::Values(
+        Fault{"cut", "\"maxCPUs\": 1,", "\"maxCPUs\": 1,,", "broken.json"},
+        Fault{"unknown_key", "\"name\": \"relu\"", "\"nome\": \"relu\"", "nome"},
+        Fault{"unknown_top_key", "\"maxCPUs\"", "\"maxCPU\"", "maxCPU"},
+        Fault{"missing_size", ", \"size\": 64", "", "size"},
+        Fault{"negative_time", "\"fpgaLatency\": 0.25", "\"fpgaLatency\": -0.25", "nodes[4].fpgaLatency"},
+        Fault{"huge_time", "\"fpgaLatency\": 0.25", "\"fpgaLatency\": 1e10", "nodes[4].fpgaLatency"},
+        Fault{"negative_size", "\"size\": 64", "\"size\": -64", "nodes[4].size"},
+        Fault{"huge_size", "\"size\": 64", "\"size\": 1e18", "nodes[4].size"},
+        Fault{"text_for_number", "\"cpuLatency\": 23.0", "\"cpuLatency\": \"23\"", "nodes[1].cpuLatency"},
+        Fault{"odd_flag", "\"isBackwardNode\": 1", "\"isBackwardNode\": 2", "nodes[4].isBackwardNode"},
+        Fault{"same_id", "\"id\": 7", "\"id\": 4", "repeats id 4"},
+        Fault{"dangling_source", "\"sourceId\": 7", "\"sourceId\": 77", "no node has that id"},
+        Fault{"dangling_target", "\"destId\": 7", "\"destId\": 77", "no node has that id"},
+        Fault{"same_edge", "\"destId\": 9, \"cost\": 0.1", "\"destId\": 7, \"cost\": 0.1", "repeats an edge"},
+        Fault{"cycle", "\"sourceId\": 10, \"destId\": 4", "\"sourceId\": 8, \"destId\": 4", "cycle"}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(MsrSplitTest, PartsGoToAcceleratorsInOrder) {
   const sim::OpGraph graph = LoadGraph(kFolder + "msr_small.json");
   const sim::Cluster cluster = TwoGpus();
   const sim::Placement placement = LoadPlacement(kFolder + "msr_small_expert.json", graph, cluster);
   const auto device_of = [&](const char* op) {
-    return cluster.devices[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(graph.Find(op))])].name;
+    return cluster
+        .devices[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(graph.Find(op))])]
+        .name;
   };
   EXPECT_EQ(device_of("input"), "gpu0");
   EXPECT_EQ(device_of("relu"), "gpu0");
@@ -138,18 +147,22 @@ TEST(MsrSplitTest, PartsGoToAcceleratorsInOrder) {
 TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
   const sim::OpGraph graph = LoadGraph(kFolder + "msr_small.json");
   const std::string good = formats::ReadFile(kFolder + "msr_small_expert.json");
-  const auto error_with = [&](const std::string& replace, const std::string& with, const sim::Cluster& cluster) {
+  const auto error_with = [&](const std::string& replace, const std::string& with,
+                              const sim::Cluster& cluster) {
     std::string text = good;
     text.replace(text.find(replace), replace.size(), with);
     return ErrorOf([&] { ImportMsrSplit(text, "split.json", graph, cluster); });
   };
   const sim::Cluster two = TwoGpus();
-  EXPECT_THAT(error_with("[10, 7]", "[10]", two), AllOf(HasSubstr("split.json"), HasSubstr("'relu' is in no part")));
+  EXPECT_THAT(error_with("[10, 7]", "[10]", two),
+              AllOf(HasSubstr("split.json"), HasSubstr("'relu' is in no part")));
   EXPECT_THAT(error_with("[10, 7]", "[10, 7, 4]", two), HasSubstr("which has a place already"));
   EXPECT_THAT(error_with("[10, 7]", "[10, 7, 70]", two), HasSubstr("no node of the graph has that id"));
   EXPECT_THAT(error_with("[4, 8]", "[4]}, {\"nodes\": [8]", two), HasSubstr("accelerator number 3"));
-  EXPECT_THAT(error_with("[10, 7]}, {\"load\": -1, \"nodes\": [4, 8]", "[10, 7, 4]}, {\"load\": -1, \"nodes\": [8]", two),
-              AllOf(HasSubstr("split.json"), HasSubstr("conv#8"))) << "one colour, two devices";
+  EXPECT_THAT(error_with("[10, 7]}, {\"load\": -1, \"nodes\": [4, 8]",
+                         "[10, 7, 4]}, {\"load\": -1, \"nodes\": [8]", two),
+              AllOf(HasSubstr("split.json"), HasSubstr("conv#8")))
+      << "one colour, two devices";
   EXPECT_THAT(error_with("\"cpus\"", "\"cpu\"", two), HasSubstr("cpu"));
   EXPECT_THAT(ErrorOf([&] { ImportMsrSplit(good, "split.json", LoadGraph("chain"), two); }),
               HasSubstr("ids of an imported msr graph"));
@@ -157,7 +170,8 @@ TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
   EXPECT_EQ(error_with("[4, 8]", "[4, 8]}, {\"nodes\": []", two), "no error");
 }
 
-// ---- the real files, where they are ---------------------------------------------------------------------------------------
+// ---- the real files, where they are
+// ---------------------------------------------------------------------------------------
 
 class RealMsrTest : public ::testing::Test {
  protected:
@@ -167,15 +181,18 @@ class RealMsrTest : public ::testing::Test {
     folder_ = std::string(data) + "/dnn-partitioning/";
     if (!std::filesystem::exists(folder_)) GTEST_SKIP() << folder_ << " is not there";
   }
-  sim::OpGraph Load(const std::string& name) const { return LoadGraph(folder_ + "throughput-inputs/" + name + ".json"); }
+  sim::OpGraph Load(const std::string& name) const {
+    return LoadGraph(folder_ + "throughput-inputs/" + name + ".json");
+  }
   std::string folder_;
 };
 
 // Sizes of graphs as PAPERS section 6 has them.
 TEST_F(RealMsrTest, GraphsHaveThePublishedSizes) {
-  for (const auto& [name, nodes, edges] :
-       {std::tuple("LayerGraphs/inceptionv3_training", 652, 726), {"OperatorGraphs/bert_l-3_training", 600, 817},
-        {"OperatorGraphs/bert_l-6_training", 1071, 1462}, {"OperatorGraphs/resnet50_training", 1243, 1806}}) {
+  for (const auto& [name, nodes, edges] : {std::tuple("LayerGraphs/inceptionv3_training", 652, 726),
+                                           {"OperatorGraphs/bert_l-3_training", 600, 817},
+                                           {"OperatorGraphs/bert_l-6_training", 1071, 1462},
+                                           {"OperatorGraphs/resnet50_training", 1243, 1806}}) {
     const sim::OpGraph graph = Load(name);
     EXPECT_EQ(graph.size(), nodes) << name;
     EXPECT_EQ(graph.edges(), edges) << name;
@@ -188,9 +205,11 @@ TEST_F(RealMsrTest, HumanExpertsPlaceTheirGraphs) {
   const sim::Cluster cluster = LoadCluster("p100(gpus=6)", TestCatalogue());
   for (const std::string name : {"gnmt_inference", "inceptionv3_inference", "resnet50_inference"}) {
     const sim::OpGraph graph = Load("LayerGraphs/" + name);
-    const sim::Placement placement = LoadPlacement(folder_ + "human-experts/" + name + "_expert.json", graph, cluster);
+    const sim::Placement placement =
+        LoadPlacement(folder_ + "human-experts/" + name + "_expert.json", graph, cluster);
     EXPECT_NO_THROW(sim::CheckPlacement(graph, cluster, placement));
-    for (const sim::DeviceIndex device : placement.device) EXPECT_NE(cluster.devices[static_cast<std::size_t>(device)].name, "cpu0");
+    for (const sim::DeviceIndex device : placement.device)
+      EXPECT_NE(cluster.devices[static_cast<std::size_t>(device)].name, "cpu0");
   }
 }
 

@@ -20,7 +20,9 @@ TEST(ChainTest, IsARowOfEqualOps) {
     const sim::Op& op = graph.ops[static_cast<std::size_t>(i)];
     EXPECT_EQ(op.cost_us, 7.5);
     EXPECT_EQ(op.outputs.at(0).bytes, 3);
-    if (i > 0) EXPECT_THAT(op.inputs, ElementsAre(sim::TensorRef{i - 1, 0}));
+    if (i > 0) {
+      EXPECT_THAT(op.inputs, ElementsAre(sim::TensorRef{i - 1, 0}));
+    }
   }
 }
 
@@ -42,15 +44,18 @@ TEST(DiamondTest, HasParallelPaths) {
   EXPECT_THAT(branches, ElementsAre(0, 1, 2));
 }
 
-TEST(DiamondTest, RefusesWhatIsTooLarge) { EXPECT_THROW(LoadGraph("diamond(width=10000,depth=10000)"), InputError); }
+TEST(DiamondTest, RefusesWhatIsTooLarge) {
+  EXPECT_THROW(LoadGraph("diamond(width=10000,depth=10000)"), InputError);
+}
 
 // The engine of the standard is fixed by it and the rest is ours, so these hold on every platform.
 TEST(RandomDagTest, SameSeedSameGraphEverywhere) {
   const sim::OpGraph graph = LoadGraph("random_dag(ops=6,width=2,seed=1)");
   std::vector<double> micros;
   for (const sim::Op& op : graph.ops) micros.push_back(*op.cost_us);
-  EXPECT_THAT(micros, ElementsAre(GOLDEN_US));
-  EXPECT_THAT(graph.ops[5].inputs, ElementsAre(GOLDEN_INPUTS));
+  EXPECT_THAT(micros, ElementsAre(100, 39, 4, 182, 11, 120));
+  EXPECT_THAT(graph.ops[5].inputs,
+              ElementsAre(sim::TensorRef{2, 0}, sim::TensorRef{3, 0}, sim::TensorRef{0, 0}));
   EXPECT_NE(*LoadGraph("random_dag(ops=6,width=2,seed=2)").ops[0].cost_us, micros[0]);
 }
 
@@ -63,7 +68,9 @@ TEST(RandomDagTest, KeepsItsBoundsAndMeans) {
     const auto layer = static_cast<sim::OpIndex>(i / 100);
     ASSERT_LE(op.inputs.size(), 4u);
     ASSERT_EQ(op.inputs.empty(), layer == 0);
-    if (layer > 0) ASSERT_EQ(op.inputs[0].op / 100, layer - 1);
+    if (layer > 0) {
+      ASSERT_EQ(op.inputs[0].op / 100, layer - 1);
+    }
     for (const auto input : op.inputs) ASSERT_LT(input.op, layer * 100);
     ASSERT_GE(*op.cost_us, 1);
     ASSERT_LE(*op.cost_us, 99);
@@ -76,7 +83,9 @@ TEST(RandomDagTest, KeepsItsBoundsAndMeans) {
   EXPECT_NEAR(bytes / 20000, 1000, 20);
 }
 
-TEST(RandomDagTest, OneWideLayerHasNoEdges) { EXPECT_EQ(LoadGraph("random_dag(ops=5,width=9)").edges(), 0); }
+TEST(RandomDagTest, OneWideLayerHasNoEdges) {
+  EXPECT_EQ(LoadGraph("random_dag(ops=5,width=9)").edges(), 0);
+}
 
 }  // namespace
 }  // namespace berth::scenarios

@@ -12,10 +12,14 @@ class Catalogue final : public sim::HardwareCatalogue {
       devices_.push_back({.name = cpu, .device_class = sim::DeviceClass::kCpu, .memory = {}});
     }
     for (const char* gpu : {"gpu", "k40", "k80", "p100", "p100-12gb", "v100", "a100", "h100", "h200"}) {
-      devices_.push_back({.name = gpu, .device_class = sim::DeviceClass::kGpu, .memory = sim::Bytes{16} << 30});
+      devices_.push_back(
+          {.name = gpu, .device_class = sim::DeviceClass::kGpu, .memory = sim::Bytes{16} << 30});
     }
-    for (const char* link : {"pcie3-x16", "pcie4-x16", "pcie5-x16", "nvlink-v100", "nvswitch-a100", "nvswitch-h100", "nvswitch-h200"}) {
-      links_.push_back({.name = link, .bandwidth = 10'000'000'000, .latency = 5'000'000, .curve = {}});
+    for (const char* link : {"pcie3-x16", "pcie4-x16", "pcie5-x16"}) {
+      links_.push_back({.name = link, .bandwidth = 20'000'000'000, .latency = 5'000'000, .curve = {}});
+    }
+    for (const char* link : {"nvlink-v100", "nvswitch-a100", "nvswitch-h100", "nvswitch-h200"}) {
+      links_.push_back({.name = link, .bandwidth = 300'000'000'000, .latency = 5'000'000, .curve = {}});
     }
   }
 

@@ -13,15 +13,16 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-void PrintTo(const WorkloadRow& row, std::ostream* out) { *out << row.name; }
-
 class WorkloadTest : public ::testing::TestWithParam<WorkloadRow> {
  protected:
   sim::OpGraph Build(const std::string& parameters = "") const {
-    return GetParam().build(Spec::Parse(GetParam().name + (parameters.empty() ? "" : "(" + parameters + ")")));
+    return GetParam().build(
+        Spec::Parse(GetParam().name + (parameters.empty() ? "" : "(" + parameters + ")")));
   }
   // Deep-learning models, as against specimens, have phases and variables.
-  static bool IsModel(const sim::OpGraph& graph) { return sim::FindAttribute(graph.attributes, "mode") != nullptr; }
+  static bool IsModel(const sim::OpGraph& graph) {
+    return sim::FindAttribute(graph.attributes, "mode") != nullptr;
+  }
 };
 
 TEST_P(WorkloadTest, IsSoundAsAGraph) {
@@ -31,7 +32,8 @@ TEST_P(WorkloadTest, IsSoundAsAGraph) {
   EXPECT_GT(graph.edges(), 0);
   EXPECT_EQ(static_cast<sim::OpIndex>(graph.topological_order().size()), graph.size());
   // File order is an order to run in, so that program order is what the builder wrote.
-  for (sim::OpIndex i = 0; i < graph.size(); ++i) EXPECT_EQ(graph.topological_order()[static_cast<std::size_t>(i)], i);
+  for (sim::OpIndex i = 0; i < graph.size(); ++i)
+    EXPECT_EQ(graph.topological_order()[static_cast<std::size_t>(i)], i);
   for (const sim::Op& op : graph.ops) {
     EXPECT_FALSE(op.phase.empty()) << op.name;
     EXPECT_GE(op.framework_ops, 1) << op.name;
@@ -42,7 +44,8 @@ TEST_P(WorkloadTest, IsSoundAsAGraph) {
 TEST_P(WorkloadTest, NamesItselfInFull) {
   const sim::OpGraph graph = Build();
   const std::string canonical = std::string(GetParam().name) + "(" + GetParam().parameters + ")";
-  EXPECT_EQ(sim::FindString(graph.attributes, "workload"), canonical) << "the table must list the parameters in force";
+  EXPECT_EQ(sim::FindString(graph.attributes, "workload"), canonical)
+      << "the table must list the parameters in force";
   const sim::OpGraph again = GetParam().build(Spec::Parse(canonical));
   ASSERT_EQ(again.size(), graph.size());
   EXPECT_EQ(again.attributes, graph.attributes);
@@ -96,7 +99,7 @@ TEST_P(WorkloadTest, ColocatedGradientsLeaveOneSetForEachForwardOp) {
   std::int32_t forward = 0;
   for (const sim::Op& op : graph.ops) {
     forward += op.phase == "forward" ? 1 : 0;
-    if (op.phase == "backward") EXPECT_FALSE(op.colocate.empty()) << op.name;
+    EXPECT_FALSE(op.phase == "backward" && op.colocate.empty()) << op.name;
   }
   EXPECT_EQ(graph.colocation_sets(), forward);
 }
@@ -124,7 +127,8 @@ TEST_P(WorkloadTest, BatchScalesWorkAndLeavesWeights) {
 
 TEST_P(WorkloadTest, RefusesBadParameters) {
   const std::string name = GetParam().name;
-  for (const char* parameters : {"bogus=1", "16", "mode=sleeping,cost=gold", "batch=0,us=-1", "batch=1.5,bytes=many"}) {
+  for (const char* parameters :
+       {"bogus=1", "16", "mode=sleeping,cost=gold", "batch=0,us=-1", "batch=1.5,bytes=many"}) {
     EXPECT_THROW(Build(parameters), InputError) << name << "(" << parameters << ")";
   }
   try {
@@ -135,7 +139,7 @@ TEST_P(WorkloadTest, RefusesBadParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, WorkloadTest, ::testing::ValuesIn(Workloads()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(WorkloadTableTest, NamesAreUnique) {
   std::vector<std::string> names;

@@ -51,8 +51,7 @@ Picos LoneTransfer(const RandomCase& c, const TensorRef& tensor, DeviceIndex fro
   return latency + moving;
 }
 
-// ---- of one run
-// ------------------------------------------------------------------------------------------------
+// ---- of one run----
 
 void CheckOrder(const RandomCase& c, const Outcome& out) {
   std::map<std::tuple<OpIndex, std::int32_t, DeviceIndex>, const TransferTimes*> transfers;
@@ -224,8 +223,7 @@ TEST(Invariants, ACutoffStopsOrChangesNothing) {
   EXPECT_GT(stopped, 100);
 }
 
-// ---- of related runs
-// -------------------------------------------------------------------------------------------
+// ---- of related runs----
 
 // No two things happen together by chance: costs of odd picoseconds, a priority of its own for each op.
 RandomCase WithoutTies(std::uint64_t seed) {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "sim/error.h"
+#include "tests/sim/oracle_links.h"
 
 namespace berth::sim {
 namespace {
 
-__extension__ using Wide = __int128;
+using Wide = OracleWide;
 
 constexpr Picos kNever = std::numeric_limits<Picos>::max();
 constexpr std::int64_t kRateUnit = 720720;  // S / 10^12 of section 3
@@ -25,8 +26,7 @@ using TransferKey = std::tuple<OpIndex, std::int32_t, DeviceIndex>;  // producer
 using StorageKey = std::pair<DeviceIndex, TensorRef>;
 // What keeps a storage alive: an op (output -2) or a transfer that leaves the device.
 using Holder = TransferKey;
-using Direction = std::pair<std::int32_t, int>;  // link, 0 forward or 1 backward; half duplex: always 0
-using Pool = std::pair<DeviceIndex, int>;        // copy engines of a device: 0 out (or shared), 1 in
+using Pool = std::pair<DeviceIndex, int>;  // copy engines of a device: 0 out (or shared), 1 in
 
 Holder OpHolder(OpIndex op) {
   return {op, -2, -1};
@@ -38,9 +38,9 @@ Picos RoundUp(Wide numerator, Wide denominator) {
 struct Transfer {
   TransferTimes times;
   bool light = false;
-  Picos latency = 0;   // L
-  Picos moving = 0;    // M
-  Wide bandwidth = 0;  // B, the narrowest of the route
+  Picos latency = 0;           // L
+  Picos moving = 0;            // M
+  std::int64_t bandwidth = 0;  // B, the narrowest of the route
   bool started = false;
   bool ended = false;
   Picos flow_begin = kNever;
@@ -56,19 +56,6 @@ struct Thread {
   OpIndex op = -1;  // being issued, or a CPU op that the process waits for
   Picos due = kNever;
 };
-
-// The lone time of a link (section 4), apart from sim::LoneTime so that the two check each other.
-Picos Lone(const Link& link, Bytes bytes) {
-  const auto nearest = [](Wide numerator, Wide denominator) {
-    return static_cast<Picos>((2 * numerator + denominator) / (2 * denominator));
-  };
-  if (link.curve.size() < 2) return link.latency + nearest(Wide{bytes} * 1'000'000'000'000, link.bandwidth);
-  std::size_t i = 1;
-  while (i + 1 < link.curve.size() && link.curve[i].first < bytes) ++i;
-  const auto& [b0, t0] = link.curve[i - 1];
-  const auto& [b1, t1] = link.curve[i];
-  return t0 + nearest(Wide{bytes - b0} * (t1 - t0), b1 - b0);
-}
 
 class Oracle {
  public:
@@ -112,8 +99,7 @@ class Oracle {
     return (bytes + unit - 1) / unit * unit;
   }
 
-  // ---- before time 0
-  // -------------------------------------------------------------------------------------------
+  // ---- before time 0----
 
   void Prepare() {
     out_.devices.resize(cluster_.devices.size());
@@ -185,8 +171,7 @@ class Oracle {
     }
   }
 
-  // ---- memory (section 5)
-  // --------------------------------------------------------------------------------------
+  // ---- memory (section 5)----
 
   void Change(DeviceIndex d, OpIndex who, OutOfMemory::What what, Bytes change) {
     if (change == 0) return;
@@ -212,8 +197,7 @@ class Oracle {
     }
   }
 
-  // ---- satisfied dependencies (sections 2 and 6)
-  // ---------------------------------------------------------------
+  // ---- satisfied dependencies (sections 2 and 6)----
 
   void MayBecomeIssuable(OpIndex consumer, const Dependency& d) {
     if (missing_to_issue_[consumer].erase(d) == 0 || !missing_to_issue_[consumer].empty()) return;
@@ -233,8 +217,7 @@ class Oracle {
     }
   }
 
-  // ---- one pass over the steps of section 6
-  // --------------------------------------------------------------------
+  // ---- one pass over the steps of section 6----
 
   bool Pass() {
     bool changed = false;
@@ -381,9 +364,10 @@ class Oracle {
       if (!t.light) t.times.bytes = output(t.times.tensor).bytes;
       t.bandwidth = std::numeric_limits<std::int64_t>::max();
       for (const Cluster::Hop& hop : Route(t)) {
-        t.latency += Lone(link(hop.link), 0);
-        t.moving = std::max(t.moving, Lone(link(hop.link), t.times.bytes) - Lone(link(hop.link), 0));
-        t.bandwidth = std::min(t.bandwidth, Wide{link(hop.link).bandwidth});
+        t.latency += OracleLoneTime(link(hop.link), 0);
+        t.moving = std::max(
+            t.moving, OracleLoneTime(link(hop.link), t.times.bytes) - OracleLoneTime(link(hop.link), 0));
+        t.bandwidth = std::min(t.bandwidth, link(hop.link).bandwidth);
       }
       if (t.light) {
         t.started = true;
@@ -394,15 +378,12 @@ class Oracle {
     return !due.empty();
   }
 
-  // ---- transfers (section 4)
-  // -----------------------------------------------------------------------------------
+  // ---- transfers (section 4)----
 
   const std::vector<Cluster::Hop>& Route(const Transfer& t) const {
     return cluster_.route(t.times.from, t.times.to);
   }
-  Direction DirectionOf(const Cluster::Hop& hop) const {
-    return {hop.link, link(hop.link).duplex == Duplex::kHalf || hop.forward ? 0 : 1};
-  }
+  OracleDirection DirectionOf(const Cluster::Hop& hop) const { return OracleDirectionOf(cluster_, hop); }
   static bool IsMoving(const Transfer& t) { return t.started && !t.ended && !t.light; }
   bool Shares() const { return cluster_.interconnect != "ideal" && !cluster_.links.empty(); }
 
@@ -422,9 +403,9 @@ class Oracle {
   bool StartTransfers() {
     bool changed = false;
     std::map<Pool, int> engines_in_use;
-    std::set<Direction> links_in_use;
+    std::set<OracleDirection> links_in_use;
     std::set<Pool> pools_waited_for;  // by a transfer with a lower queue number
-    std::set<Direction> links_waited_for;
+    std::set<OracleDirection> links_waited_for;
     Pool pool;
     for (const Transfer& t : transfers_) {
       if (!IsMoving(t)) continue;
@@ -474,58 +455,15 @@ class Oracle {
     Allocate(t.times.to, t.times.tensor.op, OutOfMemory::What::kCopy, Rounded(t.times.bytes, t.times.to));
   }
 
-  // The rate of every flow [mB/s], by its number.
   std::map<std::size_t, Wide> FlowRates() const {
-    std::map<Direction, std::set<std::size_t>> flows;
+    std::vector<OracleFlow> flows;
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
-      if (!transfers_[i].flowing) continue;
-      for (const Cluster::Hop& hop : Route(transfers_[i])) flows[DirectionOf(hop)].insert(i);
+      if (transfers_[i].flowing) flows.push_back({i, transfers_[i].bandwidth, &Route(transfers_[i])});
     }
-    std::map<Direction, Wide> left;
-    for (const auto& [direction, users] : flows) {
-      const Link& l = link(direction.first);
-      const bool both = l.duplex == Duplex::kFull && flows.contains({direction.first, 1 - direction.second});
-      left[direction] = Wide{l.bandwidth} * 1000 * (both ? l.both_ppm : kPpm) / kPpm;
-    }
-    std::map<std::size_t, Wide> rates;
-    if (cluster_.interconnect == "fifo") {  // each has its links to itself
-      for (const auto& [direction, users] : flows) {
-        for (const std::size_t i : users) {
-          rates[i] = rates.contains(i) ? std::min(rates[i], left[direction]) : left[direction];
-        }
-      }
-      for (auto& [i, rate] : rates) rate = std::max(rate, Wide{1});
-      return rates;
-    }
-    while (!flows.empty()) {
-      const auto share = [&](const Direction& d) { return left[d] / static_cast<Wide>(flows[d].size()); };
-      Direction least = flows.begin()->first;
-      for (const auto& [direction, users] : flows) {
-        if (share(direction) < share(least)) least = direction;
-      }
-      std::set<std::size_t> fixed = flows[least];
-      Wide rate = std::max(share(least), Wide{1});
-      for (std::size_t i = 0; i < transfers_.size(); ++i) {
-        const Wide limit = transfers_[i].bandwidth * 1000;
-        if (!transfers_[i].flowing || rates.contains(i) || limit > share(least)) continue;
-        fixed = {i};
-        rate = limit;
-        break;
-      }
-      for (const std::size_t i : fixed) {
-        rates[i] = rate;
-        for (const Cluster::Hop& hop : Route(transfers_[i])) {
-          left[DirectionOf(hop)] -= rate;
-          flows[DirectionOf(hop)].erase(i);
-        }
-      }
-      std::erase_if(flows, [](const auto& entry) { return entry.second.empty(); });
-    }
-    return rates;
+    return OracleRates(cluster_, flows);
   }
 
-  // ---- time
-  // ----------------------------------------------------------------------------------------------------
+  // ---- time----
 
   // Section 3: work done by each op of a device in a picosecond, in units of 1/S ps.
   Wide OpRate(DeviceIndex d) const {
@@ -565,12 +503,12 @@ class Oracle {
       out_.devices[static_cast<std::size_t>(d)].busy += passed;
     }
     for (const auto& [i, rate] : FlowRates()) transfers_[i].left -= rate * passed;
-    std::set<Direction> busy;
+    std::set<OracleDirection> busy;
     for (const Transfer& t : transfers_) {
       if (!IsMoving(t)) continue;
       for (const Cluster::Hop& hop : Route(t)) busy.insert(DirectionOf(hop));
     }
-    for (const Direction& direction : busy)
+    for (const OracleDirection& direction : busy)
       out_.links[static_cast<std::size_t>(direction.first)].busy += passed;
     now_ = next;
   }

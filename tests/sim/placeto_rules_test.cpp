@@ -131,8 +131,7 @@ TEST(Placeto, LowerDeviceFirstAtOneInstant) {
   EXPECT_EQ(out.ops[from_b].start, 26'700'000);
 }
 
-// ---- peaks
-// -----------------------------------------------------------------------------------------------------
+// ---- peaks----
 
 TEST(PlacetoPeak, HeldUntilFloorOfStartPlusFloorOfCostMinusOne) {
   // b starts at 15.7. With a cost of 1.9 a's output is held until 15 + 1 - 1 = 15, before b's start; with 2
@@ -190,8 +189,7 @@ TEST(PlacetoPeak, AlwaysFits) {
   EXPECT_EQ(out.devices[0].peak, 1000);
 }
 
-// ---- limits
-// ----------------------------------------------------------------------------------------------------
+// ---- limits----
 
 TEST(PlacetoLimits, TimesBeyondTheNarrowKeysAreExact) {
   // Two ops of 10^12 us (the most that a file may hold) are 2 * 10^18 ps: times 2^3 they do not fit 64 bits.

@@ -38,8 +38,7 @@ struct Numbers {
   }
 };
 
-// ---- graph
-// -----------------------------------------------------------------------------------------------------
+// ---- graph----
 
 void AddInputs(OpGraph& graph, OpIndex i, bool chain, Dice& dice) {
   Op& op = graph.ops[static_cast<std::size_t>(i)];
@@ -125,8 +124,7 @@ OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
   return graph;
 }
 
-// ---- cluster
-// ---------------------------------------------------------------------------------------------------
+// ---- cluster----
 
 Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
   Device device;
@@ -227,8 +225,7 @@ Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) 
   return cluster;
 }
 
-// ---- costs and placements
-// --------------------------------------------------------------------------------------
+// ---- costs and placements----
 
 // Costs by kind, written into the graph too so that PrintCase() shows them.
 CostTable MakeCosts(OpGraph& graph, const Cluster& cluster, const Numbers& numbers, Dice& dice) {

@@ -8,8 +8,7 @@
 namespace berth::sim {
 namespace {
 
-// ---- DESIGN 4.1
-// ------------------------------------------------------------------------------------------------
+// ---- DESIGN 4.1----
 
 TEST(WorkedCases, OneTransfer) {
   TwoGpus w;
@@ -73,8 +72,7 @@ TEST(WorkedCases, DispatchBoundChain) {
   }
 }
 
-// ---- host threads
-// ----------------------------------------------------------------------------------------------
+// ---- host threads----
 
 TEST(Issue, CpuIsSynchronous) {
   World w;
@@ -263,8 +261,7 @@ TEST(Order, BecomingIssuableFollowsTheOrderOfEvents) {
   EXPECT_EQ(out.ops[3].issue, 8 * kUs);
 }
 
-// ---- queues and streams
-// ----------------------------------------------------------------------------------------
+// ---- queues and streams----
 
 TEST(Queue, HeadThatWaitsHoldsUpTheRest) {
   World w;

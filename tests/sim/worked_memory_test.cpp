@@ -101,8 +101,7 @@ TEST(Memory, AWaitingTransferHoldsTheSourceOnly) {
   EXPECT_EQ(LiveAfter(out, 0, 115 * kUs), 2 * kMB);
 }
 
-// ---- views
-// -----------------------------------------------------------------------------------------------------
+// ---- views----
 
 TEST(Views, ShareAndProlongTheStorage) {
   World w;
@@ -179,8 +178,7 @@ TEST(Views, PersistentOutputsTakeAndFreeNothing) {
   EXPECT_EQ(LiveAfter(out, 1, 125 * kUs), 0);
 }
 
-// ---- running out
-// -----------------------------------------------------------------------------------------------
+// ---- running out----
 
 TEST(OutOfMemory, PersistentInOpOrderAtTimeZero) {
   for (const Bytes reserve : {0, 1}) {

@@ -104,8 +104,7 @@ TEST(Transfers, WithoutLinksTheyAreFreeButTakeMemory) {
   }
 }
 
-// ---- engines
-// ---------------------------------------------------------------------------------------------------
+// ---- engines----
 
 // gpu0 sends 1 MB to a CPU and receives 1 MB from it at the same time, over a full-duplex link.
 TEST(Engines, OneIsSharedByBothDirections) {
@@ -174,8 +173,7 @@ TEST(Engines, CpusNeedNone) {
   EXPECT_EQ(w.Run().runtime, 115 * kUs);
 }
 
-// ---- fifo
-// ------------------------------------------------------------------------------------------------------
+// ---- fifo----
 
 // t0: gpu0 to gpu2 from 10. From 11 on gpu1 wants to send t1 to gpu2 and t2 to gpu0. L = 10 over two links.
 struct Convoy : Star {
@@ -231,8 +229,7 @@ TEST(Fifo, HalfDuplexIsOneQueue) {
   }
 }
 
-// ---- both directions
-// -------------------------------------------------------------------------------------------
+// ---- both directions----
 
 // gpu0 sends at 10, gpu1 sends at 60: flows from 15 and 65.
 Outcome RunBothDirections(const char* interconnect, Duplex duplex, std::int64_t both_ppm) {
@@ -269,8 +266,7 @@ TEST(Both, HalfDuplexIgnoresIt) {
   EXPECT_EQ(out.transfers[1].end, 215 * kUs);
 }
 
-// ---- fair
-// ------------------------------------------------------------------------------------------------------
+// ---- fair----
 
 TEST(Fair, MaxMinOfThreeFlows) {
   // link3 has 4 GB/s for two flows: 2 each. link0 leaves 8 GB/s to the flow from 0 to 2: 125; the others 500.
@@ -307,8 +303,7 @@ TEST(Fair, EngineIsHeldFromStartToEnd) {
   EXPECT_EQ(w.Run().transfers[1].start, 115 * kUs);
 }
 
-// ---- curves
-// ----------------------------------------------------------------------------------------------------
+// ---- curves----
 
 TEST(Curve, IsTheTimeOfALoneTransfer) {
   for (const auto& [bytes, time] :

@@ -108,6 +108,17 @@ TEST(StateReader, RefusesShortAndLongBytes) {
   }
 }
 
+TEST(StateReader, RngGoesOnWhereItStood) {
+  Rng rng(3, "test");
+  rng.Next();
+  StateWriter out;
+  SaveRng(rng, out);
+  const std::string bytes = out.Take();
+  StateReader in(bytes, "rng");
+  Rng restored = LoadRng(in);
+  EXPECT_EQ(restored.Next(), rng.Next());
+}
+
 TEST(LearningLog, ResumesWhereTheCheckpointWas) {
   const std::string path = InTemp("log.csv");
   LearningLog log(path);

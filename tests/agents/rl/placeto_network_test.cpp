@@ -14,18 +14,18 @@ UnitGraph Diamond() {
   return UnitGraph(5, {{0, 1, 1}, {0, 2, 1}, {1, 3, 1}, {2, 3, 1}});
 }
 
-at::Tensor RandomTensor(at::IntArrayRef sizes, std::uint64_t seed) {
-  RandomStream stream(seed, "test input");
-  return at::empty(sizes, at::kDouble).uniform_(-1, 1, stream.generator());
+at::Tensor RandomTensor(at::IntArrayRef sizes, std::uint64_t seed, double range = 1) {
+  Rng rng(seed, "test input");
+  std::vector<double> values(static_cast<std::size_t>(c10::multiply_integers(sizes)));
+  for (double& value : values) value = range * (2 * rng.Uniform() - 1);
+  return at::tensor(values, at::kDouble).view(sizes);
 }
 
 // Biases start at zero, where ReLU has its corner for empty sums: move everything off it.
 void Shake(const Tensors& parameters) {
   at::NoGradGuard no_grad;
-  RandomStream stream(11, "shake");
-  for (const at::Tensor& parameter : parameters) {
-    parameter.add_(at::empty_like(parameter).uniform_(-0.2, 0.2, stream.generator()));
-  }
+  std::uint64_t seed = 11;
+  for (const at::Tensor& parameter : parameters) parameter.add_(RandomTensor(parameter.sizes(), seed++, 0.2));
 }
 
 // Compares the gradient of `loss` with central differences, on up to `checks` elements of each tensor. Where
@@ -60,7 +60,7 @@ void ExpectGradient(const std::function<at::Tensor()>& loss, const Tensors& tens
 }
 
 TEST(Mlp, GradientOfOneAndOfTwoCopies) {
-  RandomStream init(3, "init");
+  Rng init(3, "init");
   const Mlp one({3, 4, 2}, 1, at::kDouble, init);
   const Mlp two({3, 4, 2}, 2, at::kDouble, init);
   Shake(one.parameters());
@@ -77,7 +77,7 @@ TEST(Mlp, GradientOfOneAndOfTwoCopies) {
 }
 
 TEST(Mlp, CopiesAreApart) {
-  RandomStream init(3, "init");
+  Rng init(3, "init");
   const Mlp two({3, 4, 2}, 2, at::kDouble, init);
   const at::Tensor x = RandomTensor({5, 3}, 2);
   const at::Tensor both = two.Forward(at::stack({x, x}));
@@ -90,7 +90,7 @@ TEST(Mlp, CopiesAreApart) {
 }
 
 TEST(Mlp, GlorotRangeAndZeroBias) {
-  RandomStream init(3, "init");
+  Rng init(3, "init");
   const Mlp mlp({40, 60}, 1, at::kFloat, init);
   const double range = std::sqrt(6.0 / 100);
   EXPECT_LE(mlp.parameters()[0].abs().max().item<double>(), range);
@@ -100,7 +100,7 @@ TEST(Mlp, GlorotRangeAndZeroBias) {
 
 // PAPERS 3: 15,962 for two devices, 26,338 for four, without the memory feature (5 + D features).
 TEST(PlacetoNetwork, CountsOfParameters) {
-  RandomStream init(1, "init");
+  Rng init(1, "init");
   EXPECT_EQ(CountElements(PlacetoNetwork({.features = 7, .devices = 2}, at::kFloat, init).parameters()),
             15'962);
   EXPECT_EQ(CountElements(PlacetoNetwork({.features = 9, .devices = 4}, at::kFloat, init).parameters()),
@@ -110,7 +110,7 @@ TEST(PlacetoNetwork, CountsOfParameters) {
 TEST(PlacetoNetwork, GradientOfAllParametersAndInputs) {
   const UnitGraph units = Diamond();
   const PlacetoGraph graph(units, true, at::kDouble);
-  RandomStream init(2, "init");
+  Rng init(2, "init");
   const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 3}, at::kDouble, init);
   Shake(network.parameters());
   at::Tensor features = RandomTensor({5, 3, 7}, 4).set_requires_grad(true);
@@ -179,7 +179,7 @@ at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, con
 TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
   const UnitGraph units = Diamond();
   const PlacetoGraph graph(units, true, at::kDouble);
-  RandomStream init(2, "init");
+  Rng init(2, "init");
   const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 4}, at::kDouble, init);
   Shake(network.parameters());
   const at::Tensor features = RandomTensor({5, 5, 7}, 4);
@@ -194,7 +194,7 @@ TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
 
 TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
   const UnitGraph units = Diamond(), none(5, {});
-  RandomStream init(2, "init");
+  Rng init(2, "init");
   const PlacetoNetwork network({.features = 7, .devices = 2}, at::kDouble, init);
   Shake(network.parameters());
   const at::Tensor features = RandomTensor({5, 2, 7}, 4);
@@ -207,7 +207,7 @@ TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
 
 TEST(PlacetoNetwork, OneUnitAlone) {
   const UnitGraph units(1, {});
-  RandomStream init(2, "init");
+  Rng init(2, "init");
   const PlacetoNetwork network({.features = 7, .devices = 2}, at::kDouble, init);
   const std::vector<UnitIndex> current = {0, 0};
   at::Tensor features = RandomTensor({1, 2, 7}, 4).set_requires_grad(true);

@@ -1,0 +1,170 @@
+#include "agents/rl/placeto_state.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "tests/agents/rl/test_task.h"
+
+namespace berth::agents::rl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+PlacetoOptions Options(const std::string& spec) {
+  return ReadPlacetoOptions(Spec::Parse(spec));
+}
+
+TEST(PlacetoOptions, PresetsOfTheProtocol) {
+  const PlacetoOptions tuned = Options("placeto");
+  EXPECT_EQ(tuned.rounds, 8);
+  EXPECT_EQ(tuned.episodes, 4);
+  EXPECT_EQ(tuned.window, 10);
+  EXPECT_EQ(tuned.greedy, 25);
+  EXPECT_EQ(tuned.clip, 1.25);
+  EXPECT_EQ(tuned.learning_rate.first, 1e-3);
+  EXPECT_EQ(tuned.learning_rate.last, 1e-4);
+  EXPECT_EQ(tuned.entropy.first, 0.1);
+  EXPECT_EQ(tuned.entropy.last, 0.001);
+  EXPECT_EQ(tuned.entropy.until, 0.7);
+  EXPECT_TRUE(tuned.relative);
+
+  const PlacetoOptions paper = Options("placeto(preset=paper)");
+  EXPECT_EQ(paper.entropy.first, 1);
+  EXPECT_EQ(paper.entropy.last, 0);
+  EXPECT_FALSE(paper.relative);
+  EXPECT_EQ(paper.limit_gb, 0);
+  EXPECT_EQ(paper.penalty, 2);
+
+  const PlacetoOptions code = Options("placeto(preset=code)");
+  EXPECT_EQ(code.limit_gb, 8);
+  EXPECT_EQ(code.cap_s, 10);
+  EXPECT_EQ(code.greedy, 999);
+  EXPECT_EQ(code.entropy.last, 1);
+}
+
+TEST(PlacetoOptions, NameRoundTripsWithEveryParameter) {
+  for (const std::string preset : {"tuned", "paper", "code"}) {
+    const PlacetoOptions first = Options("placeto(preset=" + preset + ",lr=0,graph=no,start=best)");
+    EXPECT_EQ(Options(first.name).name, first.name);
+    EXPECT_EQ(first.learning_rate.first, 0);
+    EXPECT_EQ(first.learning_rate.last, 0);
+    EXPECT_FALSE(first.graph);
+    EXPECT_EQ(first.start, PlacetoOptions::Start::kBest);
+  }
+}
+
+TEST(PlacetoOptions, RefusesWhatItDoesNotKnow) {
+  try {
+    Options("placeto(learning=1)");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no parameter 'learning'"));
+    EXPECT_THAT(error.what(), HasSubstr("entropy_end"));
+  }
+  EXPECT_THROW(Options("placeto(preset=best)"), InputError);
+  EXPECT_THROW(Options("placeto(episodes=0)"), InputError);
+  EXPECT_THROW(Options("placeto(lr=-1)"), InputError);
+  EXPECT_THROW(Options("placeto(start=warm)"), InputError);
+}
+
+// Two GPUs of 10 GB. Costs 100 (op0), 200 (op1), 50 us (op2); 4 MB, 1 MB, 0 out; chain 0 -> 1, op2 apart.
+// One GPU needs 350 us: the reference.
+std::unique_ptr<TestTask> ThreeOps() {
+  return MakeTestTask({{100, 4'000'000, {}, 2'000'000}, {200, 1'000'000, {0}}, {50, 0, {}}}, 2,
+                      10'000'000'000);
+}
+
+TEST(PlacetoView, Features) {
+  const auto made = ThreeOps();
+  const PlacetoView view(made->task, Options("placeto(memory=yes)"));
+  EXPECT_EQ(view.features(), 8);
+  // Depths 0, 1, 0: the order is 0, 2, 1.
+  EXPECT_THAT(view.graph().order(), ElementsAre(0, 2, 1));
+  PlacetoEpisode episode;
+  episode.start = {0, 1, 1};
+  episode.actions = {1};
+  // Microseconds x 1e6: under the placement of the start, then after op0 went to device 1.
+  episode.starts = {0, 505'000'000, 0, 0, 100'000'000, 400'000'000};
+  const std::vector<PlacetoView::State> states = {{&episode, 0}, {&episode, 1}};
+  EXPECT_EQ(view.UnitsInTurn(states), (std::vector<UnitIndex>{0, 2}));
+  const at::Tensor features = view.Features(states);
+  ASSERT_EQ(features.sizes(), (at::IntArrayRef{3, 2, 8}));
+  // cost / 200, bytes out / 4 MB, visits, current, start, memory / 6 MB, one-hot device.
+  const auto expect = [&features](std::int64_t unit, std::int64_t state, const std::vector<float>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      EXPECT_FLOAT_EQ(features[unit][state][static_cast<std::int64_t>(i)].item<float>(), row[i])
+          << "unit " << unit << ", state " << state << ", feature " << i;
+    }
+  };
+  expect(0, 0, {0.5F, 1, 0, 1, 0, 1, 1, 0});
+  expect(1, 0, {1, 0.25F, 0, 0, 1, 1.0F / 6, 0, 1});
+  expect(2, 0, {0.25F, 0, 0, 0, 0, 0, 0, 1});
+  // Unit 2 is in turn and starts at 400: unit 0 at -400, unit 1 at -300, both divided by 400.
+  expect(0, 1, {0.5F, 1, 1, 0, -1, 1, 0, 1});
+  expect(1, 1, {1, 0.25F, 0, 0, -0.75F, 1.0F / 6, 0, 1});
+  expect(2, 1, {0.25F, 0, 0, 1, 0, 0, 0, 1});
+
+  // As published: the largest shifted start is 0, so nothing is divided and microseconds remain.
+  const PlacetoView published(made->task, Options("placeto(scale=max)"));
+  EXPECT_FLOAT_EQ(published.Features(states)[0][1][4].item<float>(), -400);
+  // Without start times the column is 0, and without the memory feature the row is one shorter.
+  const PlacetoView blind(made->task, Options("placeto(starts=no)"));
+  EXPECT_EQ(blind.features(), 7);
+  EXPECT_FLOAT_EQ(blind.Features(states)[0][1][4].item<float>(), 0);
+}
+
+TEST(PlacetoView, VisitsCountPasses) {
+  const auto made = ThreeOps();
+  const PlacetoView view(made->task, Options("placeto(passes=2,starts=no)"));
+  EXPECT_EQ(view.steps(), 6);
+  PlacetoEpisode episode;
+  episode.start = {0, 0, 0};
+  episode.actions = {0, 1, 0, 1};
+  const std::vector<PlacetoView::State> states = {{&episode, 4}};  // second pass, unit 2 in turn
+  const at::Tensor features = view.Features(states);
+  EXPECT_FLOAT_EQ(features[0][0][2].item<float>(), 2);
+  EXPECT_FLOAT_EQ(features[2][0][2].item<float>(), 1);
+  EXPECT_FLOAT_EQ(features[1][0][2].item<float>(), 1);
+  EXPECT_EQ(view.SlotsBefore(episode, 4), (std::vector<std::int32_t>{1, 0, 1}));
+}
+
+// f = min(t + 2 s/GB x excess, cap): reference 350 us, cap 10 x that.
+TEST(PlacetoView, CostWithMemoryPenalty) {
+  const auto made = ThreeOps();
+  const PlacetoView tuned(made->task, Options("placeto"));
+  Evaluation evaluation;
+  evaluation.runtime = 700 * sim::kPicosPerMicro;
+  evaluation.peak = {10'000'000'000, 1};
+  EXPECT_DOUBLE_EQ(tuned.CostOf(evaluation), 2);  // fits to the byte: 700 / 350
+  evaluation.feasible = false;
+  evaluation.peak = {10'000'100'000, 1};  // 1e-4 GB too much: 200 us
+  EXPECT_DOUBLE_EQ(tuned.CostOf(evaluation), 900.0 / 350);
+  evaluation.peak = {1, 11'000'000'000};  // 2 s: the cap
+  EXPECT_DOUBLE_EQ(tuned.CostOf(evaluation), 10);
+
+  // In seconds, and with the sample setting's 8 GB and 10 s.
+  const PlacetoView code(made->task, Options("placeto(preset=code)"));
+  evaluation.peak = {8'000'000'000, 9'500'000'000};
+  EXPECT_DOUBLE_EQ(code.CostOf(evaluation), 0.0007 + 2 * 1.5);
+  evaluation.peak = {8'000'000'000, 19'500'000'000};
+  EXPECT_DOUBLE_EQ(code.CostOf(evaluation), 10);
+}
+
+TEST(PlacetoView, RecordsTheEarliestStartOfAUnit) {
+  const auto made = ThreeOps();
+  const PlacetoView view(made->task, Options("placeto"));
+  Evaluation evaluation;
+  evaluation.runtime = 350 * sim::kPicosPerMicro;
+  evaluation.peak = {0, 0};
+  evaluation.start = {0, 100, 300};
+  PlacetoEpisode episode;
+  view.Record(evaluation, episode);
+  EXPECT_THAT(episode.costs, ElementsAre(1));
+  EXPECT_THAT(episode.starts, ElementsAre(0, 100, 300));
+}
+
+}  // namespace
+}  // namespace berth::agents::rl

@@ -1,0 +1,443 @@
+#include "agents/rl/placeto.h"
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/placements.h"
+#include "agents/rl/placeto_learner.h"
+#include "sim/error.h"
+#include "tests/agents/rl/test_task.h"
+
+extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents();
+
+namespace berth::agents::rl {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Every sample of a run in order.
+struct Samples {
+  std::vector<UnitPlacement> placements;
+  std::vector<sim::Picos> runtimes;
+  std::int64_t counted = 0;
+  std::int64_t proposals = 0;
+  friend bool operator==(const Samples&, const Samples&) = default;
+};
+
+void Observe(Evaluator& evaluator, Samples& samples) {
+  evaluator.observer = [&samples](std::int64_t, const UnitPlacement& placement,
+                                  const Evaluation& evaluation) {
+    samples.placements.push_back(placement);
+    samples.runtimes.push_back(evaluation.runtime);
+  };
+}
+
+Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budget,
+                   const SearchOptions& options = {}, int evaluator_threads = 1) {
+  Samples samples;
+  Evaluator evaluator(task, {.budget = budget, .threads = evaluator_threads});
+  Observe(evaluator, samples);
+  MakePlaceto(Spec::Parse(spec))->Search(task, evaluator, options);
+  samples.counted = evaluator.samples();
+  samples.proposals = evaluator.proposals();
+  return samples;
+}
+
+std::string InTemp(const std::string& name) {
+  const std::string path = testing::TempDir() + "berth_placeto_" + name;
+  std::filesystem::remove(path);
+  std::filesystem::remove(path + ".log.csv");
+  return path;
+}
+
+std::string Slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+sim::Picos BruteForceOptimum(const Task& task) {
+  const auto units = static_cast<std::size_t>(task.units.size());
+  const std::int64_t count = std::int64_t{1} << units;
+  Evaluator evaluator(task, {.budget = count});
+  for (std::int64_t code = 0; code < count; ++code) {
+    UnitPlacement placement;
+    for (std::size_t u = 0; u < units; ++u) placement.push_back(task.devices[(code >> u) & 1]);
+    evaluator.Evaluate(placement);
+  }
+  return evaluator.best_runtime();
+}
+
+TEST(Placeto, ModuleListsItAndItsNameIsCanonical) {
+  const std::vector<AgentRow>& rows = *berth_rl_agents();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_STREQ(rows[0].name, "placeto");
+  const auto agent = rows[0].make(Spec::Parse("placeto(lr=0.01)"));
+  EXPECT_EQ(MakePlaceto(Spec::Parse(agent->name()))->name(), agent->name());
+  EXPECT_NE(dynamic_cast<Transferable*>(agent.get()), nullptr);
+}
+
+TEST(Placeto, SpendsExactlyTheBudget) {
+  const auto made = MakeTestTask(RandomDag(7, 1));
+  for (const std::int64_t budget : {1, 7, 8, 31, 32, 33, 64, 75}) {
+    const Samples samples = SearchOnce("placeto(greedy=4)", made->task, budget);
+    EXPECT_EQ(samples.counted, budget);
+    EXPECT_EQ(samples.placements.size(), static_cast<std::size_t>(budget));
+  }
+}
+
+// 7 units: episodes of 8 samples. 4 episodes an update, a greedy pass after 8 of them:
+// budget 100 = 8 x 8 (two updates) + 8 (greedy) + 24 (three whole episodes: an update) + 4 (walked, not
+// learned from).
+TEST(Placeto, EpisodesTimesUnitsPlusOneEqualsTheCounter) {
+  const auto made = MakeTestTask(RandomDag(7, 1));
+  Evaluator evaluator(made->task, {.budget = 100});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(greedy=8)")), {&made->task}, {&evaluator},
+                         {});
+  std::vector<std::int64_t> samples, episodes;
+  learner.on_update = [&](const UpdateRecord& record, const std::vector<PlacetoEpisode>& batch) {
+    samples.push_back(record.samples);
+    episodes.push_back(record.episodes);
+    for (const PlacetoEpisode& episode : batch) EXPECT_EQ(episode.samples(), 8);
+  };
+  learner.Run();
+  EXPECT_EQ(samples, (std::vector<std::int64_t>{32, 64, 100}));
+  EXPECT_EQ(episodes, (std::vector<std::int64_t>{4, 8, 11}));
+  EXPECT_EQ(evaluator.proposals(), 13);  // 11 learned from, 1 greedy, 1 cut short
+}
+
+TEST(Placeto, EpisodesStartAtTheSharedStartAndMoveOneUnitAStep) {
+  const auto made = MakeTestTask(RandomDag(7, 1), 3);
+  const Samples samples = SearchOnce("placeto(episodes=1)", made->task, 24, {.seed = 5});
+  const UnitPlacement start = StartPlacement(made->task, 5);
+  const UnitGraph graph(made->task.units.size(), made->task.edges);
+  for (std::size_t s = 0; s < samples.placements.size(); ++s) {
+    if (s % 8 == 0) {
+      EXPECT_EQ(samples.placements[s], start);
+      continue;
+    }
+    for (std::size_t unit = 0; unit < 7; ++unit) {
+      if (static_cast<UnitIndex>(unit) == graph.order()[s % 8 - 1]) continue;
+      EXPECT_EQ(samples.placements[s][unit], samples.placements[s - 1][unit]);
+    }
+  }
+}
+
+TEST(Placeto, StartsOfTheOtherKinds) {
+  const auto made = MakeTestTask(RandomDag(7, 1), 3);
+  const Samples single = SearchOnce("placeto(episodes=1,start=single)", made->task, 24);
+  EXPECT_EQ(single.placements[16], UnitPlacement(7, 0));
+  const Samples each = SearchOnce("placeto(episodes=1,start=random-each)", made->task, 24);
+  EXPECT_NE(each.placements[0], each.placements[8]);
+  EXPECT_NE(each.placements[8], each.placements[16]);
+  const Samples best = SearchOnce("placeto(episodes=1,start=best)", made->task, 24);
+  const auto first_best =
+      std::min_element(best.runtimes.begin(), best.runtimes.begin() + 8) - best.runtimes.begin();
+  EXPECT_EQ(best.placements[8], best.placements[static_cast<std::size_t>(first_best)]);
+}
+
+// The log-probabilities in the loss are those of the actions whose placements were evaluated: the replayed
+// ones equal the drawn ones up to the rounding of another batch, and the actions of an episode rebuild its
+// samples.
+TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
+  const auto made = MakeTestTask(RandomDag(12, 2), 3);
+  Samples samples;
+  Evaluator evaluator(made->task, {.budget = 13 * 4 * 3});
+  Observe(evaluator, samples);
+  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(lr=0.01,greedy=0)"));
+  PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
+  const PlacetoView view(made->task, options);
+  std::size_t seen = 0;
+  learner.on_update = [&](const UpdateRecord& record, const std::vector<PlacetoEpisode>& batch) {
+    EXPECT_LT(record.drift, 1e-5);
+    for (std::int64_t t = 0; t <= 12; ++t) {
+      for (const PlacetoEpisode& episode : batch) {
+        EXPECT_EQ(view.ToPlacement(view.SlotsBefore(episode, t)), samples.placements.at(seen));
+        const double seconds = static_cast<double>(samples.runtimes.at(seen)) /
+                               static_cast<double>(made->task.reference_runtime);
+        EXPECT_DOUBLE_EQ(episode.costs[static_cast<std::size_t>(t)], seconds);
+        ++seen;
+      }
+    }
+  };
+  learner.Run();
+  EXPECT_EQ(seen, samples.placements.size());
+}
+
+// One unit, two devices: an episode is one decision. The first update's loss is
+// sum over episodes of -(return - mean return) log p(action) - weight (-p log p - q log q).
+TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
+  const auto made = MakeTestTask({{100, 0, {}}});
+  Evaluator evaluator(made->task, {.budget = 16});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8)")), {&made->task}, {&evaluator},
+                         {});
+  int updates = 0;
+  learner.on_update = [&](const UpdateRecord& record, std::vector<PlacetoEpisode> batch) {
+    ++updates;
+    double mean = 0, expected = 0;
+    for (const PlacetoEpisode& episode : batch) mean += (episode.costs[0] - episode.costs[1]) / 8;
+    for (const PlacetoEpisode& episode : batch) {
+      const double log_p = episode.log_probabilities[0], p = std::exp(log_p), q = 1 - p;
+      expected -= (episode.costs[0] - episode.costs[1] - mean) * log_p;
+      expected -= 0.1 * (-p * log_p - q * std::log(q));
+    }
+    EXPECT_NEAR(record.loss, expected, 1e-5);
+  };
+  learner.Run();
+  EXPECT_EQ(updates, 1);
+}
+
+// A policy that learns nothing draws what the fresh network gives: walked here once more by hand.
+TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
+  const auto made = MakeTestTask(RandomDag(9, 3), 2);
+  const std::uint64_t seed = 11;
+  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(lr=0,greedy=0,episodes=3)"));
+  const Samples samples = SearchOnce(options.name, made->task, 3 * 10 * 4, {.seed = seed});
+
+  Evaluator unused(made->task, {.budget = 1});
+  PlacetoLearner untrained(options, {&made->task}, {&unused}, {.seed = seed});
+  const PlacetoView view(made->task, options);
+  const PlacetoGraph graph(view.graph(), true, at::kFloat);
+  Evaluator evaluator(made->task, {.budget = 1000});
+  Rng rng(seed, "placeto actions");
+  std::vector<UnitPlacement> expected;
+  for (int update = 0; update < 4; ++update) {
+    std::vector<PlacetoEpisode> episodes(3);
+    for (std::int64_t step = 0; step <= view.steps(); ++step) {
+      std::vector<PlacetoView::State> states;
+      for (const PlacetoEpisode& episode : episodes) states.push_back({&episode, step - 1});
+      at::Tensor first;
+      if (step > 0) {
+        first = untrained.network()
+                    .Logits(graph, view.Features(states), view.UnitsInTurn(states))
+                    .softmax(-1)
+                    .select(1, 0);
+      }
+      for (std::size_t e = 0; e < episodes.size(); ++e) {
+        if (step == 0) episodes[e].start = view.ToSlots(StartPlacement(made->task, seed));
+        if (step > 0) {
+          episodes[e].actions.push_back(
+              rng.Uniform() < first[static_cast<std::int64_t>(e)].item<double>() ? 0 : 1);
+        }
+        expected.push_back(view.ToPlacement(view.SlotsBefore(episodes[e], step)));
+        view.Record(evaluator.Evaluate(expected.back(), true), episodes[e]);
+      }
+    }
+  }
+  EXPECT_EQ(samples.placements, expected);
+}
+
+TEST(Placeto, LearningChangesTheSamples) {
+  const auto made = MakeTestTask(RandomDag(9, 3), 2);
+  EXPECT_NE(SearchOnce("placeto(lr=0.01)", made->task, 200).placements,
+            SearchOnce("placeto(lr=0)", made->task, 200).placements);
+}
+
+TEST(Placeto, SameSamplesForAnyNumberOfThreads) {
+  const auto made = MakeTestTask(RandomDag(40, 4), 3);
+  const std::int64_t budget = 41 * 4 * 3 + 20;
+  const Samples one = SearchOnce("placeto(lr=0.01)", made->task, budget);
+  EXPECT_EQ(one, SearchOnce("placeto(lr=0.01)", made->task, budget));
+  EXPECT_EQ(one, SearchOnce("placeto(lr=0.01)", made->task, budget, {.threads = 2}, 2));
+  EXPECT_NE(one.placements, SearchOnce("placeto(lr=0.01)", made->task, budget, {.seed = 2}).placements);
+}
+
+// Ended at a sample and resumed from the checkpoint, several times in a row: the same samples, weights and
+// log as without an interruption.
+TEST(Placeto, ResumedEqualsUninterrupted) {
+  const auto made = MakeTestTask(RandomDag(10, 5), 2);
+  const std::string spec = "placeto(lr=0.01,greedy=6,start=random-each)";
+  const std::int64_t budget = 11 * 4 * 5 + 7;
+  const std::string whole_path = InTemp("whole.ckpt");
+  const Samples whole = SearchOnce(spec, made->task, budget, {.checkpoint = whole_path});
+
+  Rng rng(1, "moments");
+  for (int trial = 0; trial < 4; ++trial) {
+    const std::string path = InTemp("parts.ckpt");
+    Samples parts;
+    std::int64_t stop_at = 1;
+    for (int run = 0; parts.counted < budget; ++run) {
+      std::atomic<bool> stop = false;
+      Evaluator evaluator(made->task, {.budget = budget, .stop = &stop});
+      stop_at += static_cast<std::int64_t>(rng.Below(70));
+      evaluator.observer = [&](std::int64_t sample, const UnitPlacement& placement,
+                               const Evaluation& evaluation) {
+        parts.placements.push_back(placement);
+        parts.runtimes.push_back(evaluation.runtime);
+        if (sample >= stop_at) stop = true;
+      };
+      MakePlaceto(Spec::Parse(spec))->Search(made->task, evaluator, {.checkpoint = path, .resume = run > 0});
+      parts.counted = evaluator.samples();
+      parts.proposals = evaluator.proposals();
+    }
+    EXPECT_EQ(parts, whole) << "trial " << trial;
+    EXPECT_EQ(ReadCheckpoint(path).section("weights", path),
+              ReadCheckpoint(whole_path).section("weights", whole_path));
+    EXPECT_EQ(Slurp(path + ".log.csv"), Slurp(whole_path + ".log.csv"));
+  }
+  // A finished run that is resumed does nothing more.
+  Evaluator again(made->task, {.budget = budget});
+  MakePlaceto(Spec::Parse(spec))->Search(made->task, again, {.checkpoint = whole_path, .resume = true});
+  EXPECT_EQ(again.samples(), budget);
+}
+
+TEST(Placeto, LogHasALineForEachUpdate) {
+  const auto made = MakeTestTask(RandomDag(7, 1));
+  const std::string path = InTemp("log.ckpt");
+  SearchOnce("placeto(greedy=0)", made->task, 8 * 4 * 3, {.checkpoint = path});
+  std::ifstream in(path + ".log.csv");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(lines[0], HasSubstr("loss,entropy,"));
+  EXPECT_EQ(lines[3].rfind("3,96,12,", 0), 0u) << lines[3];
+}
+
+TEST(Placeto, RefusesAForeignCheckpoint) {
+  const auto made = MakeTestTask(RandomDag(7, 1));
+  const auto larger = MakeTestTask(RandomDag(8, 1));
+  const std::string path = InTemp("foreign.ckpt");
+  SearchOnce("placeto", made->task, 20, {.checkpoint = path});
+  const auto resume = [&path](const std::string& spec, const Task& task, std::uint64_t seed) {
+    SearchOnce(spec, task, 40, {.seed = seed, .checkpoint = path, .resume = true});
+  };
+  EXPECT_THROW(resume("placeto(rounds=7)", made->task, 1), InputError);
+  EXPECT_THROW(resume("placeto", made->task, 2), InputError);
+  EXPECT_THROW(resume("placeto", larger->task, 1), InputError);
+  resume("placeto", made->task, 1);
+}
+
+// Two branches of 2 x 300 us behind a cheap source: the optimum puts the branches on different devices, and
+// the transfers (10 us) are worth it. Learned until the greedy policy itself walks to the optimum, from a
+// start that is not.
+TEST(Placeto, OverfitsATinyGraphToTheOptimum) {
+  const auto made = MakeTestTask(Branches(2, 300, 50'000));
+  const sim::Picos optimum = BruteForceOptimum(made->task);
+  int solved = 0;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Evaluator evaluator(made->task, {.budget = 7 * 800});
+    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.003,entropy=0.01,start=single)"));
+    agent->Search(made->task, evaluator, {.seed = seed});
+    EXPECT_EQ(evaluator.best_runtime(), optimum);
+    const std::string path = InTemp("overfit.ckpt");
+    dynamic_cast<Transferable&>(*agent).Save(path);
+    const Samples greedy =
+        SearchOnce("placeto(start=single)", made->task, 100, {.seed = seed, .learn = false, .init = path});
+    ASSERT_EQ(greedy.counted, 7);
+    EXPECT_GT(greedy.runtimes.front(), optimum);
+    if (greedy.runtimes.back() == optimum) ++solved;
+  }
+  EXPECT_EQ(solved, 3);
+}
+
+// Two units of 6 GB weights each on cards of 10 GB: one card is faster (no transfer) but does not fit. The
+// penalty, not the verdict, must drive the policy apart.
+TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
+  const auto made = MakeTestTask(
+      {{100'000, 1'000'000'000, {}, 4'000'000'000}, {100'000, 0, {0}, 6'000'000'000}}, 2, 10'000'000'000);
+  EXPECT_FALSE(Evaluator(made->task, {.budget = 1}).Evaluate({0, 0}).feasible);
+  Evaluator evaluator(made->task, {.budget = 3 * 1000});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")), {&made->task},
+                         {&evaluator}, {});
+  std::vector<double> costs;
+  learner.on_update = [&costs](const UpdateRecord& record, const std::vector<PlacetoEpisode>&) {
+    costs.push_back(record.mean_cost);
+  };
+  learner.Run();
+  // Together: 200 ms + 2 s/GB x 1 GB is above 5 references of 0.2 s; apart: 300 ms and a bit.
+  double first = 0, last = 0;
+  for (std::size_t i = 0; i < 10; ++i) {
+    first += costs[i] / 10;
+    last += costs[costs.size() - 1 - i] / 10;
+  }
+  EXPECT_GT(first, 2);
+  EXPECT_LT(last, 1.7);
+}
+
+TEST(Placeto, WithoutLearningOneGreedyPass) {
+  const auto made = MakeTestTask(RandomDag(9, 3));
+  const Samples samples = SearchOnce("placeto", made->task, 1000, {.learn = false});
+  EXPECT_EQ(samples.counted, 10);
+  EXPECT_EQ(samples.proposals, 1);
+  EXPECT_EQ(samples, SearchOnce("placeto", made->task, 1000, {.learn = false}));
+}
+
+TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
+  const auto a = MakeTestTask(RandomDag(6, 1)), b = MakeTestTask(RandomDag(11, 2)),
+             c = MakeTestTask(RandomDag(8, 3));
+  const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+  auto& transferable = dynamic_cast<Transferable&>(*agent);
+  Evaluator first(a->task, {.budget = 7 * 10 + 3}), second(b->task, {.budget = 12 * 6});
+  const std::string checkpoint = InTemp("train.ckpt");
+  transferable.Train({&a->task, &b->task}, {&first, &second}, {.checkpoint = checkpoint});
+  EXPECT_EQ(first.remaining(), 0);
+  EXPECT_EQ(second.remaining(), 0);
+
+  const std::string path = InTemp("trained.ckpt");
+  transferable.Save(path);
+  const Samples zero_shot = SearchOnce("placeto", c->task, 1000, {.learn = false, .init = path});
+  EXPECT_EQ(zero_shot.counted, 9);
+  // The same policy by Load, by init from the run's checkpoint, and kept by the agent that trained.
+  const auto loaded = MakePlaceto(Spec::Parse("placeto"));
+  dynamic_cast<Transferable&>(*loaded).Load(path);
+  for (Agent* other : {loaded.get(), agent.get()}) {
+    Samples samples;
+    Evaluator evaluator(c->task, {.budget = 1000});
+    Observe(evaluator, samples);
+    other->Search(c->task, evaluator, {.learn = false});
+    EXPECT_EQ(samples.placements, zero_shot.placements);
+  }
+  EXPECT_EQ(SearchOnce("placeto", c->task, 1000, {.learn = false, .init = checkpoint}), zero_shot);
+  // Fine-tuning from it runs, and differs from a fresh start.
+  EXPECT_NE(SearchOnce("placeto", c->task, 72, {.init = path}).placements,
+            SearchOnce("placeto", c->task, 72).placements);
+
+  const auto wide = MakeTestTask(RandomDag(6, 1), 3);
+  EXPECT_THROW(SearchOnce("placeto", wide->task, 10, {.init = path}), InputError);
+  EXPECT_THROW(SearchOnce("placeto(memory=yes)", c->task, 10, {.init = path}), InputError);
+  EXPECT_THROW(SearchOnce("placeto", c->task, 10, {.init = path + ".absent"}), InputError);
+  Evaluator third(wide->task, {.budget = 10}), fourth(c->task, {.budget = 10});
+  EXPECT_THROW(transferable.Train({&c->task, &wide->task}, {&fourth, &third}, {}), InputError);
+}
+
+TEST(Placeto, TrainingOfSeveralGraphsResumes) {
+  const auto a = MakeTestTask(RandomDag(6, 1)), b = MakeTestTask(RandomDag(11, 2));
+  const auto train = [&](const SearchOptions& options, std::int64_t stop_at) {
+    std::atomic<bool> stop = false;
+    Evaluator first(a->task, {.budget = 90, .stop = &stop}), second(b->task, {.budget = 110, .stop = &stop});
+    second.observer = [&](std::int64_t sample, const UnitPlacement&, const Evaluation&) {
+      if (sample >= stop_at) stop = true;
+    };
+    MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+    dynamic_cast<Transferable&>(*agent).Train({&a->task, &b->task}, {&first, &second}, options);
+    return ReadCheckpoint(options.checkpoint).section("weights", options.checkpoint);
+  };
+  const std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  const std::string whole = train({.checkpoint = InTemp("train_whole.ckpt")}, never);
+  const std::string path = InTemp("train_parts.ckpt");
+  train({.checkpoint = path}, 17);
+  train({.checkpoint = path, .resume = true}, 60);
+  EXPECT_EQ(train({.checkpoint = path, .resume = true}, never), whole);
+}
+
+TEST(Placeto, AblationsRun) {
+  const auto made = MakeTestTask(RandomDag(9, 3), 2);
+  const Samples plain = SearchOnce("placeto", made->task, 100);
+  for (const std::string change : {"graph=no", "starts=no", "memory=yes", "rounds=0", "passes=2", "scale=max",
+                                   "preset=paper", "preset=code", "episodes=3"}) {
+    const Samples changed = SearchOnce("placeto(" + change + ")", made->task, 100);
+    EXPECT_EQ(changed.counted, 100);
+    EXPECT_NE(changed.placements, plain.placements) << change;
+  }
+}
+
+}  // namespace
+}  // namespace berth::agents::rl
