@@ -165,6 +165,9 @@ TableDefinition Make() {
       "The NMT rows are two models: as many LSTM layers as GPUs (recalled). Their published CPU-only cell is "
       "one number; it is fitted "
       "with the 2-layer model and shown beside the 4-layer one.",
+      "No fitted cell depends on GEMM on the K80 (every NMT cell on one GPU is OOM), so the NMT rows rest on "
+      "the "
+      "catalogue's efficiencies there, which are assumptions.",
       "One K80 die shows 11,440 MiB with ECC on and 300 MiB are the framework's (assumed).",
       "Agents move 128 groups of neighbour merging (160 for NMT), gradients colocated, GPUs only (group "
       "counts recalled for the families).",
