@@ -7,6 +7,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/units_text.h"
+#include "sim/interconnect.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -25,8 +26,15 @@ std::string DeviceList(const sim::Cluster& cluster) {
 sim::Cluster LoadOverridden(const ProblemSource& source) {
   sim::Cluster cluster = scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
   if (!source.preset.empty()) OverridePreset(cluster, source.preset);
-  if (!source.interconnect.empty()) cluster.interconnect = source.interconnect;
+  if (!source.interconnect.empty()) {
+    sim::CheckInterconnect(source.interconnect);
+    cluster.interconnect = source.interconnect;
+  }
   for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
+  if (cluster.links.empty() && cluster.size() > 1 && cluster.preset == sim::Preset::kNative) {
+    fmt::print(stderr, "berth: warning: cluster '{}' has no links, so every transfer is free\n",
+               cluster.name);
+  }
   return cluster;
 }
 

@@ -9,20 +9,24 @@
 
 #include "sim/error.h"
 #include "sim/exact.h"
+#include "sim/interconnect.h"
 
 namespace berth::sim {
 namespace {
 
-
 void CheckDevice(const Device& device) {
   const std::string who = "device '" + device.name + "': ";
   if (device.name.empty()) throw InputError("a device has an empty name");
-  if (device.memory < 0 || device.memory > kMaxBytes) throw InputError(who + "memory must be between 0 and 2^50 bytes");
+  if (device.memory < 0 || device.memory > kMaxBytes)
+    throw InputError(who + "memory must be between 0 and 2^50 bytes");
   if (device.reserve < 0 || device.reserve > device.memory) {
     throw InputError(who + "reserve must be between 0 and its memory");
   }
-  if (device.granularity < 1) throw InputError(who + "granularity must be at least 1 byte");
-  if (device.streams < 1 || device.streams > 1024) throw InputError(who + "streams must be between 1 and 1024");
+  if (device.granularity < 1 || device.granularity > Bytes{1} << 30) {
+    throw InputError(who + "granularity must be between 1 byte and 1 GiB");
+  }
+  if (device.streams < 1 || device.streams > 1024)
+    throw InputError(who + "streams must be between 1 and 1024");
   if (device.copy_engines < 1 || device.copy_engines > 1024) {
     throw InputError(who + "copy_engines must be between 1 and 1024");
   }
@@ -64,7 +68,8 @@ template <typename Names>
 void CheckUnique(const Names& names, const std::string& what) {
   std::set<std::string> seen;
   for (const auto& name : names) {
-    if (!seen.insert(name).second) throw InputError(what + " '" + name + "' is there twice; names must be unique");
+    if (!seen.insert(name).second)
+      throw InputError(what + " '" + name + "' is there twice; names must be unique");
   }
 }
 
@@ -75,7 +80,6 @@ struct PathLabel {
   Picos latency = 0;
   std::int64_t narrowest = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int32_t> nodes;
-
 };
 
 // DESIGN 4.1: least cost, then fewest links, then file order.
@@ -98,14 +102,16 @@ PathLabel Extend(const PathLabel& path, const Link& link, std::int32_t link_inde
   return next;
 }
 
-// Whether no continuation of `path` can beat the same continuation of a path kept at the same node. Latency and width
-// must both be compared: the cost of a path is not a sum over its links.
+// Whether no continuation of `path` can beat the same continuation of a path kept at the same node. Latency
+// and width must both be compared: the cost of a path is not a sum over its links. A path that is slower
+// stays costlier however it goes on; among equally slow ones the number of links and file order decide, which
+// a continuation does not change.
 bool Dominated(const PathLabel& path, const std::vector<PathLabel>& kept) {
   return std::any_of(kept.begin(), kept.end(), [&](const PathLabel& other) {
-    const bool no_later_in_file_order = other.links.size() != path.links.size()
-                                            ? other.links.size() < path.links.size()
-                                            : other.links <= path.links;
-    return other.latency <= path.latency && other.narrowest >= path.narrowest && no_later_in_file_order;
+    if (other.latency > path.latency || other.narrowest < path.narrowest) return false;
+    if (other.latency < path.latency) return true;
+    return other.links.size() != path.links.size() ? other.links.size() < path.links.size()
+                                                   : other.links <= path.links;
   });
 }
 
@@ -122,8 +128,12 @@ std::vector<Cluster::Hop> ToHops(const PathLabel& path, DeviceIndex from, const 
 
 }  // namespace
 
-const char* ToString(DeviceClass device_class) { return device_class == DeviceClass::kCpu ? "cpu" : "gpu"; }
-const char* ToString(Preset preset) { return preset == Preset::kNative ? "native" : "placeto"; }
+const char* ToString(DeviceClass device_class) {
+  return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
+}
+const char* ToString(Preset preset) {
+  return preset == Preset::kNative ? "native" : "placeto";
+}
 
 DeviceIndex Cluster::Find(const std::string& device_name) const {
   for (DeviceIndex d = 0; d < size(); ++d) {
@@ -147,9 +157,7 @@ void Cluster::Finish() {
   }
   CheckUnique(nodes, "the device or switch");
   CheckUnique(link_names, "the link");
-  if (interconnect != "ideal" && interconnect != "fifo" && interconnect != "fair") {
-    throw InputError("interconnect '" + interconnect + "' is not known; it must be ideal, fifo or fair");
-  }
+  CheckInterconnect(interconnect);
   if (dispatch.cost < 0) throw InputError("dispatch.cost must not be negative");
 
   const auto count = devices.size();
@@ -161,7 +169,8 @@ void Cluster::Finish() {
 
   std::vector<std::vector<std::int32_t>> links_of(nodes.size());
   for (std::size_t l = 0; l < links.size(); ++l) {
-    for (const auto end : links[l].ends) links_of[static_cast<std::size_t>(end)].push_back(static_cast<std::int32_t>(l));
+    for (const auto end : links[l].ends)
+      links_of[static_cast<std::size_t>(end)].push_back(static_cast<std::int32_t>(l));
   }
   const auto forwards = [&](std::int32_t node) {
     return static_cast<std::size_t>(node) >= count ||
@@ -182,7 +191,8 @@ void Cluster::Finish() {
       for (const auto l : links_of[static_cast<std::size_t>(at)]) {
         const Link& link = links[static_cast<std::size_t>(l)];
         const std::int32_t next = link.ends[0] == at ? link.ends[1] : link.ends[0];
-        if (next == from || std::find(path.nodes.begin(), path.nodes.end(), next) != path.nodes.end()) continue;
+        if (next == from || std::find(path.nodes.begin(), path.nodes.end(), next) != path.nodes.end())
+          continue;
         open.push(Extend(path, link, l, next));
       }
     }
@@ -190,13 +200,15 @@ void Cluster::Finish() {
       // Labels leave the queue best first, so the first kept one is the best.
       const auto& found = kept[static_cast<std::size_t>(to)];
       if (to != from && !found.empty()) {
-        route_[static_cast<std::size_t>(from) * count + static_cast<std::size_t>(to)] = ToHops(found.front(), from, links);
+        route_[static_cast<std::size_t>(from) * count + static_cast<std::size_t>(to)] =
+            ToHops(found.front(), from, links);
       }
     }
   }
 
   for (const Route& given : routes) {
-    if (given.from < 0 || given.from >= size() || given.to < 0 || given.to >= size() || given.from == given.to) {
+    if (given.from < 0 || given.from >= size() || given.to < 0 || given.to >= size() ||
+        given.from == given.to) {
       throw InputError("a route must lead from one device to another");
     }
     const std::string who = "route from '" + devices[static_cast<std::size_t>(given.from)].name + "' to '" +
@@ -204,7 +216,8 @@ void Cluster::Finish() {
     std::vector<Hop> hops;
     std::int32_t at = given.from;
     for (const auto l : given.via) {
-      if (l < 0 || l >= static_cast<std::int32_t>(links.size())) throw InputError(who + "names a link that does not exist");
+      if (l < 0 || l >= static_cast<std::int32_t>(links.size()))
+        throw InputError(who + "names a link that does not exist");
       const Link& link = links[static_cast<std::size_t>(l)];
       if (link.ends[0] != at && link.ends[1] != at) {
         throw InputError(who + "link '" + link.name + "' does not continue from '" +
@@ -214,14 +227,15 @@ void Cluster::Finish() {
       at = link.ends[0] == at ? link.ends[1] : link.ends[0];
     }
     if (at != given.to) throw InputError(who + "ends at '" + nodes[static_cast<std::size_t>(at)] + "'");
-    route_[static_cast<std::size_t>(given.from) * count + static_cast<std::size_t>(given.to)] = std::move(hops);
+    route_[static_cast<std::size_t>(given.from) * count + static_cast<std::size_t>(given.to)] =
+        std::move(hops);
   }
 
   for (DeviceIndex from = 0; from < size(); ++from) {
     for (DeviceIndex to = 0; to < size(); ++to) {
       if (from != to && route(from, to).empty()) {
-        throw InputError("device '" + devices[static_cast<std::size_t>(to)].name + "' cannot be reached from '" +
-                         devices[static_cast<std::size_t>(from)].name +
+        throw InputError("device '" + devices[static_cast<std::size_t>(to)].name +
+                         "' cannot be reached from '" + devices[static_cast<std::size_t>(from)].name +
                          "'; connect them by links, switches or CPUs, or give a route");
       }
     }
@@ -235,7 +249,8 @@ Picos LoneTime(const Link& link, Bytes bytes) {
                                 [](const auto& knot, Bytes b) { return knot.first < b; });
   if (upper == link.curve.end()) --upper;
   const auto lower = upper - 1;
-  return lower->second + MulDivNearest(bytes - lower->first, upper->second - lower->second, upper->first - lower->first);
+  return lower->second +
+         MulDivNearest(bytes - lower->first, upper->second - lower->second, upper->first - lower->first);
 }
 
 }  // namespace berth::sim

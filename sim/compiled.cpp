@@ -38,7 +38,8 @@ void CompileOutputs(const OpGraph& graph, Compiled& c) {
       c.output_bytes.push_back(output.bytes);
       c.output_storage.push_back(output.storage);
       c.output_alias.push_back(output.storage == Output::Storage::kInput
-                                   ? c.output_begin[static_cast<std::size_t>(output.alias.op)] + output.alias.output
+                                   ? c.output_begin[static_cast<std::size_t>(output.alias.op)] +
+                                         output.alias.output
                                    : Compiled::kNone);
     }
   }
@@ -52,8 +53,9 @@ void CompileEdges(const OpGraph& graph, Compiled& c) {
   for (const RawEdge& edge : edges) {
     ++c.edge_begin[static_cast<std::size_t>(edge.producer) + 1];
     if (edge.output >= 0) ++c.input_begin[static_cast<std::size_t>(edge.consumer) + 1];
-    c.edge_output.push_back(edge.output < 0 ? Compiled::kNone
-                                            : c.output_begin[static_cast<std::size_t>(edge.producer)] + edge.output);
+    c.edge_output.push_back(edge.output < 0
+                                ? Compiled::kNone
+                                : c.output_begin[static_cast<std::size_t>(edge.producer)] + edge.output);
     c.edge_consumer.push_back(edge.consumer);
     c.edge_producer.push_back(edge.producer);
   }
@@ -67,7 +69,8 @@ void CompileEdges(const OpGraph& graph, Compiled& c) {
   c.edge_first.resize(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e) {
     const auto consumer = static_cast<std::size_t>(edges[e].consumer);
-    if (edges[e].output >= 0) c.input_edge[static_cast<std::size_t>(next[consumer]++)] = static_cast<Compiled::Id>(e);
+    if (edges[e].output >= 0)
+      c.input_edge[static_cast<std::size_t>(next[consumer]++)] = static_cast<Compiled::Id>(e);
     c.edge_first[e] = last_producer[consumer] != edges[e].producer;
     last_producer[consumer] = edges[e].producer;
   }
@@ -119,7 +122,10 @@ void CompileRoutes(const Cluster& cluster, Compiled& c) {
 }  // namespace
 
 Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs)
-    : ops(graph.size()), devices(cluster_in.size()), cost(costs.picos), program_order(graph.topological_order()),
+    : ops(graph.size()),
+      devices(cluster_in.size()),
+      cost(costs.picos),
+      program_order(graph.topological_order()),
       cluster(&cluster_in) {
   CompileOutputs(graph, *this);
   CompileEdges(graph, *this);

@@ -23,20 +23,24 @@ Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const C
   if (op.IsSource()) return {0, Tier::kMeasured, 0, 0};
   const auto price = model.Predict(graph, index, device);
   if (!price) {
-    throw InputError("op '" + op.name + "' (" + op.type + "): nothing says how long it takes on the device kind '" +
-                     device.kind + "'; give it a cost_us, or use a cost model that can price it (asked: " +
-                     model.name() + ")");
+    throw InputError("op '" + op.name + "' (" + op.type +
+                     "): nothing says how long it takes on the device kind '" + device.kind +
+                     "'; give it a cost_us, or use a cost model that can price it (asked: " + model.name() +
+                     ")");
   }
   if (!std::isfinite(price->us) || price->us < 0 || price->us > kMaxMicros) {
-    throw InputError("op '" + op.name + "': the cost model " + model.name() + " says " + std::to_string(price->us) +
-                     " us on '" + device.kind + "', which is not between 0 and 1e12");
+    throw InputError("op '" + op.name + "': the cost model " + model.name() + " says " +
+                     std::to_string(price->us) + " us on '" + device.kind +
+                     "', which is not between 0 and 1e12");
   }
   return *price;
 }
 
 }  // namespace
 
-char ToLetter(Tier tier) { return static_cast<char>('A' + static_cast<int>(tier)); }
+char ToLetter(Tier tier) {
+  return static_cast<char>('A' + static_cast<int>(tier));
+}
 
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model) {
   CostTable table;

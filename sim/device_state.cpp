@@ -4,8 +4,9 @@ namespace berth::sim {
 
 std::int64_t OpRate(const Device& device, int running, bool copying) {
   const auto k = static_cast<std::size_t>(running);
-  const std::int64_t concurrency = k <= device.concurrency_ppm.size() ? kRateUnit * device.concurrency_ppm[k - 1]
-                                                                      : kRateUnit * kPpm / running;
+  const std::int64_t concurrency = k <= device.concurrency_ppm.size()
+                                       ? kRateUnit * device.concurrency_ppm[k - 1]
+                                       : kRateUnit * kPpm / running;
   return concurrency * (copying ? device.overlap_copy_ppm : kPpm);
 }
 

@@ -19,8 +19,10 @@ class PathFinder {
       : graph_(problem.graph()), c_(problem.compiled()), placement_(placement), outcome_(outcome) {
     for (OpIndex op = 0; op < c_.ops; ++op) by_end_.push_back({OpEnd(op), CriticalStep::Kind::kOp, op});
     for (std::size_t t = 0; t < outcome.transfers.size(); ++t) {
-      by_end_.push_back({outcome.transfers[t].end, CriticalStep::Kind::kTransfer, static_cast<std::int32_t>(t)});
-      incoming_[{outcome.transfers[t].tensor.op, outcome.transfers[t].to}].push_back(static_cast<std::int32_t>(t));
+      by_end_.push_back(
+          {outcome.transfers[t].end, CriticalStep::Kind::kTransfer, static_cast<std::int32_t>(t)});
+      incoming_[{outcome.transfers[t].tensor.op, outcome.transfers[t].to}].push_back(
+          static_cast<std::int32_t>(t));
     }
     for (OpIndex op = 0; op < c_.ops; ++op) by_issue_.push_back({Times(op).issue, op});
     std::sort(by_end_.begin(), by_end_.end());
@@ -44,8 +46,9 @@ class PathFinder {
       if (Device(producer) == Device(op)) return;
       const auto found = incoming_.find({producer, Device(op)});
       if (found == incoming_.end()) return;
-      const std::int32_t number =
-          output == Problem::Compiled::kNone ? -1 : output - c_.output_begin[static_cast<std::size_t>(producer)];
+      const std::int32_t number = output == Problem::Compiled::kNone
+                                      ? -1
+                                      : output - c_.output_begin[static_cast<std::size_t>(producer)];
       for (const std::int32_t t : found->second) {
         if (Transfer(t).tensor.output == number) visit(t);
       }
@@ -62,7 +65,9 @@ class PathFinder {
   };
 
   const OpTimes& Times(OpIndex op) const { return outcome_.ops[static_cast<std::size_t>(op)]; }
-  const TransferTimes& Transfer(std::int32_t t) const { return outcome_.transfers[static_cast<std::size_t>(t)]; }
+  const TransferTimes& Transfer(std::int32_t t) const {
+    return outcome_.transfers[static_cast<std::size_t>(t)];
+  }
   Picos OpEnd(OpIndex op) const { return Times(op).end; }
   DeviceIndex Device(OpIndex op) const { return placement_.device[static_cast<std::size_t>(op)]; }
 
@@ -78,9 +83,7 @@ class PathFinder {
   // Things that take no time could otherwise be each other's cause.
   bool New(const Event& event) const { return !visited_.contains(event); }
 
-  std::optional<Event> Last() const {
-    return by_end_.empty() ? std::nullopt : std::optional(by_end_.back());
-  }
+  std::optional<Event> Last() const { return by_end_.empty() ? std::nullopt : std::optional(by_end_.back()); }
 
   // Appends what `event` did and returns what it waited for.
   std::optional<Event> StepBack(const Event& event, std::vector<CriticalStep>& path) const {
@@ -115,7 +118,8 @@ class PathFinder {
     return std::nullopt;
   }
 
-  // What ends at `at` and satisfies a dependency of `op`, transfers before ops; else, if asked for, what left the device.
+  // What ends at `at` and satisfies a dependency of `op`, transfers before ops; else, if asked for, what left
+  // the device.
   std::optional<Event> EndingAt(OpIndex op, Picos at, bool same_device) const {
     std::optional<Event> cause;
     ForEachArrival(op, [&](std::int32_t t) {
@@ -129,7 +133,8 @@ class PathFinder {
     });
     if (cause || !same_device) return cause;
     ForEachEndingAt(at, [&](const Event& event) {
-      if (!cause && event.kind == Kind::kOp && event.index != op && Device(event.index) == Device(op)) cause = event;
+      if (!cause && event.kind == Kind::kOp && event.index != op && Device(event.index) == Device(op))
+        cause = event;
     });
     return cause;
   }
@@ -140,7 +145,8 @@ class PathFinder {
     if (OpEnd(transfer.tensor.op) == start && New(producer)) return producer;
     std::optional<Event> cause;
     ForEachEndingAt(start, [&](const Event& event) {
-      if (!cause && event.kind == Kind::kTransfer && event.index != t && Share(transfer, Transfer(event.index))) {
+      if (!cause && event.kind == Kind::kTransfer && event.index != t &&
+          Share(transfer, Transfer(event.index))) {
         cause = event;
       }
     });
@@ -153,8 +159,8 @@ class PathFinder {
     const auto& y = c_.route(b.from, b.to);
     if (x.engine != Problem::Compiled::kNone && x.engine == y.engine) return true;
     const auto* directions = c_.route_directions.data();
-    return std::find_first_of(directions + x.first, directions + x.last, directions + y.first, directions + y.last) !=
-           directions + x.last;
+    return std::find_first_of(directions + x.first, directions + x.last, directions + y.first,
+                              directions + y.last) != directions + x.last;
   }
 
   template <typename Visit>
@@ -187,7 +193,8 @@ class PathFinder {
   }
   Picos DispatchCost(OpIndex op) const {
     if (c_.cluster->preset == Preset::kPlaceto) return 0;
-    return c_.dispatch_cost[static_cast<std::size_t>(Device(op))] * c_.dispatch_ops[static_cast<std::size_t>(op)];
+    return c_.dispatch_cost[static_cast<std::size_t>(Device(op))] *
+           c_.dispatch_ops[static_cast<std::size_t>(op)];
   }
 
   const OpGraph& graph_;
@@ -200,10 +207,13 @@ class PathFinder {
   std::map<std::pair<OpIndex, DeviceIndex>, std::vector<std::int32_t>> incoming_;
 };
 
-Picos Overlap(Picos a, Picos b, Picos from, Picos to) { return std::max<Picos>(0, std::min(b, to) - std::max(a, from)); }
+Picos Overlap(Picos a, Picos b, Picos from, Picos to) {
+  return std::max<Picos>(0, std::min(b, to) - std::max(a, from));
+}
 
 // Charges [a, b), in which `next` is awaited, to what it waited for last.
-void Charge(IdleTime& idle, Picos a, Picos b, OpIndex next, const PathFinder& finder, const Outcome& outcome) {
+void Charge(IdleTime& idle, Picos a, Picos b, OpIndex next, const PathFinder& finder,
+            const Outcome& outcome) {
   const TransferTimes* last = nullptr;
   finder.ForEachArrival(next, [&](std::int32_t t) {
     const TransferTimes& transfer = outcome.transfers[static_cast<std::size_t>(t)];

@@ -37,7 +37,8 @@ void FairShare::Solve(std::span<const std::int64_t> capacity, std::span<Flow> fl
         bottleneck = r;
       }
     }
-    // A flow that wants no more than the least share gets what it wants; the shares of the others only grow by that.
+    // A flow that wants no more than the least share gets what it wants; the shares of the others only grow
+    // by that.
     std::size_t limited = flows.size();
     for (std::size_t f = 0; f < flows.size() && limited == flows.size(); ++f) {
       if (!fixed_[f] && flows[f].limit <= least) limited = f;

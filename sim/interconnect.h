@@ -1,18 +1,22 @@
-// How transfers share the machine (docs/model.md section 4). Each row of the table is one file in sim/interconnect/.
+// How transfers share the machine (docs/model.md section 4). Each row of the table is one file in
+// sim/interconnect/.
 //
-// An interconnect is a class `Links` that native_simulator.h is instantiated with, so that the engine calls it without
-// indirection. It sees heavy transfers only (light ones take their latency and nothing else). Its contract:
+// An interconnect is a class `Links` that native_simulator.h is instantiated with, so that the engine calls
+// it without indirection. It sees heavy transfers only (light ones take their latency and nothing else). Its
+// contract:
 //
 //   Links(const Problem::Compiled&);
 //   void Reset();                                      // before every run
-//   void Queue(TransferIndex, Transfer&);              // in order of queue numbers; must not start anything yet
-//   void Start(Picos now, transfers, started);         // starts what may start: sets start, appends to started in
+//   void Queue(TransferIndex, Transfer&);              // in order of queue numbers; must not start anything
+//   yet void Start(Picos now, transfers, started);         // starts what may start: sets start, appends to
+//   started in
 //                                                      // order of queue numbers; lets flows begin
-//   Picos next() const;                                // when the next transfer ends or flow begins; kNever = none
-//   void End(Picos now, transfers, ended);             // appends those that end now and releases what they hold
+//   Picos next() const;                                // when the next transfer ends or flow begins; kNever
+//   = none void End(Picos now, transfers, ended);             // appends those that end now and releases what
+//   they hold
 //
-// Guaranteed by every instance and tested over the table: bytes are conserved; a transfer is never faster than alone
-// (L + M); alone it takes exactly L + M; same input, same times.
+// Guaranteed by every instance and tested over the table: bytes are conserved; a transfer is never faster
+// than alone (L + M); alone it takes exactly L + M; same input, same times.
 #pragma once
 
 #include <memory>
@@ -29,5 +33,8 @@ struct InterconnectRow {
   std::unique_ptr<Simulator> (*make)(const Problem& problem);
 };
 const std::vector<InterconnectRow>& Interconnects();
+
+// Throws InputError that lists the known names.
+void CheckInterconnect(const std::string& name);
 
 }  // namespace berth::sim

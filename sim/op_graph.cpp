@@ -17,7 +17,9 @@ bool EndsLikeAnOutput(const std::string& name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-[[noreturn]] void Fail(const Op& op, const std::string& what) { throw InputError("op '" + op.name + "': " + what); }
+[[noreturn]] void Fail(const Op& op, const std::string& what) {
+  throw InputError("op '" + op.name + "': " + what);
+}
 
 void CheckBytes(const Op& op, const std::string& what, Bytes bytes) {
   if (bytes < 0 || bytes > kMaxBytes) {
@@ -47,6 +49,48 @@ void CheckNumbers(const Op& op) {
   if (op.framework_ops < 0) Fail(op, "framework_ops is negative");
   if (op.cost_us) CheckMicros(op, "cost_us", *op.cost_us);
   for (const auto& [kind, micros] : op.cost_us_by_kind) CheckMicros(op, "cost_us." + kind, micros);
+}
+
+// Sums over a graph must stay inside 64 bits.
+void CheckSums(const OpGraph& graph) {
+  constexpr double kMost = 0x1p60;
+  double bytes = 0;
+  for (const Op& op : graph.ops) {
+    bytes += static_cast<double>(op.persistent_bytes) + static_cast<double>(op.workspace_bytes);
+    for (const Output& output : op.outputs) {
+      bytes += static_cast<double>(output.bytes);
+      double elements = 1;
+      for (const auto dim : output.shape) elements *= static_cast<double>(dim);
+      if (elements > kMost) Fail(op, "an output has a shape of more than 2^60 elements");
+    }
+  }
+  if (bytes > kMost)
+    throw InputError("graph '" + graph.name + "' holds more than 2^60 bytes in all; check its sizes");
+}
+
+// The ops of one cycle, found by walking from a stuck op to a stuck producer until one comes again.
+std::string CycleText(const OpGraph& graph, const std::vector<std::int32_t>& missing, OpIndex from) {
+  const auto stuck_producer = [&](OpIndex op) {
+    const Op& current = graph.ops[static_cast<std::size_t>(op)];
+    for (const auto& input : current.inputs) {
+      if (missing[static_cast<std::size_t>(input.op)] > 0) return input.op;
+    }
+    for (const OpIndex control : current.control) {
+      if (missing[static_cast<std::size_t>(control)] > 0) return control;
+    }
+    return OpIndex{-1};
+  };
+  std::vector<bool> seen(graph.ops.size(), false);
+  OpIndex op = from;
+  for (; !seen[static_cast<std::size_t>(op)]; op = stuck_producer(op))
+    seen[static_cast<std::size_t>(op)] = true;
+  constexpr int kMostShown = 8;
+  std::string text = "'" + graph.ops[static_cast<std::size_t>(op)].name + "'";
+  OpIndex at = stuck_producer(op);
+  for (int shown = 1; at != op && shown < kMostShown; ++shown, at = stuck_producer(at)) {
+    text = "'" + graph.ops[static_cast<std::size_t>(at)].name + "' -> " + text;
+  }
+  return (at == op ? "'" + graph.ops[static_cast<std::size_t>(op)].name + "' -> " : "... -> ") + text;
 }
 
 void CheckReferences(const Op& op, const std::vector<Op>& ops) {
@@ -117,6 +161,7 @@ void OpGraph::Finish() {
     CheckNumbers(op);
     CheckReferences(op, ops);
   }
+  CheckSums(*this);
 
   consumers_.assign(ops.size(), {});
   edges_ = 0;
@@ -155,8 +200,8 @@ void OpGraph::Finish() {
   }
   if (topological_order_.size() != ops.size()) {
     const auto stuck = std::find_if(missing.begin(), missing.end(), [](std::int32_t m) { return m > 0; });
-    Fail(ops[static_cast<std::size_t>(stuck - missing.begin())],
-         "is on a cycle or behind one; a graph must have none");
+    throw InputError("the ops " + CycleText(*this, missing, static_cast<OpIndex>(stuck - missing.begin())) +
+                     " form a cycle; a graph must have none");
   }
 
   colocation_set_.assign(ops.size(), -1);

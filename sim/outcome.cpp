@@ -4,9 +4,12 @@ namespace berth::sim {
 
 const char* ToString(OutOfMemory::What what) {
   switch (what) {
-    case OutOfMemory::What::kPersistent: return "persistent";
-    case OutOfMemory::What::kOutput: return "output";
-    case OutOfMemory::What::kCopy: return "copy";
+    case OutOfMemory::What::kPersistent:
+      return "persistent";
+    case OutOfMemory::What::kOutput:
+      return "output";
+    case OutOfMemory::What::kCopy:
+      return "copy";
   }
   return "?";
 }

@@ -48,7 +48,8 @@ void ParallelFor(std::size_t items, int threads, const std::function<void(std::s
     return;
   }
   FirstError error;
-  // One worker per slot that takes the next free item: even the unevenest items spread, and a slot is never shared.
+  // One worker per slot that takes the next free item: even the unevenest items spread, and a slot is never
+  // shared.
   std::atomic<std::size_t> next{0};
   const auto work = [&](int slot) {
     for (std::size_t item = next.fetch_add(1); item < items; item = next.fetch_add(1)) {

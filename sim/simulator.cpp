@@ -13,7 +13,8 @@ namespace berth::sim {
 namespace {
 
 // Sums of times must stay inside 64 bits whatever the placement; refuses what could leave them.
-void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs, const Problem::Compiled& c) {
+void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
+                  const Problem::Compiled& c) {
   double slowest = 1;  // by how much sharing can stretch an op
   double latency = 0;
   std::int64_t narrowest = 0;
@@ -24,15 +25,17 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
   }
   for (const auto& route : c.routes) {
     latency = std::max(latency, static_cast<double>(route.latency));
-    if (route.narrowest > 0) narrowest = narrowest == 0 ? route.narrowest : std::min(narrowest, route.narrowest);
+    if (route.narrowest > 0)
+      narrowest = narrowest == 0 ? route.narrowest : std::min(narrowest, route.narrowest);
   }
   double total = 0;
   for (OpIndex op = 0; op < graph.size(); ++op) {
     double worst = 0;
     for (DeviceIndex d = 0; d < cluster.size(); ++d) {
       const auto dispatch = c.dispatch_cost[static_cast<std::size_t>(d)];
-      worst = std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
-                                  static_cast<double>(dispatch) * c.dispatch_ops[static_cast<std::size_t>(op)]);
+      worst =
+          std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
+                              static_cast<double>(dispatch) * c.dispatch_ops[static_cast<std::size_t>(op)]);
     }
     total += worst;
     double sent = latency;
@@ -44,9 +47,33 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
     total += sent * static_cast<double>(std::min(consumers, cluster.devices.size()));
   }
   if (!(total < 0x1p61)) {
-    throw InputError("graph '" + graph.name + "' on cluster '" + cluster.name +
-                     "' could run for more than 26 simulated days, beyond what integer picoseconds hold; check its "
-                     "costs, bytes, bandwidths and latencies");
+    throw InputError(
+        "graph '" + graph.name + "' on cluster '" + cluster.name +
+        "' could run for more than 26 simulated days, beyond what integer picoseconds hold; check its "
+        "costs, bytes, bandwidths and latencies");
+  }
+}
+
+// Live bytes must stay inside 64 bits too: everything rounded up, and a copy of every output on every
+// reader's device.
+void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
+  double granularity = 1;
+  for (const Device& device : cluster.devices)
+    granularity = std::max(granularity, static_cast<double>(device.granularity));
+  double total = 0;
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    const Op& current = graph.ops[static_cast<std::size_t>(op)];
+    const double copies =
+        1 + static_cast<double>(std::min(graph.consumers(op).size(), cluster.devices.size()));
+    total += static_cast<double>(current.persistent_bytes) + static_cast<double>(current.workspace_bytes) +
+             2 * granularity;
+    for (const Output& output : current.outputs)
+      total += copies * (static_cast<double>(output.bytes) + granularity);
+  }
+  if (!(total < 0x1p62)) {
+    throw InputError(
+        "graph '" + graph.name + "' on cluster '" + cluster.name +
+        "' could hold more than 2^62 bytes at once; check its sizes and the granularity of the devices");
   }
 }
 
@@ -58,6 +85,7 @@ Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
   BERTH_CHECK_EQ(costs_.picos.size(), graph.ops.size() * cluster.devices.size());
   compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);
   CheckHorizon(graph, cluster, costs_, *compiled_);
+  CheckLiveBytes(graph, cluster);
 }
 
 Problem::~Problem() = default;
@@ -67,10 +95,10 @@ std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
   if (cluster.preset == Preset::kPlaceto) return MakePlacetoSimulator(problem);
   // Without links nothing can be shared: every transfer takes no time (Cluster::route is empty).
   const std::string wanted = cluster.links.empty() ? "ideal" : cluster.interconnect;
-  for (const InterconnectRow& row : Interconnects()) {
-    if (row.name == wanted) return row.make(problem);
-  }
-  throw InputError("interconnect '" + wanted + "' is not known");
+  CheckInterconnect(wanted);
+  const auto& rows = Interconnects();
+  return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted; })
+      ->make(problem);
 }
 
 struct BatchSimulator::Impl {
@@ -93,6 +121,8 @@ std::vector<Outcome> BatchSimulator::Run(std::span<const Placement> placements, 
   return outcomes;
 }
 
-int BatchSimulator::threads() const { return impl_->threads; }
+int BatchSimulator::threads() const {
+  return impl_->threads;
+}
 
 }  // namespace berth::sim

@@ -120,20 +120,25 @@ const std::string* ParameterReader::Find(const std::string& key) {
   return nullptr;
 }
 
-void ParameterReader::Note(const std::string& key, const std::string& value) { in_force_.emplace_back(key, value); }
+void ParameterReader::Note(const std::string& key, const std::string& value) {
+  in_force_.emplace_back(key, value);
+}
 
-void ParameterReader::Fail(const std::string& key, const std::string& value, const std::string& wanted) const {
+void ParameterReader::Fail(const std::string& key, const std::string& value,
+                           const std::string& wanted) const {
   throw InputError(spec_.name + ": parameter '" + key + "' is '" + value + "', but must be " + wanted);
 }
 
-std::int64_t ParameterReader::Int(const std::string& key, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+std::int64_t ParameterReader::Int(const std::string& key, std::int64_t fallback, std::int64_t low,
+                                  std::int64_t high) {
   std::int64_t value = fallback;
   if (const std::string* text = Find(key)) {
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     if (error != std::errc() || end != text->data() + text->size() || value < low || value > high) {
       std::string wanted = "a whole number";
       if (low != INT64_MIN) wanted += " of at least " + PrintNumber(low);
-      if (high != INT64_MAX) wanted += (low != INT64_MIN ? " and" : " of") + (" at most " + PrintNumber(high));
+      if (high != INT64_MAX)
+        wanted += (low != INT64_MIN ? " and" : " of") + (" at most " + PrintNumber(high));
       Fail(key, *text, wanted);
     }
   }
@@ -200,7 +205,8 @@ void ParameterReader::Finish() {
     }
   }
   if (!spec_.positional.empty()) {
-    throw InputError(spec_.name + ": '" + spec_.positional.front() + "' is not of the form key=value; " + known);
+    throw InputError(spec_.name + ": '" + spec_.positional.front() + "' is not of the form key=value; " +
+                     known);
   }
 }
 

@@ -214,18 +214,18 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
 }
 
 void PlacetoLearner::FinishBatch() {
+  const double progress = Progress();
   std::erase_if(batch_, [](const PlacetoEpisode& episode) { return episode.greedy || !episode.complete; });
   if (!batch_.empty()) {
-    const UpdateRecord record = Learn();
+    const UpdateRecord record = Learn(progress);
     log_.Append(record);
     if (on_update) on_update(record, batch_);
   }
   batch_.clear();
 }
 
-UpdateRecord PlacetoLearner::Learn() {
+UpdateRecord PlacetoLearner::Learn(double progress) {
   UpdateRecord record;
-  const double progress = Progress();
   record.entropy_weight = options_.entropy.At(progress);
   record.learning_rate = options_.learning_rate.At(progress);
   for (const PlacetoEpisode& episode : batch_) {

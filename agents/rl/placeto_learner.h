@@ -78,7 +78,7 @@ class PlacetoLearner {
   bool BatchDone() const;
   void FinishBatch();
 
-  UpdateRecord Learn();
+  UpdateRecord Learn(double progress);
   std::vector<Chunk> MakeChunks();
   ChunkResult LearnChunk(const Chunk& chunk, double entropy_weight) const;
 

@@ -29,13 +29,10 @@ constexpr std::size_t kMaxGrowth = 1000;
 constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
 constexpr int kCompressionLevel = 9;
 
-std::string Shown(const std::string& path) {
-  return path == "-" ? "standard input" : path;
-}
-
+// Of errno. glibc's strerror() is thread-safe.
 std::string Reason() {
   return std::strerror(errno);
-}  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+}
 
 // A file descriptor that closes itself, but for standard input and output.
 class Descriptor {

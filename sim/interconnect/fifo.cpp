@@ -1,5 +1,6 @@
-// `fifo`: a transfer holds an engine and every link direction of its route, in order of queue numbers. One common order,
-// so no deadlock; that a waiting transfer holds up those behind it (the convoy effect) is intended.
+// `fifo`: a transfer holds an engine and every link direction of its route, in order of queue numbers. One
+// common order, so no deadlock; that a waiting transfer holds up those behind it (the convoy effect) is
+// intended.
 #include "sim/interconnect/queued_links.h"
 #include "sim/native_simulator.h"
 

@@ -1,5 +1,5 @@
-// `ideal`: nothing is shared. Every transfer starts when it is queued and takes L + M. The specimen to copy: the
-// shortest complete interconnect.
+// `ideal`: nothing is shared. Every transfer starts when it is queued and takes L + M. The specimen to copy:
+// the shortest complete interconnect.
 #include "sim/native_simulator.h"
 
 namespace berth::sim {

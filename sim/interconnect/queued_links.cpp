@@ -19,7 +19,9 @@ void ResourceQueues::Reset(const std::vector<std::int32_t>& units) {
 }
 
 QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
-    : c_(compiled), sharing_(sharing), has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
+    : c_(compiled),
+      sharing_(sharing),
+      has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
       units_(compiled.engine_count) {
   units_.resize(units_.size() + 2 * c_.cluster->links.size(), 1);
   for (const auto& route : c_.routes) {
@@ -40,7 +42,9 @@ void QueuedLinks::Reset() {
   flows_.Clear();
 }
 
-void QueuedLinks::Queue(TransferIndex index, Transfer& transfer) { queues_.Wait(index, Resources(transfer)); }
+void QueuedLinks::Queue(TransferIndex index, Transfer& transfer) {
+  queues_.Wait(index, Resources(transfer));
+}
 
 void QueuedLinks::Start(Picos now, std::vector<Transfer>& transfers, std::vector<TransferIndex>& started) {
   const auto at = [&](TransferIndex t) -> Transfer& { return transfers[static_cast<std::size_t>(t)]; };
@@ -73,7 +77,8 @@ void QueuedLinks::End(Picos now, std::vector<Transfer>& transfers, std::vector<T
   }
 }
 
-void QueuedLinks::CountCapacities(const std::vector<Transfer>& transfers, const std::vector<Flows::Flow>& flows) {
+void QueuedLinks::CountCapacities(const std::vector<Transfer>& transfers,
+                                  const std::vector<Flows::Flow>& flows) {
   const auto& links = c_.cluster->links;
   flowing_.assign(2 * links.size(), 0);
   for (const Flows::Flow& flow : flows) {
@@ -98,7 +103,8 @@ void QueuedLinks::SetRates(const std::vector<Transfer>& transfers, std::vector<F
     for (Flows::Flow& flow : flows) {
       flow.rate = std::numeric_limits<std::int64_t>::max();
       for (const Id direction : Directions(transfers[static_cast<std::size_t>(flow.transfer)])) {
-        flow.rate = std::min(flow.rate, std::max<std::int64_t>(capacity_[static_cast<std::size_t>(direction)], 1));
+        flow.rate =
+            std::min(flow.rate, std::max<std::int64_t>(capacity_[static_cast<std::size_t>(direction)], 1));
       }
     }
     return;

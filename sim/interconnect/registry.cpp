@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "sim/error.h"
 #include "sim/interconnect.h"
+#include "sim/spec.h"
 
 namespace berth::sim {
 
@@ -9,11 +13,20 @@ std::unique_ptr<Simulator> MakeFairSimulator(const Problem& problem);
 const std::vector<InterconnectRow>& Interconnects() {
   static const std::vector<InterconnectRow> rows = {
       {"ideal", "nothing is shared: the fastest any machine with these links could be", MakeIdealSimulator},
-      {"fifo", "one transfer at a time on each engine and link direction, in order: what drivers do with big copies",
+      {"fifo",
+       "one transfer at a time on each engine and link direction, in order: what drivers do with big copies",
        MakeFifoSimulator},
-      {"fair", "concurrent transfers share links max-min fairly: PCIe switches and networks", MakeFairSimulator},
+      {"fair", "concurrent transfers share links max-min fairly: PCIe switches and networks",
+       MakeFairSimulator},
   };
   return rows;
+}
+
+void CheckInterconnect(const std::string& name) {
+  std::vector<std::string> known;
+  for (const InterconnectRow& row : Interconnects()) known.emplace_back(row.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw InputError("interconnect '" + name + "' is not known; there are " + JoinNames(known));
 }
 
 }  // namespace berth::sim

@@ -180,7 +180,7 @@ TEST(ClusterRefuses, WrongWords) {
   EXPECT_EQ(ErrorOf("preset: fancy\n"),
             "c.yaml:4: preset must be one of native and placeto, but is \"fancy\"");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
-            "c.yaml: interconnect 'telepathy' is not known; it must be ideal, fifo or fair");
+            "c.yaml: interconnect 'telepathy' is not known; there are ideal, fifo and fair");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),
             "c.yaml:5: dispatch.per must be one of device and process, but is \"core\"");
   EXPECT_THAT(LinkError("{name: l, ends: [a, b], bandwidth: 1GB/s, duplex: simplex}"),

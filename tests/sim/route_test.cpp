@@ -171,5 +171,28 @@ TEST(Routes, AreTheBestOfAllPaths) {
   EXPECT_GT(longer, 300);
 }
 
+// Two links at every stage, the one that comes first in the file slower by a different amount each time: 2^40 paths, of
+// which only one is ever worth keeping.
+TEST(Routes, DoNotWalkEveryPathOfParallelLinks) {
+  constexpr int kStages = 40;
+  Cluster cluster;
+  cluster.devices = {{.name = "a", .kind = "gpu", .memory = 1}, {.name = "b", .kind = "gpu", .memory = 1}};
+  for (int i = 1; i < kStages; ++i) cluster.switches.push_back("s" + std::to_string(i));
+  for (int i = 0; i < kStages; ++i) {
+    const std::int32_t left = i == 0 ? 0 : i + 1;
+    const std::int32_t right = i + 1 == kStages ? 1 : i + 2;
+    for (const Picos latency : {(Picos{1} << (i / 2)) + 2, Picos{1}}) {
+      cluster.links.push_back({.name = "l" + std::to_string(cluster.links.size()),
+                               .ends = {left, right},
+                               .bandwidth = 1'000'000'000,
+                               .latency = latency});
+    }
+  }
+  cluster.Finish();
+  Links expected;
+  for (int i = 0; i < kStages; ++i) expected.push_back(2 * i + 1);
+  EXPECT_EQ(LinksOf(cluster, 0, 1), expected);
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -75,11 +75,24 @@ sim::Picos BruteForceOptimum(const Task& task) {
   return evaluator.best_runtime();
 }
 
-TEST(Placeto, ModuleListsItAndItsNameIsCanonical) {
-  const std::vector<AgentRow>& rows = *berth_rl_agents();
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_STREQ(rows[0].name, "placeto");
-  const auto agent = rows[0].make(Spec::Parse("placeto(lr=0.01)"));
+// agents/registry.cpp lists the learners without opening the module: the two must know the same agents, and
+// the listed parameters must be those that the agent takes.
+TEST(Placeto, ModuleMakesTheLearnersThatAreListed) {
+  std::vector<std::string> made, listed;
+  for (const AgentRow& row : *berth_rl_agents()) made.emplace_back(row.name);
+  for (const AgentRow& row : Agents()) {
+    if (row.kind == AgentKind::kLearner) listed.emplace_back(row.name);
+  }
+  EXPECT_THAT(made, ::testing::UnorderedElementsAreArray(listed));
+  for (const AgentRow& row : Agents()) {
+    if (std::string(row.name) != "placeto") continue;
+    const Spec canonical = Spec::Parse(MakePlaceto(Spec::Parse("placeto"))->name());
+    for (const auto& [key, value] : canonical.named) EXPECT_THAT(row.parameters, HasSubstr(key + "="));
+  }
+}
+
+TEST(Placeto, NameIsCanonicalAndItTransfers) {
+  const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
   EXPECT_EQ(MakePlaceto(Spec::Parse(agent->name()))->name(), agent->name());
   EXPECT_NE(dynamic_cast<Transferable*>(agent.get()), nullptr);
 }
@@ -344,8 +357,8 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
       {{100'000, 1'000'000'000, {}, 4'000'000'000}, {100'000, 0, {0}, 6'000'000'000}}, 2, 10'000'000'000);
   EXPECT_FALSE(Evaluator(made->task, {.budget = 1}).Evaluate({0, 0}).feasible);
   Evaluator evaluator(made->task, {.budget = 3 * 1000});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")), {&made->task},
-                         {&evaluator}, {});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")),
+                         {&made->task}, {&evaluator}, {});
   std::vector<double> costs;
   learner.on_update = [&costs](const UpdateRecord& record, const std::vector<PlacetoEpisode>&) {
     costs.push_back(record.mean_cost);
