@@ -52,23 +52,39 @@ double MedianError(const std::vector<Named>& cells) {
   return Median(errors);
 }
 
-// Whether the cell repeats a fitted one: the same row, the same runtime with us and the same number in the
-// paper (an expert that puts everything on one GPU). It is no second measurement.
+// Whether the parameters were fitted to the published number of this column and workload, in whatever block
+// or row.
+bool MeasurementWasFitted(const TableResults& results, const TableLine& line, const TableColumn& column) {
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& other : block.lines) {
+      if (other.paper_workload != line.paper_workload) continue;
+      for (const TableColumn& fitted : block.columns) {
+        if (fitted.published == column.published && other.IsFitted(fitted)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether a cell says nothing that the fit has not seen: its own number was fitted, or it repeats the runtime
+// and the number of one that was (an expert that puts everything on one GPU).
 bool RepeatsFitted(const TableResults& results, const Named& named) {
   for (const TableColumn& column : named.block->columns) {
     const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
-    if (other.kind == CellKind::kFitted && other.median == named.cell->median &&
-        other.ratio() == named.cell->ratio())
+    if (other.median == named.cell->median && other.ratio() == named.cell->ratio() &&
+        MeasurementWasFitted(results, *named.line, column)) {
       return true;
+    }
   }
-  return false;
+  return MeasurementWasFitted(results, *named.line, *named.column);
 }
 
 // A number that stands in several rows of one model is one measurement: the first of them counts.
 bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
   return std::any_of(cells.begin(), cells.end(), [&](const Named& n) {
-    return n.block == named.block && n.column == named.column && n.line->workload == named.line->workload &&
-           n.cell->median == named.cell->median && n.cell->ratio() == named.cell->ratio();
+    return n.block == named.block && n.column == named.column &&
+           n.line->paper_workload == named.line->paper_workload &&
+           n.cell->published->value == named.cell->published->value;
   });
 }
 
@@ -106,7 +122,7 @@ void AddCloseSections(const TableResults& results, CellKind kind, const std::str
     if (cells.empty()) continue;
     std::string more;
     if (repeated > 0) {
-      more = fmt::format(" Left out: {} whose placement and published number are those of a fitted cell.",
+      more = fmt::format(" Left out: {} whose published number was fitted, or that repeat one that was.",
                          Cells(static_cast<std::size_t>(repeated)));
     }
     const bool several = results.table().blocks.size() > 1;
