@@ -59,7 +59,9 @@ bool MeasurementWasFitted(const TableResults& results, const TableLine& line, co
     for (const TableLine& other : block.lines) {
       if (other.paper_workload != line.paper_workload) continue;
       for (const TableColumn& fitted : block.columns) {
-        if (fitted.published == column.published && other.IsFitted(fitted)) return true;
+        if (fitted.published != column.published) continue;
+        if (other.IsFitted(fitted) || results.At(block.key, other.key, fitted.key).kind == CellKind::kFitted)
+          return true;
       }
     }
   }

@@ -92,6 +92,21 @@ TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   EXPECT_NE(sections[1].sentences[0].find("Left out: 1 cell"), std::string::npos) << sections[1].sentences[0];
 }
 
+// The parameters have seen the number, so it is no prediction in a second block either, whatever its rows are
+// called.
+TEST(Reading, ANumberThatWasFittedIsNoPredictionInAnotherBlock) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks[0]);
+  table.blocks[1].key = "second";
+  for (TableLine& line : table.blocks[1].lines) line.fitted.clear();
+  std::vector<CellRecord> records = {MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
+                                     MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.61)};
+  records[1].block = "second";
+  for (const RenderedSection& section : BuildReading(TableResults(table, records))) {
+    EXPECT_EQ(section.title.find("Predicted cells"), std::string::npos) << section.title;
+  }
+}
+
 TEST(Reading, APresetWithoutMemoryLimitsHasNoVerdicts) {
   TableDefinition table = TinyTable();
   table.blocks[0].memory_limits = false;
