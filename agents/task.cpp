@@ -173,28 +173,96 @@ sim::Placement Expand(const Task& task, const UnitPlacement& units) {
   return placement;
 }
 
-std::uint64_t Fingerprint(const Task& task) {
-  std::uint64_t hash = 0;
-  const auto add = [&hash](std::uint64_t value) { hash = Mix(hash ^ value); };
-  const auto add_all = [&add](const auto& values) {
-    add(values.size());
-    for (const auto value : values) add(static_cast<std::uint64_t>(value));
-  };
-  const sim::Cluster& cluster = task.problem->cluster();
-  add(static_cast<std::uint64_t>(cluster.preset));
-  for (const sim::Device& device : cluster.devices) add(static_cast<std::uint64_t>(device.capacity()));
-  for (const sim::Link& link : cluster.links) add(static_cast<std::uint64_t>(link.bandwidth));
-  add_all(task.devices);
-  add_all(task.units.unit_of_op);
-  add_all(task.cost);
-  add_all(task.persistent);
-  add_all(task.output);
-  for (const UnitEdge& edge : task.edges) {
-    add(static_cast<std::uint64_t>(edge.from));
-    add(static_cast<std::uint64_t>(edge.to));
-    add(static_cast<std::uint64_t>(edge.bytes));
+namespace {
+
+// Mixes what decides the outcome of a placement into one number.
+class Hash {
+ public:
+  void Add(std::int64_t value) { value_ = Mix(value_ ^ static_cast<std::uint64_t>(value)); }
+  void Add(const std::string& text) {
+    Add(static_cast<std::int64_t>(text.size()));
+    for (const char c : text) Add(c);
   }
-  return hash;
+  template <typename T>
+  void AddAll(const std::vector<T>& values) {
+    Add(static_cast<std::int64_t>(values.size()));
+    for (const T& value : values) Add(static_cast<std::int64_t>(value));
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+void AddDevices(const sim::Cluster& cluster, Hash& hash) {
+  for (const sim::Device& device : cluster.devices) {
+    hash.Add(static_cast<std::int64_t>(device.device_class));
+    for (const std::int64_t value :
+         {device.capacity(), device.granularity, std::int64_t{device.streams},
+          std::int64_t{device.copy_engines}, device.overlap_copy_ppm, device.launch_cost}) {
+      hash.Add(value);
+    }
+    hash.AddAll(device.concurrency_ppm);
+  }
+  const sim::Dispatch& dispatch = cluster.dispatch;
+  hash.Add(static_cast<std::int64_t>(dispatch.per));
+  hash.Add(static_cast<std::int64_t>(dispatch.order));
+  hash.Add(dispatch.automatic);
+  hash.Add(dispatch.cost);
+}
+
+void AddLinks(const sim::Cluster& cluster, Hash& hash) {
+  hash.Add(cluster.interconnect);
+  for (const sim::Link& link : cluster.links) {
+    for (const std::int64_t value : {std::int64_t{link.ends[0]}, std::int64_t{link.ends[1]}, link.bandwidth,
+                                     link.latency, static_cast<std::int64_t>(link.duplex), link.both_ppm}) {
+      hash.Add(value);
+    }
+    for (const auto& [bytes, time] : link.curve) {
+      hash.Add(bytes);
+      hash.Add(time);
+    }
+  }
+  for (sim::DeviceIndex from = 0; from < cluster.size(); ++from) {
+    for (sim::DeviceIndex to = 0; to < cluster.size(); ++to) {
+      for (const auto& hop : cluster.route(from, to)) hash.Add(2 * hop.link + hop.forward);
+    }
+  }
+}
+
+void AddGraph(const sim::OpGraph& graph, Hash& hash) {
+  for (const sim::Op& op : graph.ops) {
+    for (const std::int64_t value : {op.persistent_bytes, op.workspace_bytes, std::int64_t{op.framework_ops},
+                                     std::int64_t{op.IsSource()}}) {
+      hash.Add(value);
+    }
+    for (const sim::TensorRef& input : op.inputs) {
+      hash.Add(input.op);
+      hash.Add(input.output);
+    }
+    hash.AddAll(op.control);
+    for (const sim::Output& output : op.outputs) {
+      for (const std::int64_t value : {output.bytes, static_cast<std::int64_t>(output.storage),
+                                       std::int64_t{output.alias.op}, std::int64_t{output.alias.output}}) {
+        hash.Add(value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t Fingerprint(const Task& task) {
+  const sim::Cluster& cluster = task.problem->cluster();
+  Hash hash;
+  hash.Add(static_cast<std::int64_t>(cluster.preset));
+  AddDevices(cluster, hash);
+  AddLinks(cluster, hash);
+  AddGraph(task.problem->graph(), hash);
+  hash.AddAll(task.problem->costs().picos);
+  hash.AddAll(task.devices);
+  hash.AddAll(task.units.unit_of_op);
+  return hash.value();
 }
 
 std::vector<DeviceIndex> DevicesOf(const Task& task, sim::DeviceClass device_class) {

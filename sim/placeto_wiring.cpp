@@ -76,6 +76,7 @@ PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
     output_bytes.push_back(sum);
   }
   ops.push_back({static_cast<std::uint32_t>(readers.size()), static_cast<std::uint32_t>(parcels.size())});
+  parcels.push_back({});
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
 }
 

@@ -36,6 +36,7 @@ struct PlacetoWiring {
 
   std::vector<Range> ops;
   std::vector<OpIndex> readers;  // by op, then output, then consumer, in groups
+  // One more at the end, which is never sent: a channel without anything to send looks at it.
   std::vector<Parcel> parcels;
   std::vector<TensorRef> tensors;         // [parcel]
   std::vector<std::uint32_t> first_edge;  // [op], one more at the end

@@ -160,12 +160,13 @@ class PlaceCommand : public Command {
                       now.has_best() ? "best " + TimeText(now.best_runtime()) : "nothing fits yet");
     };
     agents::Evaluator evaluator(task, limits);
+    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved.
+    const sim::Picos bound = agents::ComputeLowerBound(loaded.problem(), task.devices).best();
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    Save({task, evaluator, agent->name(), agents::ComputeLowerBound(loaded.problem(), task.devices).best(),
-          wall.count()});
+    Save({task, evaluator, agent->name(), bound, wall.count()});
   }
 
  private:
@@ -181,6 +182,7 @@ class PlaceCommand : public Command {
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (!scenario_file_.empty()) ReadScenario();
     if (scenario_file_.empty()) search_.scenario = search_.source.graph + " on " + search_.source.cluster;
+    if (search_.seed < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", search_.seed));
     if (search_.samples < 1)
       throw InputError(fmt::format("--samples {}: at least 1 is wanted.", search_.samples));
     options_.learn = learn_ == "yes";
@@ -211,6 +213,13 @@ class PlaceCommand : public Command {
         evaluator.has_best()
             ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
             : nullptr;
+    // PROTOCOL 1.5: what is printed is evaluated once more. They can only differ after a resume.
+    if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
+      throw InputError(
+          fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
+                      "another graph or cluster, start without --resume.",
+                      options_.checkpoint, TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
+    }
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
     if (outcome == nullptr) {

@@ -56,7 +56,7 @@ TableLine Line(const char* paper, const char* title, const char* workload, int g
 std::vector<TableLine> Lines() {
   std::vector<TableLine> lines;
   const char* inception = "inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)";
-  const char* nasnet = "nasnet(batch=64,gradients=colocated)";
+  const char* nasnet = "nasnet_a(batch=64,gradients=colocated)";
   for (const int gpus : {2, 4}) {
     lines.push_back(Line("inception_v3", "Inception-V3", inception, gpus, 128, "expert(rule=branches)",
                          {"cpu_only", "single_gpu"}));

@@ -52,32 +52,41 @@ double MedianError(const std::vector<Named>& cells) {
   return Median(errors);
 }
 
-// Whether the fit has seen the published number of a column in a row of this model, in whatever block.
-bool SeenByFit(const TableResults& results, const std::string& paper_workload,
-               const std::string& published_column) {
-  return !Select(results, [&](const Named& n) {
-            return n.cell->kind == CellKind::kFitted && n.line->paper_workload == paper_workload &&
-                   n.column->published == published_column;
-          }).empty();
+// Whether the parameters were fitted to the published number of this column and workload, in whatever block
+// or row.
+bool MeasurementWasFitted(const TableResults& results, const TableLine& line, const TableColumn& column) {
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& other : block.lines) {
+      if (other.paper_workload != line.paper_workload) continue;
+      for (const TableColumn& fitted : block.columns) {
+        if (fitted.published != column.published) continue;
+        if (other.IsFitted(fitted) || results.At(block.key, other.key, fitted.key).kind == CellKind::kFitted)
+          return true;
+      }
+    }
+  }
+  return false;
 }
 
-// Whether the cell is no measurement of its own: the fit has seen its published number, or it does what such
-// a cell does and has the same published number (an expert that puts everything on one GPU).
+// Whether a cell says nothing that the fit has not seen: its own number was fitted, or it repeats the runtime
+// and the number of one that was (an expert that puts everything on one GPU).
 bool RepeatsFitted(const TableResults& results, const Named& named) {
-  if (SeenByFit(results, named.line->paper_workload, named.column->published)) return true;
-  return std::any_of(named.block->columns.begin(), named.block->columns.end(),
-                     [&](const TableColumn& column) {
-                       if (!SeenByFit(results, named.line->paper_workload, column.published)) return false;
-                       const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
-                       return other.median == named.cell->median && other.ratio() == named.cell->ratio();
-                     });
+  for (const TableColumn& column : named.block->columns) {
+    const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
+    if (other.median == named.cell->median && other.ratio() == named.cell->ratio() &&
+        MeasurementWasFitted(results, *named.line, column)) {
+      return true;
+    }
+  }
+  return MeasurementWasFitted(results, *named.line, *named.column);
 }
 
 // A number that stands in several rows of one model is one measurement: the first of them counts.
 bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
   return std::any_of(cells.begin(), cells.end(), [&](const Named& n) {
-    return n.block == named.block && n.column == named.column && n.line->workload == named.line->workload &&
-           n.cell->median == named.cell->median && n.cell->ratio() == named.cell->ratio();
+    return n.block == named.block && n.column == named.column &&
+           n.line->paper_workload == named.line->paper_workload &&
+           n.cell->published->value == named.cell->published->value;
   });
 }
 
@@ -115,7 +124,7 @@ void AddCloseSections(const TableResults& results, CellKind kind, const std::str
     if (cells.empty()) continue;
     std::string more;
     if (repeated > 0) {
-      more = fmt::format(" Left out: {} whose published number the fit has seen.",
+      more = fmt::format(" Left out: {} whose published number was fitted, or that repeat one that was.",
                          Cells(static_cast<std::size_t>(repeated)));
     }
     const bool several = results.table().blocks.size() > 1;

@@ -34,7 +34,7 @@ class Testbed {
   bool calibrated_ = false;
 };
 
-// Why a row cannot be run in this build ("workload nasnet is not built"); empty if it can.
+// Why a row cannot be run in this build ("workload bert is not built"); empty if it can.
 std::string CannotRun(const TableLine& line);
 
 }  // namespace berth::bench
