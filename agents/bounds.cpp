@@ -132,8 +132,7 @@ class Bounds {
   }
   bool IsGpu(std::size_t d) const { return DeviceAt(devices_[d]).device_class == sim::DeviceClass::kGpu; }
 
-  // ---- critical path
-  // ---------------------------------------------------------------------------------------------
+  // ---- critical path --------------------------------------------------------------------------------------
 
   std::vector<Dependency> Dependencies(OpIndex index) const {
     const sim::Op& op = OpAt(index);
@@ -194,8 +193,7 @@ class Bounds {
     end_[At(op, d)] = std::min(kNever, std::max(ready, issue_[At(op, d)]) + Duration(op, d));
   }
 
-  // ---- work
-  // ------------------------------------------------------------------------------------------------------
+  // ---- work -----------------------------------------------------------------------------------------------
 
   WorkProblem Work(bool with_memory) const {
     WorkProblem work;
@@ -253,8 +251,7 @@ class Bounds {
     return true;
   }
 
-  // ---- memory
-  // ----------------------------------------------------------------------------------------------------
+  // ---- memory ---------------------------------------------------------------------------------------------
 
   // What is live on a device while the op runs there, without the persistent bytes.
   Bytes LiveBytes(OpIndex index, Bytes granularity) const {

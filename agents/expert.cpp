@@ -1,11 +1,12 @@
-// What a person would do: the placement that the scenario gives, else a rule over the accelerators (PROTOCOL
-// 3).
+// What a person would do: the placement that the scenario gives, else a rule over the accelerators
+// (PROTOCOL 3).
 //   rule=auto      branches where the graph's attribute `expert` says "branch", else layers
 //   rule=layers    stage l of L on GPU l * G / L (hierarchical, placeto)
 //   rule=modulo    stage l on GPU l mod G (sgdp, mars)
 //   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
-//   first rule=halves    contiguous parts of equal cost in topological order, one for each GPU rule=one
-//   everything on the first GPU
+//                  first
+//   rule=halves    contiguous parts of equal cost in topological order, one for each GPU
+//   rule=one       everything on the first GPU
 // The stage is the `stage` attribute of the ops, which the builders set. Ops without one follow what they
 // read, and variables, constants and placeholders follow their first consumer. A graph without any stages is
 // cut as by `halves`. One sample.

@@ -3,12 +3,11 @@
 // would finish first, filling gaps between what is already there.
 //
 // Beyond the paper: a unit goes where its first op goes, judged by that op's finish plus the rest of the
-// unit's work; variables, constants and placeholders go with their first consumer, with all of
-// their unit. Memory: a device takes a
-// unit only while the persistent bytes and a share of the outputs there fit. The share is 0 at first; where
-// the placement turns out not to fit, the schedule is made anew with 1/4, 1/2, 3/4 and all of the outputs,
-// one sample each, until one fits (memory=no: one sample, no limits). Links are taken as idle: fails where
-// transfers compete.
+// unit's work; variables, constants and placeholders go with their first consumer, with all of their unit.
+// Memory: a device takes a unit only while the persistent bytes and a share of the outputs there fit. The
+// share is 0 at first; where the placement turns out not to fit, the schedule is made anew with 1/4, 1/2, 3/4
+// and all of the outputs, one sample each, until one fits (memory=no: one sample, no limits). Links are taken
+// as idle: fails where transfers compete.
 #include <algorithm>
 #include <limits>
 #include <unordered_map>

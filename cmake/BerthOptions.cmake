@@ -16,9 +16,9 @@ option(BERTH_PORTABLE "Collect the program and its libraries in one folder" OFF)
 
 # Simulated results must be the same bits on every machine: no fused multiply-add, no fast-math.
 add_compile_options(-ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
-# g++ 12 and 13 suspect every moved std::variant and std::optional at -O3; screens of it hide what is real.
+# g++ 12 and 13 suspect moved variants and optionals and concatenated strings at -O3; screens of it hide what is real.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  add_compile_options(-Wno-maybe-uninitialized)
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict)
 endif()
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -g1)

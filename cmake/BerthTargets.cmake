@@ -27,6 +27,8 @@ function(berth_tests folder)
   string(REPLACE "/" "_" program test_${folder})
   add_executable(${program} ${sources})
   target_link_libraries(${program} PRIVATE ${ARG_LINK} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest_main)
+  # What is tested is optimised in full; optimising the tests too would double the time to build them.
+  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${program} PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BERTH_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(ARG_ONE_ENTRY)
     # Starting torch costs a third of a second, so its tests run in one process.

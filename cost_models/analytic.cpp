@@ -6,8 +6,7 @@
 //   file=PATH          efficiencies by kind and class from a berth.cost_model file
 //   CLASS=SHARE        efficiency of an op class on all kinds: gemm=0.5
 //   KIND.CLASS=SHARE   on one kind: k40.gemm=0.5; wins over CLASS, which wins over the file, which wins over
-//   the
-//                      catalogue
+//                      the catalogue
 //
 // Tier C throughout. Kinds without rates (cpu, gpu) are not priced.
 

@@ -22,17 +22,17 @@ inline constexpr std::int64_t kPpm = 1'000'000;
 
 struct Device {
   std::string name;
-  std::string kind;                  // entry of the hardware catalogue
+  std::string kind;  // entry of the hardware catalogue
   DeviceClass device_class = DeviceClass::kGpu;
   Bytes memory = 0;
   Bytes reserve = 0;
-  Bytes granularity = 256;           // every allocation is rounded up to a multiple
+  Bytes granularity = 256;  // every allocation is rounded up to a multiple
   int streams = 1;
-  int copy_engines = 2;              // accelerators only; 1 = shared by both directions
+  int copy_engines = 2;  // accelerators only; 1 = shared by both directions
   // concurrency_ppm[k-1]: the rate of each op while k run, in ppm; empty or short = 1/k beyond it.
   std::vector<std::int64_t> concurrency_ppm;
   std::int64_t overlap_copy_ppm = kPpm;  // rate of an op while a copy of this device runs
-  Picos launch_cost = 0;             // the catalogue's cost of issuing one framework op, for `dispatch: {cost: auto}`
+  Picos launch_cost = 0;  // the catalogue's cost of issuing one framework op, for `dispatch: {cost: auto}`
 
   Bytes capacity() const { return memory - reserve; }
 };
@@ -43,14 +43,14 @@ enum class Duplex : std::uint8_t { kFull, kHalf };
 struct Link {
   std::string name;
   std::array<std::int32_t, 2> ends{};
-  std::int64_t bandwidth = 0;        // [B/s], each direction
+  std::int64_t bandwidth = 0;  // [B/s], each direction
   Picos latency = 0;
   Duplex duplex = Duplex::kFull;
-  std::string kind;                  // entry of the link catalogue, or empty
-  // Calibrated time of a lone transfer: knots (bytes, time), bytes ascending from 0, linear between, the last slope
-  // beyond. Empty = latency + bytes / bandwidth. If present, latency equals the first knot's time.
+  std::string kind;  // entry of the link catalogue, or empty
+  // Calibrated time of a lone transfer: knots (bytes, time), bytes ascending from 0, linear between, the last
+  // slope beyond. Empty = latency + bytes / bandwidth. If present, latency equals the first knot's time.
   std::vector<std::pair<Bytes, Picos>> curve;
-  std::int64_t both_ppm = kPpm;      // share of the bandwidth of each direction while the other carries bytes
+  std::int64_t both_ppm = kPpm;  // share of the bandwidth of each direction while the other carries bytes
 };
 
 struct Dispatch {
@@ -58,14 +58,14 @@ struct Dispatch {
   enum class Order : std::uint8_t { kReady, kProgram };
   Per per = Per::kDevice;
   Order order = Order::kReady;
-  bool automatic = false;            // cost: auto = each device's launch_cost
+  bool automatic = false;  // cost: auto = each device's launch_cost
   Picos cost = 0;
 };
 
 struct Route {
   DeviceIndex from = 0;
   DeviceIndex to = 0;
-  std::vector<std::int32_t> via;     // link indices, in order
+  std::vector<std::int32_t> via;  // link indices, in order
 };
 
 class Cluster {
@@ -75,12 +75,13 @@ class Cluster {
   std::vector<Device> devices;
   std::vector<std::string> switches;
   std::vector<Link> links;
-  std::string interconnect = "fifo"; // a row of the interconnect table
-  std::vector<Route> routes;         // given by hand; override the search
+  std::string interconnect = "fifo";  // a row of the interconnect table
+  std::vector<Route> routes;          // given by hand; override the search
   Dispatch dispatch;
 
-  // Checks what DESIGN 3 refuses (duplicate names, bad ends, non-positive bandwidth, a reserve above memory, an
-  // unreachable pair of devices where there are links) and computes all routes. Throws InputError. Call once.
+  // Checks what DESIGN 3 refuses (duplicate names, bad ends, non-positive bandwidth, a reserve above memory,
+  // an unreachable pair of devices where there are links) and computes all routes. Throws InputError. Call
+  // once.
   void Finish();
 
   DeviceIndex size() const { return static_cast<DeviceIndex>(devices.size()); }
@@ -90,7 +91,7 @@ class Cluster {
   // Least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file order (DESIGN 4.1).
   struct Hop {
     std::int32_t link;
-    bool forward;                    // from ends[0] to ends[1]
+    bool forward;  // from ends[0] to ends[1]
   };
   const std::vector<Hop>& route(DeviceIndex from, DeviceIndex to) const {
     return route_[static_cast<std::size_t>(from) * devices.size() + static_cast<std::size_t>(to)];
@@ -100,7 +101,8 @@ class Cluster {
   std::vector<std::vector<Hop>> route_;  // D x D
 };
 
-// The time of a lone transfer over a link: its curve, or latency + bytes / bandwidth, to the nearest picosecond.
+// The time of a lone transfer over a link: its curve, or latency + bytes / bandwidth, to the nearest
+// picosecond.
 Picos LoneTime(const Link& link, Bytes bytes);
 
 }  // namespace berth::sim

@@ -1,5 +1,5 @@
-// How long an op takes alone on a device: the interface that cost_models/ implements, and the table of resolved
-// times that the engine runs on.
+// How long an op takes alone on a device: the interface that cost_models/ implements, and the table of
+// resolved times that the engine runs on.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ enum class Tier : std::uint8_t {
 char ToLetter(Tier tier);
 
 struct Price {
-  double us = 0;       // time alone on the device, dispatch excluded
+  double us = 0;  // time alone on the device, dispatch excluded
   Tier tier = Tier::kStructural;
-  double low_us = 0;   // 90 % interval
+  double low_us = 0;  // 90 % interval
   double high_us = 0;
 };
 
-// Contract: pure (same arguments, same answer), any thread; never negative, never non-finite; monotone in the op's
-// flops and bytes where it claims tier C. Empty = this model cannot price the op on that kind.
+// Contract: pure (same arguments, same answer), any thread; never negative, never non-finite; monotone in the
+// op's flops and bytes where it claims tier C. Empty = this model cannot price the op on that kind.
 class CostModel {
  public:
   virtual ~CostModel() = default;
@@ -38,19 +38,20 @@ class CostModel {
 
 // Times of every op on every device of a cluster.
 struct CostTable {
-  std::string cost_model;      // name() of what priced the ops
+  std::string cost_model;  // name() of what priced the ops
   DeviceIndex devices = 0;
-  std::vector<Picos> picos;    // [op * devices + device]
-  std::vector<Tier> tier;      // same shape
+  std::vector<Picos> picos;  // [op * devices + device]
+  std::vector<Tier> tier;    // same shape
 
   Picos at(OpIndex op, DeviceIndex device) const {
-    return picos[static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) + static_cast<std::size_t>(device)];
+    return picos[static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
+                 static_cast<std::size_t>(device)];
   }
 };
 
 // The rule of DESIGN 3: cost_us by kind, else by class, else the number, else 0 for variables, constants and
-// placeholders, else the cost model. Devices of one kind are priced once. Throws InputError naming op and kind where
-// nothing can price, or where a price is beyond kMaxMicros.
+// placeholders, else the cost model. Devices of one kind are priced once. Throws InputError naming op and
+// kind where nothing can price, or where a price is beyond kMaxMicros.
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model);
 
 }  // namespace berth::sim

@@ -15,13 +15,14 @@ inline constexpr std::int64_t kRateOne = kRateUnit * kPpm * kPpm;
 // The rate of each op while `running` ops and, if `copying`, a copy run.
 std::int64_t OpRate(const Device& device, int running, bool copying);
 
-// The running ops of a device. A device with one stream and no slow-down by copies never changes a rate; then the end
-// of an op is known when it starts and nothing below is computed.
+// The running ops of a device. A device with one stream and no slow-down by copies never changes a rate; then
+// the end of an op is known when it starts and nothing below is computed.
 class RunningOps {
  public:
   explicit RunningOps(const Device& device)
-      : device_(&device), fixed_rate_(device.streams == 1 && device.overlap_copy_ppm == kPpm &&
-                                      OpRate(device, 1, false) == kRateOne) {}
+      : device_(&device),
+        fixed_rate_(device.streams == 1 && device.overlap_copy_ppm == kPpm &&
+                    OpRate(device, 1, false) == kRateOne) {}
 
   void Reset() {
     ops_.clear();
@@ -80,7 +81,8 @@ class RunningOps {
     changed_ = false;
     rate_ = ops_.empty() ? kRateOne : OpRate(*device_, static_cast<int>(ops_.size()), copies_ > 0);
     next_ = kNever;
-    for (const Running& running : ops_) next_ = std::min(next_, now + DivCeil(std::max<Int128>(running.remaining, 0), rate_));
+    for (const Running& running : ops_)
+      next_ = std::min(next_, now + DivCeil(std::max<Int128>(running.remaining, 0), rate_));
   }
 
  private:
@@ -98,8 +100,8 @@ class RunningOps {
   bool fixed_rate_;
   std::vector<Running> ops_;
   int copies_ = 0;
-  Picos last_ = 0;       // when `remaining` was true
-  Picos since_ = 0;      // when the device became busy
+  Picos last_ = 0;   // when `remaining` was true
+  Picos since_ = 0;  // when the device became busy
   Picos busy_ = 0;
   std::int64_t rate_ = kRateOne;
   bool changed_ = false;

@@ -14,9 +14,9 @@ inline constexpr Picos kPicosPerSecond = 1'000'000'000'000;
 
 // Rounds a * b / c to the nearest integer; a, b >= 0, c > 0, the quotient must fit.
 inline std::int64_t MulDivNearest(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<std::int64_t>((static_cast<UInt128>(a) * static_cast<UInt128>(b) +
-                                    static_cast<UInt128>(c / 2)) /
-                                   static_cast<UInt128>(c));
+  return static_cast<std::int64_t>(
+      (static_cast<UInt128>(a) * static_cast<UInt128>(b) + static_cast<UInt128>(c / 2)) /
+      static_cast<UInt128>(c));
 }
 
 // Rounds a / b up; a >= 0, b > 0, the quotient must fit.

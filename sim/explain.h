@@ -1,5 +1,5 @@
-// Why a run takes as long as it does: the critical path through ops, transfers and dispatch, idle time by cause, and what
-// fills a device at its peak. Reads a recorded outcome; runs nothing.
+// Why a run takes as long as it does: the critical path through ops, transfers and dispatch, idle time by
+// cause, and what fills a device at its peak. Reads a recorded outcome; runs nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,15 @@
 
 namespace berth::sim {
 
-// One stretch of the critical path. The stretches follow one another without a gap from 0 to the end of the run.
+// One stretch of the critical path. The stretches follow one another without a gap from 0 to the end of the
+// run.
 struct CriticalStep {
   enum class Kind : std::uint8_t {
     kOp,        // index = op
     kTransfer,  // index = position in Outcome::transfers
     kDispatch,  // a host thread issues; index = op
-    kWait,      // a fixed gap (preset placeto), or an order that was asked for; index = the op or transfer that waits
+    kWait,  // a fixed gap (preset placeto), or an order that was asked for; index = the op or transfer that
+            // waits
   };
   Kind kind = Kind::kOp;
   std::int32_t index = 0;
@@ -33,16 +35,16 @@ struct IdleTime {
 };
 
 struct PeakItem {
-  OpIndex op = 0;      // who made it; for copies, the producer
+  OpIndex op = 0;  // who made it; for copies, the producer
   OutOfMemory::What what = OutOfMemory::What::kOutput;
   Bytes bytes = 0;
 };
 
 struct Explanation {
-  std::vector<CriticalStep> critical_path;    // ascending in time
-  std::vector<IdleTime> idle;                 // by device
-  std::vector<Picos> peak_time;               // by device: when the peak was first reached
-  std::vector<std::vector<PeakItem>> peak;    // by device, largest first
+  std::vector<CriticalStep> critical_path;  // ascending in time
+  std::vector<IdleTime> idle;               // by device
+  std::vector<Picos> peak_time;             // by device: when the peak was first reached
+  std::vector<std::vector<PeakItem>> peak;  // by device, largest first
 };
 
 // `outcome` must have been recorded with RunOptions::Record::kTimeline.

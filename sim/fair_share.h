@@ -1,9 +1,9 @@
 // Max-min fair rates in integers: mathematics only, it knows capacities and flows but no GPUs.
 //
-// A flow uses one unit of each of its resources per unit of rate and has a limit of its own. Progressive filling: the
-// resource with the least equal share of what is left (lowest index on ties) fixes the rate of its unfixed flows; a flow
-// whose limit is not above that share is fixed first, at its limit (lowest position in `flows` on ties). Shares are
-// rounded down to integers, but to no less than 1.
+// A flow uses one unit of each of its resources per unit of rate and has a limit of its own. Progressive
+// filling: the resource with the least equal share of what is left (lowest index on ties) fixes the rate of
+// its unfixed flows; a flow whose limit is not above that share is fixed first, at its limit (lowest position
+// in `flows` on ties). Shares are rounded down to integers, but to no less than 1.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class FairShare {
 
   std::vector<std::int64_t> left_;
   std::vector<std::int32_t> unfixed_;
-  std::vector<std::int32_t> used_;    // resources with flows, ascending
+  std::vector<std::int32_t> used_;  // resources with flows, ascending
   std::vector<std::uint8_t> fixed_;
 };
 

@@ -1,5 +1,5 @@
-// Transfers in their bytes phase: remaining bytes under changing rates (docs/model.md section 4, "Arithmetic").
-// Internal to sim/.
+// Transfers in their bytes phase: remaining bytes under changing rates (docs/model.md section 4,
+// "Arithmetic"). Internal to sim/.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class Flows {
   struct Flow {
     TransferIndex transfer = 0;
     Int128 remaining = 0;   // [1e-15 B] = rate [mB/s] x time [ps]
-    std::int64_t rate = 0;    // [mB/s]
+    std::int64_t rate = 0;  // [mB/s]
     Picos end = kNever;
   };
 

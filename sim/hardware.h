@@ -1,4 +1,5 @@
-// What a cluster reader needs to know of the hardware catalogue. cost_models/ implements it from its data files.
+// What a cluster reader needs to know of the hardware catalogue. cost_models/ implements it from its data
+// files.
 #pragma once
 
 #include <optional>

@@ -9,8 +9,9 @@
 
 namespace berth::sim {
 
-// The host threads of a cluster: each has the issuable ops that it has not taken yet. All arrays are shared by the
-// threads, each of which owns a stretch of the length of its number of ops, so nothing is allocated in a run.
+// The host threads of a cluster: each has the issuable ops that it has not taken yet. All arrays are shared
+// by the threads, each of which owns a stretch of the length of its number of ops, so nothing is allocated in
+// a run.
 class IssueQueues {
  public:
   enum class Order : std::uint8_t { kFirstIssuable, kPriority, kList };
@@ -26,7 +27,8 @@ class IssueQueues {
         ops_[static_cast<std::size_t>(tail_[t]++)] = op;
         break;
       case Order::kPriority:
-        heap_[static_cast<std::size_t>(tail_[t]++)] = {priority_[static_cast<std::size_t>(op)], sequence_++, op};
+        heap_[static_cast<std::size_t>(tail_[t]++)] = {priority_[static_cast<std::size_t>(op)], sequence_++,
+                                                       op};
         std::push_heap(heap_.begin() + head_[t], heap_.begin() + tail_[t], After{});
         break;
       case Order::kList:
@@ -60,9 +62,9 @@ class IssueQueues {
   };
 
   Order order_ = Order::kFirstIssuable;
-  std::vector<OpIndex> ops_;           // first in, first out; or the lists
+  std::vector<OpIndex> ops_;  // first in, first out; or the lists
   std::vector<Entry> heap_;
-  std::vector<std::uint8_t> issuable_; // by op, for kList
+  std::vector<std::uint8_t> issuable_;  // by op, for kList
   std::span<const double> priority_;
   std::vector<std::int32_t> head_, tail_;  // by thread
   std::int64_t sequence_ = 0;
@@ -83,7 +85,8 @@ inline void IssueQueues::Reset(int threads, std::span<const std::int32_t> thread
   if (order != Order::kList) return;
   issuable_.assign(thread_of.size(), 0);
   for (const OpIndex op : list) {
-    ops_[static_cast<std::size_t>(tail_[static_cast<std::size_t>(thread_of[static_cast<std::size_t>(op)])]++)] = op;
+    ops_[static_cast<std::size_t>(
+        tail_[static_cast<std::size_t>(thread_of[static_cast<std::size_t>(op)])]++)] = op;
   }
 }
 

@@ -1,5 +1,5 @@
-// Live bytes of every device over a run, and the first request that does not fit (docs/model.md section 5). Internal to
-// sim/.
+// Live bytes of every device over a run, and the first request that does not fit (docs/model.md section 5).
+// Internal to sim/.
 #pragma once
 
 #include <algorithm>

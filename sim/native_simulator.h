@@ -1,5 +1,5 @@
-// The native preset (docs/model.md), as a template over the interconnect. Internal to sim/; included only by the files
-// of sim/interconnect/. The steps of a pass bear the numbers of docs/model.md section 6.
+// The native preset (docs/model.md), as a template over the interconnect. Internal to sim/; included only by
+// the files of sim/interconnect/. The steps of a pass bear the numbers of docs/model.md section 6.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ class NativeSimulator : public Simulator {
   using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
 
-  // Who owns the storage of an output on its device: nobody (no bytes, or persistent), the output itself, or the copy
-  // that a transfer brought.
+  // Who owns the storage of an output on its device: nobody (no bytes, or persistent), the output itself, or
+  // the copy that a transfer brought.
   struct Storage {
     enum class Kind : std::uint8_t { kNone, kOutput, kCopy } kind = Kind::kNone;
     std::int32_t index = 0;  // output id or transfer
@@ -35,8 +35,8 @@ class NativeSimulator : public Simulator {
 
   struct Thread {
     OpIndex issuing = -1;
-    Picos due = kNever;      // when it will be issued
-    OpIndex waiting = -1;    // per process: the CPU op whose end it waits for
+    Picos due = kNever;    // when it will be issued
+    OpIndex waiting = -1;  // per process: the CPU op whose end it waits for
   };
 
   void Reset(const Placement& placement, const RunOptions& options);
@@ -44,17 +44,17 @@ class NativeSimulator : public Simulator {
   void AllocatePersistent();
   Picos NextTime() const;
   void Pass();
-  void EndOps();             // 1, 3
+  void EndOps();  // 1, 3
   void EndOp(OpIndex op);
-  void EndTransfers();       // 2, 3
-  void Issue();              // 4
+  void EndTransfers();  // 2, 3
+  void Issue();         // 4
   void RunThread(std::int32_t thread);
   void FinishIssue(std::int32_t thread, OpIndex op);
-  void StartOps();           // 5
+  void StartOps();  // 5
   void AllocateOutputs(OpIndex op);
-  void QueueTransfers();     // 6
+  void QueueTransfers();  // 6
   void QueueTransfersOf(OpIndex op);
-  void StartTransfers();     // 7
+  void StartTransfers();  // 7
   void FinishOutcome();
 
   void Satisfy(OpIndex op);
@@ -82,15 +82,15 @@ class NativeSimulator : public Simulator {
   LinkMeter meter_;
   MemoryTracker memory_;
   IssueQueues issuable_;
-  std::vector<RunningOps> running_;             // by device
-  std::vector<std::uint8_t> in_order_;          // by device: the queue's order alone says that inputs are done
-  std::vector<Picos> due_;                      // by device: when its next op ends
+  std::vector<RunningOps> running_;     // by device
+  std::vector<std::uint8_t> in_order_;  // by device: the queue's order alone says that inputs are done
+  std::vector<Picos> due_;              // by device: when its next op ends
   std::vector<Thread> threads_;
 
   // By op.
   const std::vector<DeviceIndex>* device_of_ = nullptr;
-  std::vector<std::int32_t> missing_;           // dependencies until issuable
-  std::vector<std::int32_t> unfinished_;        // local producers not yet ended (devices that are not in_order_)
+  std::vector<std::int32_t> missing_;     // dependencies until issuable
+  std::vector<std::int32_t> unfinished_;  // local producers not yet ended (devices that are not in_order_)
   std::vector<std::int32_t> thread_of_;
   // By output.
   std::vector<Storage> storage_;
@@ -102,7 +102,7 @@ class NativeSimulator : public Simulator {
   std::vector<OpIndex> queue_;
   std::vector<std::int32_t> queue_head_, queue_tail_;
 
-  std::vector<Transfer> transfers_;             // the first queued_until_ have been given to links_
+  std::vector<Transfer> transfers_;  // the first queued_until_ have been given to links_
   std::size_t queued_until_ = 0;
   DueHeap light_;
 
@@ -114,14 +114,17 @@ class NativeSimulator : public Simulator {
   std::vector<OpIndex> ended_, starting_;
   std::vector<TransferIndex> arrived_, started_;
   std::vector<DeviceIndex> destinations_;
-  std::vector<std::uint8_t> queue_changed_;     // by device
+  std::vector<std::uint8_t> queue_changed_;  // by device
 };
 
 template <typename Links>
 NativeSimulator<Links>::NativeSimulator(const Problem& problem)
-    : problem_(problem), c_(problem.compiled()),
-      shared_thread_(problem.cluster().dispatch.per == Dispatch::Per::kProcess), links_(c_),
-      memory_(problem.cluster()), threads_(shared_thread_ ? 1 : problem.cluster().devices.size()) {
+    : problem_(problem),
+      c_(problem.compiled()),
+      shared_thread_(problem.cluster().dispatch.per == Dispatch::Per::kProcess),
+      links_(c_),
+      memory_(problem.cluster()),
+      threads_(shared_thread_ ? 1 : problem.cluster().devices.size()) {
   for (const Device& device : problem.cluster().devices) {
     running_.emplace_back(device);
     in_order_.push_back(device.streams == 1 || device.device_class == DeviceClass::kCpu);
@@ -168,7 +171,8 @@ void NativeSimulator<Links>::Reset(const Placement& placement, const RunOptions&
   outcome_.runtime = 0;
   outcome_.oom.reset();
   outcome_.stopped = false;
-  outcome_.ops.assign(options.record == RunOptions::Record::kNothing ? 0 : static_cast<std::size_t>(c_.ops), {});
+  outcome_.ops.assign(options.record == RunOptions::Record::kNothing ? 0 : static_cast<std::size_t>(c_.ops),
+                      {});
   outcome_.transfers.clear();
   outcome_.memory.clear();
   memory_.Reset(timeline ? &outcome_.memory : nullptr);
@@ -210,12 +214,15 @@ void NativeSimulator<Links>::ResetCounters(const Placement& placement) {
 
   const bool program = c_.cluster->dispatch.order == Dispatch::Order::kProgram;
   if (!placement.order.empty()) {
-    issuable_.Reset(static_cast<int>(threads_.size()), thread_of_, IssueQueues::Order::kList, placement.order, {});
+    issuable_.Reset(static_cast<int>(threads_.size()), thread_of_, IssueQueues::Order::kList, placement.order,
+                    {});
   } else if (!placement.priority.empty()) {
-    issuable_.Reset(static_cast<int>(threads_.size()), thread_of_, IssueQueues::Order::kPriority, {}, placement.priority);
+    issuable_.Reset(static_cast<int>(threads_.size()), thread_of_, IssueQueues::Order::kPriority, {},
+                    placement.priority);
   } else {
     issuable_.Reset(static_cast<int>(threads_.size()), thread_of_,
-                    program ? IssueQueues::Order::kList : IssueQueues::Order::kFirstIssuable, c_.program_order, {});
+                    program ? IssueQueues::Order::kList : IssueQueues::Order::kFirstIssuable,
+                    c_.program_order, {});
   }
 }
 
@@ -223,7 +230,8 @@ template <typename Links>
 void NativeSimulator<Links>::AllocatePersistent() {
   for (OpIndex op = 0; op < c_.ops; ++op) {
     const DeviceIndex device = DeviceOf(op);
-    memory_.Allocate(0, device, op, OutOfMemory::What::kPersistent, memory_.Rounded(device, Get(c_.persistent, op)));
+    memory_.Allocate(0, device, op, OutOfMemory::What::kPersistent,
+                     memory_.Rounded(device, Get(c_.persistent, op)));
   }
 }
 
@@ -250,7 +258,7 @@ void NativeSimulator<Links>::Pass() {
   }
 }
 
-// ---- 1: ops end ----------------------------------------------------------------------------------------------------
+// ---- 1: ops end -------------------------------------------------------------------------------------------
 
 template <typename Links>
 void NativeSimulator<Links>::EndOps() {
@@ -278,15 +286,18 @@ void NativeSimulator<Links>::EndOp(OpIndex op) {
       if (cpu) Satisfy(consumer);
     }
   }
-  // The readers that will hold what it made: local consumers here, transfers when they queue in step 6 of this pass.
+  // The readers that will hold what it made: local consumers here, transfers when they queue in step 6 of
+  // this pass.
   for (Id e = Get(c_.edge_begin, op); e < Get(c_.edge_begin, op + 1); ++e) {
     const Id output = Get(c_.edge_output, e);
-    if (output != Compiled::kNone && DeviceOf(Get(c_.edge_consumer, e)) == device) Hold(Get(storage_, output), 1);
+    if (output != Compiled::kNone && DeviceOf(Get(c_.edge_consumer, e)) == device)
+      Hold(Get(storage_, output), 1);
   }
   QueueTransfersOf(op);
   for (Id o = Get(c_.output_begin, op); o < Get(c_.output_begin, op + 1); ++o) Release(Get(storage_, o));
   memory_.Free(now_, device, op, OutOfMemory::What::kOutput, memory_.Rounded(device, Get(c_.workspace, op)));
-  for (Id i = Get(c_.input_begin, op); i < Get(c_.input_begin, op + 1); ++i) Release(StorageOfInput(Get(c_.input_edge, i)));
+  for (Id i = Get(c_.input_begin, op); i < Get(c_.input_begin, op + 1); ++i)
+    Release(StorageOfInput(Get(c_.input_edge, i)));
 }
 
 template <typename Links>
@@ -329,7 +340,7 @@ void NativeSimulator<Links>::Satisfy(OpIndex op) {
   if (--Get(missing_, op) == 0) issuable_.BecomesIssuable(Get(thread_of_, op), op);
 }
 
-// ---- 2: transfers end ----------------------------------------------------------------------------------------------
+// ---- 2: transfers end -------------------------------------------------------------------------------------
 
 template <typename Links>
 void NativeSimulator<Links>::EndTransfers() {
@@ -359,16 +370,17 @@ void NativeSimulator<Links>::EndTransfers() {
     }
     if (transfer.light) continue;
     transfer.holders += readers;
-    Release(Get(storage_, transfer.output));               // the source is sent
-    Release({Storage::Kind::kCopy, index});                // the transfer itself
+    Release(Get(storage_, transfer.output));  // the source is sent
+    Release({Storage::Kind::kCopy, index});   // the transfer itself
   }
 }
 
-// ---- 4: issues -----------------------------------------------------------------------------------------------------
+// ---- 4: issues --------------------------------------------------------------------------------------------
 
 template <typename Links>
 void NativeSimulator<Links>::Issue() {
-  for (std::int32_t thread = 0; thread < static_cast<std::int32_t>(threads_.size()); ++thread) RunThread(thread);
+  for (std::int32_t thread = 0; thread < static_cast<std::int32_t>(threads_.size()); ++thread)
+    RunThread(thread);
 }
 
 template <typename Links>
@@ -406,7 +418,7 @@ void NativeSimulator<Links>::FinishIssue(std::int32_t index, OpIndex op) {
   }
 }
 
-// ---- 5: starts -----------------------------------------------------------------------------------------------------
+// ---- 5: starts --------------------------------------------------------------------------------------------
 
 template <typename Links>
 bool NativeSimulator<Links>::MayStart(DeviceIndex device) const {
@@ -423,8 +435,10 @@ void NativeSimulator<Links>::StartOps() {
     Get(queue_changed_, d) = 0;
     while (MayStart(d)) {
       const OpIndex op = Get(queue_, Get(queue_head_, d)++);
-      Get(running_, d).Start(now_, op, c_.cost[static_cast<std::size_t>(op) * static_cast<std::size_t>(c_.devices) +
-                                               static_cast<std::size_t>(d)]);
+      Get(running_, d)
+          .Start(now_, op,
+                 c_.cost[static_cast<std::size_t>(op) * static_cast<std::size_t>(c_.devices) +
+                         static_cast<std::size_t>(d)]);
       starting_.push_back(op);
     }
   }
@@ -463,10 +477,10 @@ void NativeSimulator<Links>::AllocateOutputs(OpIndex op) {
   memory_.Allocate(now_, device, op, OutOfMemory::What::kOutput, request);
 }
 
-// ---- 6: transfers queue --------------------------------------------------------------------------------------------
+// ---- 6: transfers queue -----------------------------------------------------------------------------------
 
-// Notes the transfers that the end of an op makes due, in the order (output, destination). They hold their source from
-// now on; QueueTransfers() gives them to the interconnect.
+// Notes the transfers that the end of an op makes due, in the order (output, destination). They hold their
+// source from now on; QueueTransfers() gives them to the interconnect.
 template <typename Links>
 void NativeSimulator<Links>::QueueTransfersOf(OpIndex op) {
   const DeviceIndex device = DeviceOf(op);
@@ -510,7 +524,8 @@ void NativeSimulator<Links>::QueueTransfers() {
     return std::tie(a.producer, a.output, a.to) < std::tie(b.producer, b.output, b.to);
   };
   if (!std::is_sorted(fresh, transfers_.end(), before)) std::sort(fresh, transfers_.end(), before);
-  for (auto t = static_cast<TransferIndex>(queued_until_); t < static_cast<TransferIndex>(transfers_.size()); ++t) {
+  for (auto t = static_cast<TransferIndex>(queued_until_); t < static_cast<TransferIndex>(transfers_.size());
+       ++t) {
     Transfer& transfer = At(t);
     if (transfer.light) {
       transfer.start = now_;
@@ -522,7 +537,7 @@ void NativeSimulator<Links>::QueueTransfers() {
   queued_until_ = transfers_.size();
 }
 
-// ---- 7: transfers start --------------------------------------------------------------------------------------------
+// ---- 7: transfers start -----------------------------------------------------------------------------------
 
 template <typename Links>
 void NativeSimulator<Links>::StartTransfers() {
@@ -552,7 +567,8 @@ void NativeSimulator<Links>::FinishOutcome() {
   outcome_.links = meter_.use();
   if (options_.record != RunOptions::Record::kTimeline) return;
   for (const Transfer& t : transfers_) {
-    const std::int32_t output = t.output == Compiled::kNone ? -1 : t.output - Get(c_.output_begin, t.producer);
+    const std::int32_t output =
+        t.output == Compiled::kNone ? -1 : t.output - Get(c_.output_begin, t.producer);
     outcome_.transfers.push_back({{t.producer, output}, t.from, t.to, t.bytes, t.queued, t.start, t.end});
   }
 }

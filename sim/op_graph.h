@@ -1,7 +1,7 @@
 // The computation graph of one training step or inference: what is placed (DESIGN 3, berth.graph).
 //
-// Plain data, checked once by Finish(); afterwards read-only and safe to share between threads. Op order is file
-// order everywhere and ops may stand in any order.
+// Plain data, checked once by Finish(); afterwards read-only and safe to share between threads. Op order is
+// file order everywhere and ops may stand in any order.
 #pragma once
 
 #include <cstdint>
@@ -44,27 +44,28 @@ struct Output {
   // Whose storage the output shares: its own, one of the op's inputs (a view), or the op's persistent bytes.
   enum class Storage : std::uint8_t { kOwn, kInput, kPersistent };
 
-  Bytes bytes = 0;                    // of the tensor; what a transfer moves, whoever owns the storage
-  std::string dtype;                  // "f32", "i64", …; empty = not known
-  std::vector<std::int64_t> shape;    // empty with an empty dtype = not known
+  Bytes bytes = 0;                  // of the tensor; what a transfer moves, whoever owns the storage
+  std::string dtype;                // "f32", "i64", …; empty = not known
+  std::vector<std::int64_t> shape;  // empty with an empty dtype = not known
   Storage storage = Storage::kOwn;
-  TensorRef alias;                    // for kInput: the input whose storage it shares
+  TensorRef alias;  // for kInput: the input whose storage it shares
 };
 
 struct Op {
   std::string name;
   std::string type;
-  std::vector<TensorRef> inputs;      // as written: doubled inputs are kept
-  std::vector<OpIndex> control;       // dependencies without data
+  std::vector<TensorRef> inputs;  // as written: doubled inputs are kept
+  std::vector<OpIndex> control;   // dependencies without data
   std::vector<Output> outputs;
-  Bytes persistent_bytes = 0;         // live for the whole run on the op's device
-  Bytes workspace_bytes = 0;          // live while it runs
-  double flops = 0;                   // 2 x multiply-adds of contractions
-  std::int32_t framework_ops = 1;     // ops of a framework's graph that this op stands for
-  std::string colocate;               // ops of one non-empty value must share a device
-  std::string group;                  // hint for groupers
-  std::string phase;                  // "forward", "backward", "update" or empty
-  // Measured time alone on the device, dispatch excluded [us]: by device kind or class, or one number for all.
+  Bytes persistent_bytes = 0;      // live for the whole run on the op's device
+  Bytes workspace_bytes = 0;       // live while it runs
+  double flops = 0;                // 2 x multiply-adds of contractions
+  std::int32_t framework_ops = 1;  // ops of a framework's graph that this op stands for
+  std::string colocate;            // ops of one non-empty value must share a device
+  std::string group;               // hint for groupers
+  std::string phase;               // "forward", "backward", "update" or empty
+  // Measured time alone on the device, dispatch excluded [us]: by device kind or class, or one number for
+  // all.
   std::optional<double> cost_us;
   std::vector<std::pair<std::string, double>> cost_us_by_kind;
   Attributes attributes;
@@ -79,10 +80,10 @@ class OpGraph {
   Attributes attributes;
   std::vector<Op> ops;
 
-  // Checks everything DESIGN 3 refuses that can be seen here (duplicate or illegal names, dangling references,
-  // cycles, negative, non-finite or huge numbers, aliases of what is no input) and derives what the getters below
-  // return. Throws InputError that names the op. Must be called once after the ops are filled in; ops must not be
-  // changed afterwards.
+  // Checks everything DESIGN 3 refuses that can be seen here (duplicate or illegal names, dangling
+  // references, cycles, negative, non-finite or huge numbers, aliases of what is no input) and derives what
+  // the getters below return. Throws InputError that names the op. Must be called once after the ops are
+  // filled in; ops must not be changed afterwards.
   void Finish();
 
   OpIndex size() const { return static_cast<OpIndex>(ops.size()); }
@@ -103,9 +104,9 @@ class OpGraph {
   const std::vector<OpIndex>& consumers(OpIndex op) const { return consumers_[static_cast<std::size_t>(op)]; }
 
   struct Totals {
-    std::int64_t parameters = 0;  // elements of trainable variables: attributes "trainable" (default true) of Variable
+    std::int64_t parameters = 0;  // elements of Variables but those with `trainable: false`
     double flops = 0;
-    Bytes output_bytes = 0;       // sum of own storage of all outputs
+    Bytes output_bytes = 0;  // sum of own storage of all outputs
     Bytes persistent_bytes = 0;
   };
   Totals totals() const;

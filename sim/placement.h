@@ -1,4 +1,5 @@
-// Which device runs each op, and optionally in which order a device's ops are issued (DESIGN 3, berth.placement).
+// Which device runs each op, and optionally in which order a device's ops are issued (DESIGN 3,
+// berth.placement).
 #pragma once
 
 #include <string>
@@ -10,13 +11,13 @@
 namespace berth::sim {
 
 struct Placement {
-  std::vector<DeviceIndex> device;   // by op
-  std::vector<double> priority;      // by op, higher first; empty = none given
-  std::vector<OpIndex> order;        // all ops, producers before consumers; empty = none given
+  std::vector<DeviceIndex> device;  // by op
+  std::vector<double> priority;     // by op, higher first; empty = none given
+  std::vector<OpIndex> order;       // all ops, producers before consumers; empty = none given
 };
 
-// Throws InputError naming the op: a device out of range, a missing op, ops of one colocation set on two devices, an
-// order that is no topological order of the graph, both priority and order given.
+// Throws InputError naming the op: a device out of range, a missing op, ops of one colocation set on two
+// devices, an order that is no topological order of the graph, both priority and order given.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, const Placement& placement);
 
 }  // namespace berth::sim

@@ -1,5 +1,5 @@
-// The engine's door. A Problem is a graph on a cluster with its costs, compiled once; a Simulator runs placements on
-// it; a BatchSimulator runs many in parallel.
+// The engine's door. A Problem is a graph on a cluster with its costs, compiled once; a Simulator runs
+// placements on it; a BatchSimulator runs many in parallel.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@
 
 namespace berth::sim {
 
-// Immutable after construction, shared by any number of threads. Keeps references: graph and cluster must outlive it.
+// Immutable after construction, shared by any number of threads. Keeps references: graph and cluster must
+// outlive it.
 class Problem {
  public:
   Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs);
@@ -61,8 +62,8 @@ class Simulator {
 
 std::unique_ptr<Simulator> MakeSimulator(const Problem& problem);
 
-// Many placements in one call; outcome i belongs to placement i whatever thread ran it, bit-equal for any number of
-// threads. Calls must not overlap.
+// Many placements in one call; outcome i belongs to placement i whatever thread ran it, bit-equal for any
+// number of threads. Calls must not overlap.
 class BatchSimulator {
  public:
   // threads = 0: one per core.

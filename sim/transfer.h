@@ -21,11 +21,11 @@ struct Transfer {
   DeviceIndex to = 0;
   Bytes bytes = 0;
   const Problem::Compiled::Route* route = nullptr;
-  Picos move = 0;                    // M: time beyond the latency when nothing is shared
+  Picos move = 0;  // M: time beyond the latency when nothing is shared
   Picos queued = 0;
   Picos start = 0;
   Picos end = 0;
-  std::int32_t holders = 0;          // of the received copy: the arrival and its readers
+  std::int32_t holders = 0;  // of the received copy: the arrival and its readers
   bool light = false;
 };
 

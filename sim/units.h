@@ -1,5 +1,5 @@
-// The engine's units. Simulated time is an integer count of picoseconds and memory an integer count of bytes, so
-// that equality is exact and results are the same bits on every machine (DESIGN 4.1).
+// The engine's units. Simulated time is an integer count of picoseconds and memory an integer count of bytes,
+// so that equality is exact and results are the same bits on every machine (DESIGN 4.1).
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,11 @@ inline constexpr double kMaxMicros = 1e12;
 inline constexpr std::int64_t kMaxOps = std::int64_t{1} << 31;
 
 // Rounds to the nearest picosecond. `micros` must be finite and within ±kMaxMicros.
-inline Picos FromMicros(double micros) { return std::llround(micros * 1e6); }
-inline double ToMicros(Picos picos) { return static_cast<double>(picos) / 1e6; }
+inline Picos FromMicros(double micros) {
+  return std::llround(micros * 1e6);
+}
+inline double ToMicros(Picos picos) {
+  return static_cast<double>(picos) / 1e6;
+}
 
 }  // namespace berth::sim

@@ -7,15 +7,12 @@
 // Ours, where nothing is published or the published choice was changed [decisions of PROTOCOL 4.4 unless
 // noted]:
 //   - the start time of a unit is the earliest of its ops; the cost of a unit is that on its fastest device,
-//   and the
-//     memory feature its persistent and output bytes (both our own choice);
+//     and the memory feature its persistent and output bytes (both our own choice);
 //   - `tuned` and `paper` hold every device to its own capacity: on equal cards the published limit (our own
-//   choice,
-//     because the largest peak of unequal devices says nothing); `code` uses 8 GB and 10 s for all;
+//     choice, because the largest peak of unequal devices says nothing); `code` uses 8 GB and 10 s for all;
 //   - `tuned` divides costs by the task's reference runtime and start times by their largest distance from
-//   the unit in
-//     turn; its entropy schedule is ours. That the entropy weight of `paper` falls to 0 just at the end of
-//     the budget is an assumption: the schedule is not published;
+//     the unit in turn; its entropy schedule is ours. That the entropy weight of `paper` falls to 0 just at
+//     the end of the budget is an assumption: the schedule is not published;
 //   - a budget's rest that is shorter than an episode is walked, not learned from.
 //
 // Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates; sums that are

@@ -1,5 +1,5 @@
-// What `fifo` and `fair` have in common: first-in-first-out waiting at several resources at once, and the two phases
-// of a transfer (latency, then bytes at a rate that may change). Internal to sim/interconnect/.
+// What `fifo` and `fair` have in common: first-in-first-out waiting at several resources at once, and the two
+// phases of a transfer (latency, then bytes at a rate that may change). Internal to sim/interconnect/.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class ResourceQueues {
   std::vector<std::vector<TransferIndex>> queue_;  // by resource; those before head_ have started
   std::vector<std::size_t> head_;
   std::vector<std::int32_t> free_;
-  std::vector<TransferIndex> candidates_;          // a heap, lowest number first; may hold an item twice
+  std::vector<TransferIndex> candidates_;  // a heap, lowest number first; may hold an item twice
 };
 
 class QueuedLinks {
@@ -89,23 +89,24 @@ class QueuedLinks {
   void SetRates(const std::vector<Transfer>& transfers, std::vector<Flows::Flow>& flows);
   void CountCapacities(const std::vector<Transfer>& transfers, const std::vector<Flows::Flow>& flows);
   std::span<const Id> Directions(const Transfer& transfer) const {
-    return {c_.route_directions.data() + transfer.route->first, c_.route_directions.data() + transfer.route->last};
+    return {c_.route_directions.data() + transfer.route->first,
+            c_.route_directions.data() + transfer.route->last};
   }
 
   const Problem::Compiled& c_;
   const Sharing sharing_;
-  const bool has_flows_;               // exclusive links of constant rate need none: the end is known at the start
-  std::vector<std::int32_t> units_;    // by resource
-  std::vector<Id> resources_begin_;    // by route
+  const bool has_flows_;  // exclusive links of constant rate need none: the end is known at the start
+  std::vector<std::int32_t> units_;  // by resource
+  std::vector<Id> resources_begin_;  // by route
   std::vector<Id> resources_;
   ResourceQueues queues_;
-  DueHeap due_;                        // ends that are known
-  DueHeap begins_;                     // flows whose latency runs
+  DueHeap due_;     // ends that are known
+  DueHeap begins_;  // flows whose latency runs
   Flows flows_;
   FairShare fair_share_;
   std::vector<FairShare::Flow> fair_flows_;
-  std::vector<std::int64_t> capacity_; // [mB/s] by link direction
-  std::vector<std::int32_t> flowing_;  // flows by link direction
+  std::vector<std::int64_t> capacity_;  // [mB/s] by link direction
+  std::vector<std::int32_t> flowing_;   // flows by link direction
   std::vector<TransferIndex> beginning_;
 };
 

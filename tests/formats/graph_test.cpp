@@ -186,7 +186,8 @@ TEST(GraphRefuses, Cycles) {
   const char* const cycle = R"({"name": "a", "type": "T", "inputs": ["b"], "outputs": [{}]},
                                {"name": "b", "type": "T", "inputs": ["a"], "outputs": [{}]})";
   EXPECT_THAT(ErrorOf(cycle), StartsWith("g.json: the ops 'a' -> 'b' -> 'a' form a cycle"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "control": ["a"]})"), HasSubstr("the ops 'a' -> 'a' form a cycle"));
+  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "control": ["a"]})"),
+              HasSubstr("the ops 'a' -> 'a' form a cycle"));
 }
 
 TEST(GraphRefuses, NegativeHugeAndNonFiniteNumbers) {
