@@ -57,8 +57,7 @@ TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   EXPECT_NEAR(live("inception_v3(batch=64,bn=no,optimizer=adam)"), 3.7, 0.05);
 }
 
-// ---- verdicts, by the engine
-// --------------------------------------------------------------------------------------------
+// ---- verdicts, by the engine ------------------------------------------------------------------------------
 
 // Rates do not matter to memory in program order on one device, and little on several.
 class Roofline final : public sim::CostModel {
