@@ -24,6 +24,7 @@ std::vector<TableColumn> Columns() {
        "", ops},
       {"mincut", "MinCut", "mincut", CellKind::kSearched, "mincut", false, false, "", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
+      {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
       {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("");

@@ -23,12 +23,18 @@ std::vector<TableColumn> GpuColumns() {
       {"expert", "expert", "", CellKind::kPredicted, "expert", false, false, "gpu", ops},
       {"scotch", "Scotch", "scotch(cpu=no)", CellKind::kSearched, "scotch", false, false, "gpu", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
+      {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
       {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "gpu", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("gpu");
   columns.insert(columns.end(), extra.begin(), extra.end());
   columns.push_back({"placeto", "Placeto", "placeto", CellKind::kSearched, "placeto", true, true, "gpu", "",
                      "placeto_samples"});
+  // What learning adds, and what our settings change (PROTOCOL 4.4).
+  columns.push_back({"placeto_untrained", "Placeto, untrained", "placeto(lr=0)", CellKind::kSearched, "",
+                     true, true, "gpu", ""});
+  columns.push_back({"placeto_paper", "Placeto, paper's settings", "placeto(preset=paper)",
+                     CellKind::kSearched, "", true, true, "gpu", ""});
   columns.push_back({"rnn", "RNN", "rnn", CellKind::kSearched, "rnn", true, true, "gpu", "", "rnn_samples"});
   return columns;
 }

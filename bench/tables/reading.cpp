@@ -157,7 +157,7 @@ RenderedSection VerdictSection(const TableResults& results) {
                   "reported as found, because what the published program placed is not known.",
                   std::count_if(rules.begin(), rules.end(), agrees), rules.size(),
                   std::count_if(searched.begin(), searched.end(), agrees), searched.size())};
-  section.header = {"cell that differs", "ours", "published", "fullest accelerator"};
+  section.header = {"cell that differs", "ours", "published", "fullest device"};
   for (const Named& n : judged) {
     if (agrees(n)) continue;
     section.rows.push_back(
