@@ -21,7 +21,7 @@ std::vector<TableColumn> Columns() {
        ops},
       {"scotch", "Scotch", "scotch", CellKind::kSearched, "", false, false, "", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
-      MetisMemoryColumn("gpu"),
+      {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
       {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("");
