@@ -24,11 +24,12 @@ FOLDERS = {
     "sim": (),
     "sim/formats": ("sim",),
     "profiler": ("sim", "sim/formats"),
+    "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
-    "bench": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
+    "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "cost_models", "scenarios", "agents"),
 }
 
 # Headers that the build writes, by the folder whose sources may include them.
@@ -46,6 +47,7 @@ LIBRARIES = (
     (("CLI/",), ("bench",), True),
     (("sqlite3",), ("bench", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
+    (("oneapi/dnnl",), ("profiler/executor",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("cuda", "cupti", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
