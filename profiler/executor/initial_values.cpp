@@ -15,7 +15,9 @@ float Bound(const sim::Op& op, const sim::Output& output) {
   return static_cast<float>(std::sqrt(3 / std::max(inputs, 1.0)));
 }
 
-void Fill(const sim::Op& op, const sim::Output& output, void* block, sim::Bytes bytes) {
+}  // namespace
+
+void FillWithSmallNumbers(const sim::Op& op, const sim::Output& output, void* block, sim::Bytes bytes) {
   std::memset(block, 0, static_cast<std::size_t>(bytes));
   const sim::Bytes words = std::min(bytes, output.bytes) / 4;
   const float bound = Bound(op, output);
@@ -30,15 +32,13 @@ void Fill(const sim::Op& op, const sim::Output& output, void* block, sim::Bytes 
   }
 }
 
-}  // namespace
-
 void InitialValues::Prepare(const sim::OpGraph& graph) {
   const auto make = [this](const sim::Op& op, sim::OpIndex index, std::int32_t number,
                            const sim::Output& output, sim::Bytes bytes) {
     Block& block = blocks_[{index, number}];
     if (block != nullptr) return;
     block = NewBlock(bytes);
-    Fill(op, output, block.get(), bytes);
+    FillWithSmallNumbers(op, output, block.get(), bytes);
   };
   for (sim::OpIndex index = 0; index < graph.size(); ++index) {
     const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];

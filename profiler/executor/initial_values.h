@@ -10,6 +10,9 @@
 
 namespace berth::profiler {
 
+// Of one output of `op`, in a block of `bytes`; what is beyond the output is zero.
+void FillWithSmallNumbers(const sim::Op& op, const sim::Output& output, void* block, sim::Bytes bytes);
+
 class InitialValues {
  public:
   // Makes what is not there yet; contents stay from one placement to the next.

@@ -1,0 +1,270 @@
+#include "profiler/executor/probes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+#include "profiler/executor/device_memory.h"
+#include "profiler/executor/executor.h"
+#include "profiler/executor/initial_values.h"
+#include "profiler/executor/kernels.h"
+
+namespace berth::profiler {
+namespace {
+
+std::int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::int64_t Median(std::vector<std::int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What two readings of the clock take with nothing between them.
+std::int64_t ClockCost() {
+  std::vector<std::int64_t> costs;
+  for (int i = 0; i < 1001; ++i) {
+    const std::int64_t start = Now();
+    costs.push_back(Now() - start);
+  }
+  return Median(std::move(costs));
+}
+
+// A thread that is a device while `work` runs; its failures are thrown here.
+template <typename Work>
+void OnDevice(const std::vector<int>& cores, const Work& work) {
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      BecomeDevice(cores);
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+// Bytes that ops write between the start of the step and the end of each op, in program order.
+std::vector<sim::Bytes> WrittenBy(const sim::OpGraph& graph) {
+  std::vector<sim::Bytes> written(graph.ops.size());
+  sim::Bytes sum = 0;
+  for (const sim::OpIndex op : graph.topological_order()) {
+    for (const sim::Output& output : graph.ops[static_cast<std::size_t>(op)].outputs)
+      if (output.storage == sim::Output::Storage::kOwn) sum += output.bytes;
+    written[static_cast<std::size_t>(op)] = sum;
+  }
+  return written;
+}
+
+sim::Bytes NearBytes() {
+  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return (cache > 0 ? cache : 1 << 20) / 2;
+}
+
+// One op with inputs of its own; outputs come from a pool, as in the executor.
+class LoneOp {
+ public:
+  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const std::vector<sim::Bytes>& written)
+      : op_(graph.ops[static_cast<std::size_t>(op)]), made_(MakeKernel(graph, op)) {
+    for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
+      const sim::TensorRef input = op_.inputs[i];
+      const auto first = static_cast<std::size_t>(std::find(op_.inputs.begin(), op_.inputs.end(), input) -
+                                                  op_.inputs.begin());
+      if (first < i) {
+        inputs_.push_back(inputs_[first]);
+        continue;
+      }
+      const sim::Bytes since =
+          written[static_cast<std::size_t>(op)] - written[static_cast<std::size_t>(input.op)];
+      AddInput(graph, input, since <= NearBytes());
+    }
+    if (made_.kernel != nullptr) {
+      scratch_ = NewBlock(made_.kernel->scratch_bytes());
+      std::memset(scratch_.get(), 0, static_cast<std::size_t>(made_.kernel->scratch_bytes()));
+    }
+  }
+
+  // Without what comes before and after it [ns].
+  std::int64_t Run(DeviceMemory& pool) {
+    for (const auto& [block, bytes] : near_) {
+      auto* words = static_cast<volatile std::uint32_t*>(block);
+      for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
+    }
+    std::vector<void*> outputs;
+    for (const sim::Output& output : op_.outputs) {
+      const auto alias = std::find(op_.inputs.begin(), op_.inputs.end(), output.alias);
+      outputs.push_back(output.storage == sim::Output::Storage::kInput
+                            ? inputs_[static_cast<std::size_t>(alias - op_.inputs.begin())]
+                            : pool.Take(output.bytes));
+    }
+    const KernelArguments arguments{
+        .inputs = &inputs_, .outputs = &outputs, .slots = slots_, .scratch = scratch_.get()};
+    const std::int64_t start = Now();
+    if (made_.kernel != nullptr) made_.kernel->Run(arguments);
+    const std::int64_t end = Now();
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (op_.outputs[i].storage != sim::Output::Storage::kInput)
+        pool.GiveBack(outputs[i], op_.outputs[i].bytes);
+    return end - start;
+  }
+
+ private:
+  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near) {
+    const sim::Op& producer = graph.ops[static_cast<std::size_t>(input.op)];
+    const sim::Output& tensor = producer.outputs[static_cast<std::size_t>(input.output)];
+    const bool persistent = tensor.storage == sim::Output::Storage::kPersistent;
+    const sim::Bytes bytes = persistent ? std::max(tensor.bytes, producer.persistent_bytes) : tensor.bytes;
+    blocks_.push_back(NewBlock(bytes));
+    void* block = blocks_.back().get();
+    FillWithSmallNumbers(producer, tensor, block, bytes);
+    if (persistent && inputs_.empty()) slots_ = block;
+    inputs_.push_back(block);
+    if (near && !producer.IsSource()) near_.emplace_back(block, bytes);
+  }
+
+  const sim::Op& op_;
+  MadeKernel made_;
+  std::vector<Block> blocks_;
+  std::vector<void*> inputs_;
+  std::vector<std::pair<void*, sim::Bytes>> near_;
+  void* slots_ = nullptr;
+  Block scratch_;
+};
+
+// All ops once; false if the system took the core away meanwhile.
+void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, std::int64_t clock, std::vector<ProbedOp>* into,
+              const ProbeOptions& options) {
+  for (std::size_t i = 0; i < lone.size(); ++i) {
+    if (into != nullptr && static_cast<int>((*into)[i].ns.size()) >= options.repeats) continue;
+    const std::int64_t before = Preemptions();
+    const std::int64_t ns = lone[i].Run(pool);
+    if (into != nullptr && Preemptions() == before)
+      (*into)[i].ns.push_back(std::max<std::int64_t>(ns - clock, 0));
+  }
+}
+
+// Two ops, the second of which waits for the first: what is sent between them is all that happens.
+sim::OpGraph CopyGraph(sim::Bytes bytes) {
+  sim::OpGraph graph;
+  graph.name = "copy";
+  for (const char* name : {"from", "to"}) {
+    sim::Op op;
+    op.name = name;
+    op.type = "Opaque";
+    graph.ops.push_back(std::move(op));
+  }
+  if (bytes > 0) {
+    graph.ops[0].outputs.emplace_back();
+    graph.ops[0].outputs[0].bytes = bytes;
+    graph.ops[1].inputs = {{0, 0}};
+  } else {
+    graph.ops[1].control = {0};
+  }
+  graph.Finish();
+  return graph;
+}
+
+constexpr int kChain = 1000;
+
+// Additions of 16 numbers, each to the one before.
+sim::OpGraph SmallChain() {
+  sim::OpGraph graph;
+  graph.name = "small";
+  for (int i = 0; i <= kChain; ++i) {
+    sim::Op op;
+    op.name = "op" + std::to_string(i);
+    op.type = i == 0 ? "Placeholder" : "Add";
+    op.outputs.emplace_back();
+    op.outputs[0].bytes = 64;
+    op.outputs[0].dtype = "f32";
+    op.outputs[0].shape = {16};
+    if (i > 0) op.inputs = {{i - 1, 0}, {0, 0}};
+    graph.ops.push_back(std::move(op));
+  }
+  graph.Finish();
+  return graph;
+}
+
+}  // namespace
+
+std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
+                               const std::vector<std::vector<int>>& cores, const ProbeOptions& options) {
+  const std::vector<sim::Bytes> written = WrittenBy(graph);
+  std::vector<ProbedOp> all(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) all[i].op = ops[i];
+  for (const std::vector<int>& mine : cores) {
+    std::vector<ProbedOp> here = std::vector<ProbedOp>(ops.size());
+    OnDevice(mine, [&] {
+      std::vector<LoneOp> lone;
+      lone.reserve(ops.size());
+      for (const sim::OpIndex op : ops) lone.emplace_back(graph, op, written);
+      DeviceMemory pool(1, 0);
+      const std::int64_t clock = ClockCost();
+      for (int round = 0; round < options.warm_up; ++round) RunRound(lone, pool, clock, nullptr, options);
+      const auto wanting = [&](const ProbedOp& probed) {
+        return static_cast<int>(probed.ns.size()) < options.repeats;
+      };
+      for (int round = 0; round < options.at_most && std::any_of(here.begin(), here.end(), wanting); ++round)
+        RunRound(lone, pool, clock, &here, options);
+    });
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      all[i].ns.insert(all[i].ns.end(), here[i].ns.begin(), here[i].ns.end());
+  }
+  return all;
+}
+
+std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vector<std::vector<int>>& cores,
+                                    const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
+  std::vector<ProbedCopy> probed;
+  for (const sim::Bytes bytes : sizes) {
+    const sim::OpGraph graph = CopyGraph(bytes);
+    const auto executor = MakeCpuExecutor(graph, cluster, cores);
+    ProbedCopy copy{.bytes = bytes, .ns = {}};
+    for (const sim::DeviceIndex from : {0, 1}) {
+      sim::Placement placement;
+      placement.device = {from, 1 - from};
+      const auto steps = executor->Run(placement, {.warm_up = options.warm_up,
+                                                   .steps = options.repeats,
+                                                   .at_most = options.at_most,
+                                                   .traced = true,
+                                                   .checked = false});
+      for (const Step& step : steps) {
+        if (step.disturbed) continue;
+        const auto producer =
+            std::find_if(step.ops.begin(), step.ops.end(), [](const OpSpan& span) { return span.op == 0; });
+        copy.ns.push_back(step.copies.at(0).end_ns - producer->end_ns);
+      }
+    }
+    probed.push_back(std::move(copy));
+  }
+  return probed;
+}
+
+std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
+                                        const std::vector<std::vector<int>>& cores,
+                                        const ProbeOptions& options) {
+  const sim::OpGraph graph = SmallChain();
+  const std::int64_t alone = Median(ProbeOps(graph, {1}, {cores.front()}, options)[0].ns);
+  const auto executor = MakeCpuExecutor(graph, cluster, cores);
+  sim::Placement placement;
+  placement.device.assign(graph.ops.size(), 0);
+  std::vector<std::int64_t> ns;
+  for (const Step& step : executor->Run(
+           placement, {.warm_up = options.warm_up, .steps = options.repeats, .at_most = options.at_most})) {
+    if (!step.disturbed) ns.push_back(std::max<std::int64_t>(step.ns / kChain - alone, 0));
+  }
+  return ns;
+}
+
+}  // namespace berth::profiler
