@@ -42,6 +42,10 @@ class ValidateCommand : public Command {
     app.add_option("--seconds", options_.seconds, "for the steps of one placement")
         ->capture_default_str()
         ->option_text("S");
+    app.add_option("--pause-us", options_.pause_us,
+                   "asleep before each step: on a busy machine more steps then run undisturbed")
+        ->capture_default_str()
+        ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
     app.add_option("--json", json_, "write the scores to this file; - is standard output")
         ->option_text("FILE");
@@ -53,9 +57,10 @@ class ValidateCommand : public Command {
           "either --record --out DIR (measure) or --recordings DIR (score what was measured) is wanted.");
     if (record_ && out_.empty()) throw InputError("--record needs --out DIR, the folder for its recordings.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
-        !(options_.seconds > 0))
+        !(options_.seconds > 0) || options_.pause_us < 0)
       throw InputError(
-          "--placements from 2, --steps from 1, --at-most from --steps and --seconds above 0 are wanted.");
+          "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0 and "
+          "--pause-us from 0 are wanted.");
     if (record_ && !Record()) return;
     const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_);
     if (!out_.empty()) {

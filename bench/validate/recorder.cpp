@@ -202,7 +202,8 @@ class Recorder {
     const int possible = std::max(10, static_cast<int>(options_.seconds / std::max(seconds, 1e-6)));
     const auto steps = executor.Run(choice.placement, {.warm_up = 10,
                                                        .steps = std::min(options_.steps, possible),
-                                                       .at_most = std::min(options_.at_most, possible)});
+                                                       .at_most = std::min(options_.at_most, possible),
+                                                       .pause_us = options_.pause_us});
     std::vector<double> all;
     made.peak_bytes.resize(steps.back().peak.size());
     for (const profiler::Step& step : steps) {
@@ -230,9 +231,9 @@ class Recorder {
       recording_.traced_placement = static_cast<int>(i);
     }
     if (recording_.traced_placement < 0) return;
-    const auto steps =
-        executor.Run(recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement,
-                     {.warm_up = 10, .steps = 9, .at_most = 60, .traced = true});
+    const auto steps = executor.Run(
+        recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement,
+        {.warm_up = 10, .steps = 9, .at_most = 200, .pause_us = options_.pause_us, .traced = true});
     // The one in the middle of those that were not disturbed.
     std::vector<const profiler::Step*> sorted;
     for (const profiler::Step& step : steps)
@@ -259,14 +260,14 @@ bool RecordWorkload(const std::string& workload, const RecorderOptions& options)
 
 const std::vector<std::string>& DefaultWorkloads() {
   static const std::vector<std::string> workloads = {
-      "rnnlm(batch=16,hidden=256,steps=8,vocabulary=2000)",
-      "nmt(batch=8,hidden=128,steps=8,vocabulary=1000)",
-      "chain(ops=24,us=1000,bytes=200000,cost=flops)",
-      "diamond(width=6,depth=4,us=500,bytes=200000,cost=flops)",
-      "random_dag(ops=120,us=200,bytes=100000,cost=flops)",
+      "rnnlm(batch=4,hidden=128,steps=6,vocabulary=500)",
+      "nmt(batch=4,hidden=64,steps=6,vocabulary=500)",
+      "chain(ops=16,us=10,bytes=50000,cost=flops)",
+      "diamond(width=4,depth=4,us=10,bytes=50000,cost=flops)",
+      "random_dag(ops=60,us=5,bytes=20000,cost=flops)",
+      "nasnet_a(batch=1,mode=inference)",
       "inception_v3(batch=1,mode=inference)",
       "resnet_152(batch=1,mode=inference)",
-      "nasnet_a(batch=1,mode=inference)",
   };
   return workloads;
 }

@@ -125,7 +125,8 @@ class alignas(64) CpuDevice {
 
   // One step; all devices together.
   void RunStep() {
-    start_ns = end_ns = Now();
+    start_ns = Now();
+    end_ns = 0;  // of a device that has nothing to do: it is not waited for
     const std::int64_t before = Preemptions();
     for (const OpIndex op : machine_.plan.sources[static_cast<std::size_t>(index_)]) {
       const PlannedOp& planned = machine_.plan.ops[static_cast<std::size_t>(op)];

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ struct ExecuteOptions {
   int warm_up = 10;      // steps before the first that is returned
   int steps = 30;        // undisturbed ones that are wanted
   int at_most = 30;      // steps in all, disturbed ones included; those are returned, too
+  int pause_us = 0;      // asleep before each step: on a busy machine one who slept is let run for a while
   bool traced = false;   // costs two readings of the clock for each op and copy
   bool checked = false;  // look at every number that an op writes
 };
@@ -77,13 +79,16 @@ class Executor {
 
 // Each device of the cluster (all CPUs) on its own cores; an op uses them all. Sizes, rounding and memory
 // limits are the cluster's. Throws RunError where a thread cannot be pinned, InputError for a cluster with
-// another kind of device or fewer lists of cores than devices.
+// another kind of device, or for lists of cores that are not as many as the devices and of one length.
 std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                           const std::vector<std::vector<int>>& cores);
 
-// Pins the calling thread, makes it flush denormal numbers to zero as all devices do, asks the system for
-// long time slices (its share stays what it is), and sets the threads that an op may use.
+// Pins the calling thread, makes it flush denormal numbers to zero as all devices do, and sets the threads
+// that an op may use.
 void BecomeDevice(const std::vector<int>& cores);
+
+// Runs `work` on a thread of its own that is a device; what it throws is thrown here.
+void OnDevice(const std::vector<int>& cores, const std::function<void()>& work);
 
 // The cores that this process may use, ascending.
 std::vector<int> AvailableCores();

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <exception>
-#include <optional>
-#include <thread>
 
 #include <unistd.h>
 
@@ -38,21 +35,6 @@ std::int64_t ClockCost() {
     costs.push_back(Now() - start);
   }
   return Median(std::move(costs));
-}
-
-// A thread that is a device while `work` runs; its failures are thrown here.
-template <typename Work>
-void OnDevice(const std::vector<int>& cores, const Work& work) {
-  std::exception_ptr failure;
-  std::thread([&] {
-    try {
-      BecomeDevice(cores);
-      work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }).join();
-  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 // Bytes that ops write between the start of the step and the end of each op, in program order.

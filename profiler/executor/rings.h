@@ -9,11 +9,12 @@
 
 namespace berth::profiler {
 
-// Waits without sleeping: to be woken takes longer than most ops. Long waits let others have the core.
+// Waits without sleeping: to be woken takes longer than most ops. Beyond some milliseconds it lets others have
+// the core, as where two devices have one between them.
 class Spin {
  public:
   void Pause() {
-    constexpr int kPatience = 1 << 14;
+    constexpr int kPatience = 1 << 17;
     if (++pauses_ < kPatience) {
       __builtin_ia32_pause();
     } else {
