@@ -1,6 +1,7 @@
 #include "bench/validate/recording.h"
 
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -124,9 +125,13 @@ sim::OpGraph LoadMeasuredGraph(const std::string& workload) {
 }
 
 std::string FileStem(const std::string& workload) {
-  std::string stem = workload.substr(0, workload.find('('));
-  const auto slash = stem.find_last_of('/');
-  return slash == std::string::npos ? stem : stem.substr(slash + 1);
+  std::string stem;
+  for (const char c : workload.substr(workload.find_last_of('/') + 1)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '=';
+    stem += plain ? c : '-';
+  }
+  while (stem.ends_with('-')) stem.pop_back();
+  return stem;
 }
 
 Recording ReadValidation(const std::string& path) {

@@ -44,7 +44,7 @@ std::string PrintValidation(const Recording& recording);
 // The workload's graph as it was measured and is simulated: without costs of its own.
 sim::OpGraph LoadMeasuredGraph(const std::string& workload);
 
-// rnnlm(batch=4,steps=8) -> "rnnlm": the recordings' file names, made unique by `taken`.
+// The name of its files: rnnlm(batch=4,steps=8) -> "rnnlm-batch=4-steps=8".
 std::string FileStem(const std::string& workload);
 
 }  // namespace berth::bench

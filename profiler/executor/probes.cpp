@@ -77,28 +77,28 @@ class LoneOp {
     }
   }
 
-  // Without what comes before and after it [ns].
+  // With its blocks taken and given back [ns].
   std::int64_t Run(DeviceMemory& pool) {
     for (const auto& [block, bytes] : near_) {
       auto* words = static_cast<volatile std::uint32_t*>(block);
       for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
     }
-    std::vector<void*> outputs;
+    const std::int64_t start = Now();
+    outputs_.clear();
     for (const sim::Output& output : op_.outputs) {
       const auto alias = std::find(op_.inputs.begin(), op_.inputs.end(), output.alias);
-      outputs.push_back(output.storage == sim::Output::Storage::kInput
-                            ? inputs_[static_cast<std::size_t>(alias - op_.inputs.begin())]
-                            : pool.Take(output.bytes));
+      outputs_.push_back(output.storage == sim::Output::Storage::kInput
+                             ? inputs_[static_cast<std::size_t>(alias - op_.inputs.begin())]
+                             : pool.Take(pool.Rounded(output.bytes)));
     }
     const KernelArguments arguments{
-        .inputs = &inputs_, .outputs = &outputs, .slots = slots_, .scratch = scratch_.get()};
-    const std::int64_t start = Now();
+        .inputs = &inputs_, .outputs = &outputs_, .slots = slots_, .scratch = scratch_.get()};
     if (made_.kernel != nullptr) made_.kernel->Run(arguments);
-    const std::int64_t end = Now();
-    for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (op_.outputs[i].storage != sim::Output::Storage::kInput)
-        pool.GiveBack(outputs[i], op_.outputs[i].bytes);
-    return end - start;
+        pool.GiveBack(outputs_[i], pool.Rounded(op_.outputs[i].bytes));
+    }
+    return Now() - start;
   }
 
  private:
@@ -118,7 +118,7 @@ class LoneOp {
   const sim::Op& op_;
   MadeKernel made_;
   std::vector<Block> blocks_;
-  std::vector<void*> inputs_;
+  std::vector<void*> inputs_, outputs_;
   std::vector<std::pair<void*, sim::Bytes>> near_;
   void* slots_ = nullptr;
   Block scratch_;
@@ -136,22 +136,26 @@ void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, std::int64_t clock,
   }
 }
 
-// Two ops, the second of which waits for the first: what is sent between them is all that happens.
-sim::OpGraph CopyGraph(sim::Bytes bytes) {
+// A chain that goes to and fro between two devices: every link sends another size, once each way, and while it
+// does nothing else happens. Op 2i sends sizes[i] forth, op 2i + 1 back.
+sim::OpGraph CopyChain(const std::vector<sim::Bytes>& sizes) {
   sim::OpGraph graph;
-  graph.name = "copy";
-  for (const char* name : {"from", "to"}) {
+  graph.name = "copies";
+  for (std::size_t i = 0; i <= 2 * sizes.size(); ++i) {
     sim::Op op;
-    op.name = name;
+    op.name = "op" + std::to_string(i);
     op.type = "Opaque";
+    const auto before = static_cast<sim::OpIndex>(i) - 1;
+    if (i > 0 && sizes[(i - 1) / 2] > 0) {
+      op.inputs = {{before, 0}};
+    } else if (i > 0) {
+      op.control = {before};
+    }
+    if (i < 2 * sizes.size() && sizes[i / 2] > 0) {
+      op.outputs.emplace_back();
+      op.outputs[0].bytes = sizes[i / 2];
+    }
     graph.ops.push_back(std::move(op));
-  }
-  if (bytes > 0) {
-    graph.ops[0].outputs.emplace_back();
-    graph.ops[0].outputs[0].bytes = bytes;
-    graph.ops[1].inputs = {{0, 0}};
-  } else {
-    graph.ops[1].control = {0};
   }
   graph.Finish();
   return graph;
@@ -191,7 +195,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim:
       std::vector<LoneOp> lone;
       lone.reserve(ops.size());
       for (const sim::OpIndex op : ops) lone.emplace_back(graph, op, written);
-      DeviceMemory pool(1, 0);
+      DeviceMemory pool(64, 0);
       const std::int64_t clock = ClockCost();
       for (int round = 0; round < options.warm_up; ++round) RunRound(lone, pool, clock, nullptr, options);
       const auto wanting = [&](const ProbedOp& probed) {
@@ -208,27 +212,23 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim:
 
 std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vector<std::vector<int>>& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
+  const sim::OpGraph graph = CopyChain(sizes);
+  const auto executor = MakeCpuExecutor(graph, cluster, cores);
+  sim::Placement placement;
+  for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(op % 2);
   std::vector<ProbedCopy> probed;
-  for (const sim::Bytes bytes : sizes) {
-    const sim::OpGraph graph = CopyGraph(bytes);
-    const auto executor = MakeCpuExecutor(graph, cluster, cores);
-    ProbedCopy copy{.bytes = bytes, .ns = {}};
-    for (const sim::DeviceIndex from : {0, 1}) {
-      sim::Placement placement;
-      placement.device = {from, 1 - from};
-      const auto steps = executor->Run(placement, {.warm_up = options.warm_up,
+  for (const sim::Bytes bytes : sizes) probed.push_back({.bytes = bytes, .ns = {}});
+  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
                                                    .steps = options.repeats,
                                                    .at_most = options.at_most,
-                                                   .traced = true,
-                                                   .checked = false});
-      for (const Step& step : steps) {
-        if (step.disturbed) continue;
-        const auto producer =
-            std::find_if(step.ops.begin(), step.ops.end(), [](const OpSpan& span) { return span.op == 0; });
-        copy.ns.push_back(step.copies.at(0).end_ns - producer->end_ns);
-      }
+                                                   .traced = true})) {
+    if (step.disturbed) continue;
+    std::vector<std::int64_t> end(graph.ops.size());
+    for (const OpSpan& span : step.ops) end[static_cast<std::size_t>(span.op)] = span.end_ns;
+    for (const CopySpan& copy : step.copies) {
+      const auto producer = static_cast<std::size_t>(copy.tensor.op);
+      probed[producer / 2].ns.push_back(copy.end_ns - end[producer]);
     }
-    probed.push_back(std::move(copy));
   }
   return probed;
 }

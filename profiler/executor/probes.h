@@ -16,7 +16,8 @@ struct ProbeOptions {
   int at_most = 120;  // in all
 };
 
-// From the kernel's start to its end, without what issues it [ns]; undisturbed repeats, of all devices.
+// The op with the memory it takes and gives back, without what issues it [ns]; undisturbed repeats, of all
+// devices.
 struct ProbedOp {
   sim::OpIndex op = -1;
   std::vector<std::int64_t> ns;
@@ -30,7 +31,8 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim:
                                const std::vector<std::vector<int>>& cores, const ProbeOptions& options);
 
 // From the end of an op that writes `bytes` on one device to the end of their copy on the other, which waits
-// for nothing else [ns]. 0 bytes: a control dependency. Both directions of the first two devices.
+// for nothing else [ns]. 0 bytes: a control dependency. Both directions of the first two devices; all sizes take
+// turns, as in a step, where no copy finds the caches and the code of the one before.
 struct ProbedCopy {
   sim::Bytes bytes = 0;
   std::vector<std::int64_t> ns;
