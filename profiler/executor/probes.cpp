@@ -161,22 +161,38 @@ sim::OpGraph CopyChain(const std::vector<sim::Bytes>& sizes) {
   return graph;
 }
 
-constexpr int kChain = 1000;
-
-// Additions of 16 numbers, each to the one before.
+// A chain of additions of 16 numbers. Before each fourth one an op writes a second-level cache full, so that
+// what the executor knows of the next ops is as far away as in a step.
 sim::OpGraph SmallChain() {
+  constexpr int kLinks = 60;
+  constexpr sim::Bytes kCacheFull = sim::Bytes{2} << 20;
   sim::OpGraph graph;
   graph.name = "small";
-  for (int i = 0; i <= kChain; ++i) {
+  const auto add = [&graph](const std::string& type, sim::Bytes bytes) -> sim::Op& {
     sim::Op op;
-    op.name = "op" + std::to_string(i);
-    op.type = i == 0 ? "Placeholder" : "Add";
+    op.name = "op" + std::to_string(graph.ops.size());
+    op.type = type;
     op.outputs.emplace_back();
-    op.outputs[0].bytes = 64;
+    op.outputs[0].bytes = bytes;
     op.outputs[0].dtype = "f32";
-    op.outputs[0].shape = {16};
-    if (i > 0) op.inputs = {{i - 1, 0}, {0, 0}};
+    op.outputs[0].shape = {bytes / 4};
     graph.ops.push_back(std::move(op));
+    return graph.ops.back();
+  };
+  add("Placeholder", 64);
+  sim::OpIndex before = 0;
+  for (int i = 0; i < kLinks; ++i) {
+    const auto last = [&] { return static_cast<sim::OpIndex>(graph.ops.size()) - 1; };
+    if (i % 4 == 3) {
+      add("Opaque", kCacheFull).control = {before};
+      const sim::OpIndex wide = last();
+      sim::Op& op = add("Add", 64);
+      op.inputs = {{before, 0}, {0, 0}};
+      op.control = {wide};
+    } else {
+      add("Add", 64).inputs = {{before, 0}, {0, 0}};
+    }
+    before = last();
   }
   graph.Finish();
   return graph;
@@ -237,14 +253,17 @@ std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
                                         const std::vector<std::vector<int>>& cores,
                                         const ProbeOptions& options) {
   const sim::OpGraph graph = SmallChain();
-  const std::int64_t alone = Median(ProbeOps(graph, {1}, {cores.front()}, options)[0].ns);
   const auto executor = MakeCpuExecutor(graph, cluster, cores);
+  const std::int64_t clock = ClockCost();
   sim::Placement placement;
   placement.device.assign(graph.ops.size(), 0);
   std::vector<std::int64_t> ns;
-  for (const Step& step : executor->Run(
-           placement, {.warm_up = options.warm_up, .steps = options.repeats, .at_most = options.at_most})) {
-    if (!step.disturbed) ns.push_back(std::max<std::int64_t>(step.ns / kChain - alone, 0));
+  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
+                                                   .steps = options.repeats,
+                                                   .at_most = options.at_most,
+                                                   .traced = true})) {
+    for (std::size_t i = 1; i < step.ops.size() && !step.disturbed; ++i)
+      ns.push_back(std::max<std::int64_t>(step.ops[i].start_ns - step.ops[i - 1].end_ns - clock, 0));
   }
   return ns;
 }

@@ -40,8 +40,8 @@ struct ProbedCopy {
 std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vector<std::vector<int>>& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options);
 
-// What issuing takes, for each op [ns]: of a chain of very small ops on one device, its length taken off what
-// they take alone.
+// What issuing takes, for each op [ns]: from the end of an op to the start of the one that waits for it, in a
+// chain of small ops on one device.
 std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
                                         const std::vector<std::vector<int>>& cores,
                                         const ProbeOptions& options);
