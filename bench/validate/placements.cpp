@@ -120,7 +120,8 @@ std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int c
   int parts = 2, vain = 0;
   while (static_cast<int>(choose.chosen().size()) < count && vain < kPatience) {
     const std::size_t before = choose.chosen().size();
-    if (choose.Add("blocks", choose.Blocks(parts, static_cast<DeviceIndex>(parts % 2)))) ++parts;
+    choose.Add("blocks", choose.Blocks(parts, static_cast<DeviceIndex>(parts % 2)));
+    ++parts;
     choose.Add("few cuts", choose.FewCuts());
     choose.Add("random", choose.Random());
     choose.Add("searched", choose.Searched());
