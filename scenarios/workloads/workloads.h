@@ -6,7 +6,9 @@
 
 namespace berth::scenarios {
 
+sim::OpGraph BuildAmoebaNetD(const Spec& spec);
 sim::OpGraph BuildChain(const Spec& spec);
+sim::OpGraph BuildCifar10(const Spec& spec);
 sim::OpGraph BuildDiamond(const Spec& spec);
 sim::OpGraph BuildInceptionV3(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
@@ -14,5 +16,6 @@ sim::OpGraph BuildNmt(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
 sim::OpGraph BuildResNet152(const Spec& spec);
 sim::OpGraph BuildRnnlm(const Spec& spec);
+sim::OpGraph BuildWaveNet(const Spec& spec);
 
 }  // namespace berth::scenarios
