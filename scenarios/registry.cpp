@@ -8,6 +8,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
 
 namespace berth::scenarios {
 namespace {
@@ -43,14 +44,14 @@ std::string NameOf(const std::string& text) {
   return text.substr(0, text.find('('));
 }
 
-sim::OpGraph ReadAnyGraph(const std::string& path) {
+sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, path);
+      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path));
     }
   }
-  return formats::ParseGraph(content, path);
+  return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
 }
 
 }  // namespace
@@ -107,11 +108,11 @@ const std::vector<ImporterRow>& Importers() {
   return rows;
 }
 
-sim::OpGraph LoadGraph(const std::string& name_or_path) {
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(Spec::Parse(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
-  return ReadAnyGraph(name_or_path);
+  return ReadAnyGraph(name_or_path, catalogue);
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
@@ -125,8 +126,8 @@ sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCat
 sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
                              const sim::Cluster& cluster) {
   const std::string content = formats::ReadFile(path);
-  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, path, graph, cluster);
-  return formats::ParsePlacement(content, path, graph, cluster);
+  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, formats::SourceOf(path), graph, cluster);
+  return formats::ParsePlacement(content, formats::SourceOf(path), graph, cluster);
 }
 
 }  // namespace berth::scenarios

@@ -21,6 +21,11 @@ struct Row {
   double accumulated_gb;  // the same without AddN; 0 = not given
 };
 
+// What gtest calls a case; else it prints the bytes, addresses among them.
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.workload;
+}
+
 class OneGpuTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
@@ -109,6 +114,10 @@ struct Verdict {
   bool published;  // fits
   double fullest_gb;
 };
+
+void PrintTo(const Verdict& verdict, std::ostream* out) {
+  *out << verdict.workload << " on " << verdict.cluster << ", gpus " << verdict.gpus;
+}
 
 class VerdictTest : public ::testing::TestWithParam<Verdict> {};
 
