@@ -219,6 +219,7 @@ Tensor GradientContext::Emit(OpSpec spec) {
   const Tensor made = builder_.AppendAt(spec, "gradients/" + forward_.name + "/" + spec.name, "backward",
                                         builder_.locations_[static_cast<std::size_t>(index_)]);
   builder_.graph_.ops.back().colocate = forward_.colocate;
+  builder_.forward_of_.back() = index_;
   return made;
 }
 

@@ -206,8 +206,8 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
   }
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);
-    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || op.type == "Reshape")
-      continue;
+    const bool view = op.type == "Reshape" || op.type == "Identity";
+    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || view) continue;
     const TensorRef root = root_of({i, 0});
     if (check.At(root.op).IsSource())
       return "'" + op.name + "' overwrites what '" + check.At(root.op).name + "' holds";
