@@ -245,25 +245,4 @@ Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t un
   return BiasAdd(b, "bias_add", MatMul(b, "matmul", x, weights), bias);
 }
 
-LstmWeights LstmVariables(GraphBuilder& b, const std::string& name, std::int64_t inputs, std::int64_t units) {
-  const GraphBuilder::Scope scope(b, name);
-  const Tensor weights = b.Variable("weights", {inputs + units, 4 * units});
-  return {weights, b.Variable("bias", {4 * units})};
-}
-
-LstmState LstmCell(GraphBuilder& b, const std::string& name, Tensor x, const LstmState& state,
-                   const LstmWeights& weights) {
-  const GraphBuilder::Scope scope(b, name);
-  const Tensor joined = Concat(b, "concat", {x, state.h}, 1);
-  const Tensor product = MatMul(b, "matmul", joined, weights.weights, true);
-  const std::vector<Tensor> gates = Split(b, "split", BiasAdd(b, "bias_add", product, weights.bias), 1, 4);
-  const Tensor input = Sigmoid(b, "input_gate", gates[0]);
-  const Tensor candidate = Tanh(b, "candidate", gates[1]);
-  const Tensor forget = Sigmoid(b, "forget_gate", gates[2]);
-  const Tensor output = Sigmoid(b, "output_gate", gates[3]);
-  const Tensor kept = Mul(b, "keep", forget, state.c);
-  const Tensor c = Add(b, "c", kept, Mul(b, "write", input, candidate));
-  return {c, Mul(b, "h", output, Tanh(b, "tanh_c", c))};
-}
-
 }  // namespace berth::scenarios

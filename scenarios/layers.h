@@ -67,18 +67,4 @@ Tensor BatchNorm(GraphBuilder& b, const std::string& name, Tensor x, bool scale)
 // Adds weights [k, n], bias [n], the product and the bias-add.
 Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
 
-// One LSTM layer's parameters, shared by all its steps: weights [inputs + n, 4n], bias [4n].
-struct LstmWeights {
-  Tensor weights;
-  Tensor bias;
-};
-struct LstmState {
-  Tensor c;
-  Tensor h;
-};
-LstmWeights LstmVariables(GraphBuilder& b, const std::string& name, std::int64_t inputs, std::int64_t units);
-// One step of [B, inputs]: 13 ops (concat, product, bias, split, 3 sigmoid, 2 tanh, 3 mul, add).
-LstmState LstmCell(GraphBuilder& b, const std::string& name, Tensor x, const LstmState& state,
-                   const LstmWeights& weights);
-
 }  // namespace berth::scenarios

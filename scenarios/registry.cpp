@@ -82,6 +82,12 @@ const std::vector<WorkloadRow>& Workloads() {
        "batch=64,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
        "vocabulary=40000",
        BuildNmt, 0},
+      {"gnmt",
+       "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "vocabulary=32000",
+       BuildGnmt, 0},
   };
   return rows;
 }

@@ -8,6 +8,7 @@ namespace berth::scenarios {
 
 sim::OpGraph BuildChain(const Spec& spec);
 sim::OpGraph BuildDiamond(const Spec& spec);
+sim::OpGraph BuildGnmt(const Spec& spec);
 sim::OpGraph BuildInceptionV3(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
