@@ -49,8 +49,9 @@ void AdditiveAttention::Remember(const std::vector<Tensor>& memory) {
 Tensor AdditiveAttention::Context(Tensor query) {
   const Tensor asked = Tanh(b_, "tanh", Add(b_, "add", keys_, MatMul(b_, "query", query, query_weights_)));
   const Tensor scores = Sum(b_, "scores", Mul(b_, "mul", asked, score_weights_), 2);  // [B, S]
-  return BatchMatMul(b_, "context", Softmax(b_, "alignment", scores), memory_, "bs,bsn->bn", b_.shape(query),
-                     b_.shape(memory_)[1]);
+  const Tensor alignment = Softmax(b_, "alignment", scores);
+  const Shape result = b_.shape(query);
+  return BatchMatMul(b_, "context", alignment, memory_, "bs,bsn->bn", result, b_.shape(memory_)[1]);
 }
 
 }  // namespace berth::scenarios

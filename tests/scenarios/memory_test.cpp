@@ -157,7 +157,10 @@ INSTANTIATE_TEST_SUITE_P(Mars, VerdictTest,
                          ::testing::Values(Verdict{"gnmt(layers=4,batch=256,optimizer=adam)",
                                                    "p100(gpus=4,memory=12GB)", 1, false, 18.1},
                                            Verdict{"gnmt(layers=4,batch=256,optimizer=adam)",
-                                                   "p100(gpus=4,memory=12GB)", 4, true, 7.5}));
+                                                   "p100(gpus=4,memory=12GB)", 4, true, 7.5},
+                                           Verdict{"bert", "p100(gpus=4,memory=12GB)", 1, false, 16.5},
+                                           Verdict{"bert(batch=12)", "p100(gpus=4,memory=12GB)", 1, true,
+                                                   8.9}));
 
 // PROTOCOL 6.5 gives every GPU of the expert.
 TEST(MarsTest, ExpertOfGnmtGpuByGpu) {
@@ -170,7 +173,7 @@ TEST(MarsTest, ExpertOfGnmtGpuByGpu) {
 
 // Published human placements run, so they must fit; PROTOCOL 6.4 gives no figures for them.
 TEST(SgdpTest, HumanPlacementsFitSafely) {
-  for (const char* model : {"rnnlm", "gnmt"}) {
+  for (const char* model : {"rnnlm", "gnmt", "transformer_xl"}) {
     for (const int layers : {2, 4, 8}) {
       const std::string count = std::to_string(layers);
       const Outcome run =

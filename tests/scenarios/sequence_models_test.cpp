@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
+#include "sim/error.h"
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
 
@@ -64,6 +65,95 @@ TEST(GnmtTest, SumOfForwardOutputs) {
   };
   EXPECT_NEAR(gigabytes("gnmt(layers=4,batch=256,hidden=512,vocabulary=30000)", 30'000), 8.7, 0.05);
   EXPECT_NEAR(gigabytes("gnmt(layers=4,batch=256)", 32'000), 16, 0.25);
+}
+
+// PAPERS: 109,482,240 for encoder and pooler, 1,538 more for two answers from 768 numbers, 848 GMAC. Its SQuAD row
+// has the pooler too, 768^2 + 768 weights, which nothing reads.
+TEST(BertTest, WeightsAndMultiplyAdds) {
+  constexpr std::int64_t pooler = 768 * 768 + 768, head = 2 * 768 + 2;
+  EXPECT_EQ(LoadGraph("bert(head=classifier)").totals().parameters, 109'482'240 + head);
+  EXPECT_EQ(LoadGraph("bert").totals().parameters, 109'482'240 + head - pooler);
+  EXPECT_NEAR(Gmac(LoadGraph("bert")), 848, 0.5);
+  EXPECT_NEAR(Gmac(LoadGraph("bert(batch=1,sequence=128)")), 11.2, 0.05);
+  EXPECT_NEAR(LoadGraph("bert").totals().flops / 1e12, 5.09, 0.005);
+}
+
+// With GELU as one op F is PAPERS' 411: 33 a layer, 8 of the embeddings (3 look-ups, 2 adds, norm, dropout, rows), 7
+// of the head where PAPERS has 4 of the pooler and 3.
+TEST(BertTest, OpCounts) {
+  const Counts counts = CountOps(LoadGraph("bert(gelu=one_op)"));
+  EXPECT_EQ(counts.forward, 33 * 12 + 8 + 7);
+  // A layer: 3 projections of 3 and their 6 views and transpositions; scores 2, scale, softmax, dropout, found 2,
+  // back 2, output 3, dropout, norm; wide 3, GELU, narrow 3, dropout, norm; 2 AddN where the residual forks.
+  // Embeddings 7 (rows, dropout, norm, positions summed and padded, 2 look-ups), head 8. PAPERS has 494.
+  EXPECT_EQ(counts.backward, 40 * 12 + 7 + 8);
+  EXPECT_EQ(counts.variables, 201 - 2);  // the pooler's
+  EXPECT_EQ(CountOps(LoadGraph("bert")).forward, counts.forward + 4 * 12);
+}
+
+// PAPERS: 22.9 GB, without the four transpositions of a layer.
+TEST(BertTest, SumOfForwardOutputs) {
+  const sim::OpGraph graph = LoadGraph("bert(gelu=one_op)");
+  const std::int64_t transposed = std::int64_t{4} * 12 * 4 * 24 * 384 * 768;
+  EXPECT_NEAR(static_cast<double>(SumOfForwardOutputs(graph) - transposed) / 1e9, 22.9, 0.1);
+}
+
+TEST(TransformerXlTest, WeightsAndMultiplyAdds) {
+  for (const auto& [layers, millions, tflop] :
+       {std::tuple(2, 115.2, 1.57), {4, 120.3, 1.66}, {8, 130.6, 1.84}}) {
+    const sim::OpGraph graph = LoadGraph("transformer_xl(layers=" + std::to_string(layers) + ")");
+    EXPECT_NEAR(static_cast<double>(graph.totals().parameters) / 1e6, millions, 0.05);
+    EXPECT_NEAR(graph.totals().flops / 1e12, tflop, 0.005);
+  }
+  // The published model.
+  EXPECT_NEAR(static_cast<double>(LoadGraph("transformer_xl(layers=16)").totals().parameters) / 1e6, 151.1,
+              0.05);
+}
+
+// PAPERS: F = 33 a layer + 9, B = 39 a layer + 8, with products that turn their inputs themselves. Ours has 5 views
+// and 6 transpositions a layer more in F and in B. B beside those: seen 1, projection 2, parts 1, query cut 1,
+// distance 1, biases 2, AddN of query 1, scores 4, shift 4, scale, softmax, dropout, found 2, output 2, dropout,
+// norm; wide 3, relu, dropout, narrow 3, dropout, norm; 2 AddN of the residual. 10: loss, bias, product 2, rows, 2
+// dropouts, scale, look-up, AddN of the table.
+TEST(TransformerXlTest, OpCounts) {
+  for (const std::int64_t layers : {2, 4, 8, 16}) {
+    const Counts counts = CountOps(LoadGraph("transformer_xl(layers=" + std::to_string(layers) + ")"));
+    EXPECT_EQ(counts.forward, (33 + 11) * layers + 9);
+    EXPECT_EQ(counts.backward, (38 + 11) * layers + 10);
+    EXPECT_EQ(counts.variables, 13 * layers + 2);
+  }
+}
+
+// The table is looked up in and multiplied with: one dense gradient of both, on the table's device.
+TEST(TransformerXlTest, TableAndSoftmaxShareOneGradient) {
+  const sim::OpGraph graph = LoadGraph("transformer_xl(batch=2)");
+  const auto& sum = graph.ops.at(static_cast<std::size_t>(graph.Find("gradients/embedding/weights/sum")));
+  EXPECT_EQ(sum.type, "AddN");
+  EXPECT_EQ(sum.outputs.at(0).shape, (std::vector<std::int64_t>{267'735, 410}));
+  EXPECT_EQ(sum.inputs.size(), 2u);
+}
+
+// The memory is cut out of what a layer sees and read by nothing in this step; no gradient enters it.
+TEST(TransformerXlTest, MemoryRecursWithoutGradient) {
+  const sim::OpGraph graph = LoadGraph("transformer_xl(batch=2,segment=100,memory=30)");
+  const sim::OpIndex memory = graph.Find("layer1/attention/new_memory");
+  ASSERT_GE(memory, 0);
+  EXPECT_TRUE(graph.consumers(memory).empty());
+  EXPECT_EQ(
+      graph.ops[static_cast<std::size_t>(memory)].outputs.at(0).shape,
+      graph.ops.at(static_cast<std::size_t>(graph.Find("layer1/attention/memory"))).outputs.at(0).shape);
+}
+
+TEST(TransformersTest, RefuseWidthsThatHeadsDoNotDivide) {
+  for (const char* name : {"bert(hidden=770)", "transformer_xl(heads=7)"}) {
+    try {
+      LoadGraph(name);
+      FAIL() << name;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("is no multiple of heads="), std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 }  // namespace
