@@ -88,6 +88,20 @@ const std::vector<WorkloadRow>& Workloads() {
        "hidden=1024,steps=40,"
        "vocabulary=40000",
        BuildNmt, 0},
+      {"gnmt",
+       "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "vocabulary=32000",
+       BuildGnmt, 0},
+      {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
+       "batch=24,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=12,hidden=768,heads=12,"
+       "sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       BuildBert, 0},
+      {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
+       "batch=15,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=410,heads=10,"
+       "feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       BuildTransformerXl, 0},
   };
   return rows;
 }
