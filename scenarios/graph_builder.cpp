@@ -96,6 +96,9 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
     op.outputs[0].storage = sim::Output::Storage::kInput;
     op.outputs[0].alias = source;
   }
+  if (spec.colocate_with >= 0) {
+    op.colocate = this->op(spec.inputs.at(static_cast<std::size_t>(spec.colocate_with))).colocate;
+  }
   op.flops = spec.flops;
   op.framework_ops = options_.framework_ops;
   op.group = location.group;
@@ -137,6 +140,17 @@ Tensor GraphBuilder::Variable(const std::string& name, const Shape& shape) {
   if (training()) made.colocate = made.name;
   requires_gradient_.back() = true;
   return variable;
+}
+
+Tensor GraphBuilder::State(const std::string& name, const Shape& shape) {
+  OpSpec spec{.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape}}};
+  AddAttribute(spec.attributes, "trainable", false);
+  const Tensor state = Append(spec);
+  sim::Op& made = graph_.ops.back();
+  made.outputs[0].storage = sim::Output::Storage::kPersistent;
+  made.persistent_bytes = Elements(shape) * kWord;
+  made.colocate = made.name;
+  return state;
 }
 
 void GraphBuilder::Minimise(Tensor loss) {

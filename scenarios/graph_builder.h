@@ -79,6 +79,7 @@ struct OpSpec {
   sim::Attributes attributes = {};  // backward ops inherit them
   int view_of = -1;                 // output 0 is the storage of this input (Reshape)
   int in_place = -1;                // output 0 may take over the storage of this input
+  int colocate_with = -1;           // on the device of this input, a variable or state
 };
 
 class GraphBuilder {
@@ -107,6 +108,8 @@ class GraphBuilder {
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   Tensor Constant(const std::string& name, const Shape& shape);
   Tensor Variable(const std::string& name, const Shape& shape);  // f32, trainable
+  // f32, kept from step to step like a variable but no weight: not trained, no parameter.
+  Tensor State(const std::string& name, const Shape& shape);
   // Output 0; the others are {result.op, 1}, ….
   Tensor Append(const OpSpec& spec);
 

@@ -8,6 +8,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
 
 namespace berth::scenarios {
 namespace {
@@ -43,14 +44,14 @@ std::string NameOf(const std::string& text) {
   return text.substr(0, text.find('('));
 }
 
-sim::OpGraph ReadAnyGraph(const std::string& path) {
+sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, path);
+      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path));
     }
   }
-  return formats::ParseGraph(content, path);
+  return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
 }
 
 }  // namespace
@@ -101,6 +102,20 @@ const std::vector<WorkloadRow>& Workloads() {
        "hidden=1024,steps=40,"
        "vocabulary=40000",
        BuildNmt, 0},
+      {"gnmt",
+       "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "vocabulary=32000",
+       BuildGnmt, 0},
+      {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
+       "batch=24,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=12,hidden=768,heads=12,"
+       "sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       BuildBert, 0},
+      {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
+       "batch=15,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=410,heads=10,"
+       "feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       BuildTransformerXl, 0},
   };
   return rows;
 }
@@ -126,11 +141,11 @@ const std::vector<ImporterRow>& Importers() {
   return rows;
 }
 
-sim::OpGraph LoadGraph(const std::string& name_or_path) {
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(Spec::Parse(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
-  return ReadAnyGraph(name_or_path);
+  return ReadAnyGraph(name_or_path, catalogue);
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
@@ -144,8 +159,8 @@ sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCat
 sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
                              const sim::Cluster& cluster) {
   const std::string content = formats::ReadFile(path);
-  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, path, graph, cluster);
-  return formats::ParsePlacement(content, path, graph, cluster);
+  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, formats::SourceOf(path), graph, cluster);
+  return formats::ParsePlacement(content, formats::SourceOf(path), graph, cluster);
 }
 
 }  // namespace berth::scenarios
