@@ -1,10 +1,9 @@
 // Ops that multiply and add: their FLOPs are 2 x multiply-adds.
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "scenarios/importers/onnx/einsum.h"
 #include "scenarios/importers/onnx/lower.h"
-#include "sim/error.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
@@ -47,86 +46,6 @@ OpSpec Convolution(const Lowering& lowering, const Step& step, std::size_t x, st
           .outputs = {},
           .flops = 2 * Product(lowering.OutputInfo(step).shape) * Product({filter.begin() + 1, filter.end()}),
           .attributes = WindowAttributes(*step.node, kernel)};
-}
-
-// ---- einsum
-
-struct Equation {
-  std::vector<std::string> operands;  // a letter for each axis; axes of an ellipsis are digits
-  std::string result;
-};
-
-std::string WithoutBlanks(std::string text) {
-  std::erase(text, ' ');
-  return text;
-}
-
-// "..." becomes as many digits as the operand has axes without a letter, counted from the last.
-std::string SpellOut(std::string labels, std::size_t rank) {
-  const auto dots = labels.find("...");
-  if (dots == std::string::npos) return labels;
-  const std::size_t hidden = rank + 3 - std::min(rank + 3, labels.size());
-  std::string digits;
-  for (std::size_t i = std::min<std::size_t>(hidden, 10); i-- > 0;)
-    digits.push_back(static_cast<char>('0' + i));
-  return labels.replace(dots, 3, digits);
-}
-
-Equation ReadEquation(const std::string& text, const std::vector<std::size_t>& ranks) {
-  const std::string plain = WithoutBlanks(text);
-  const auto arrow = plain.find("->");
-  std::string left = plain.substr(0, arrow);
-  Equation equation;
-  std::size_t most_hidden = 0;
-  for (const std::size_t rank : ranks) {
-    const auto comma = left.find(',');
-    equation.operands.push_back(SpellOut(left.substr(0, comma), rank));
-    const auto digits = std::count_if(equation.operands.back().begin(), equation.operands.back().end(),
-                                      [](char c) { return c >= '0' && c <= '9'; });
-    most_hidden = std::max(most_hidden, static_cast<std::size_t>(digits));
-    left = comma == std::string::npos ? "" : left.substr(comma + 1);
-  }
-  if (arrow != std::string::npos) {
-    const std::string right = plain.substr(arrow + 2);
-    equation.result = SpellOut(
-        right, right.find("...") == std::string::npos ? right.size() : right.size() - 3 + most_hidden);
-  } else {
-    // Those that stand once, in alphabetical order; digits sort first.
-    std::multiset<char> all;
-    for (const auto& operand : equation.operands) all.insert(operand.begin(), operand.end());
-    for (const char label : std::set<char>(all.begin(), all.end())) {
-      if (all.count(label) == 1 || (label >= '0' && label <= '9')) equation.result.push_back(label);
-    }
-  }
-  return equation;
-}
-
-// Operands are contracted from left to right; a label goes when nobody behind it needs it.
-double EinsumFlops(const Equation& equation, const std::map<char, double>& sizes, bool* contracts) {
-  const auto size_of = [&](const std::set<char>& labels) {
-    double product = 1;
-    for (const char label : labels) product *= sizes.at(label);
-    return product;
-  };
-  double flops = 0;
-  std::set<char> held(equation.operands.front().begin(), equation.operands.front().end());
-  for (std::size_t i = 1; i < equation.operands.size(); ++i) {
-    std::set<char> needed(equation.result.begin(), equation.result.end());
-    for (std::size_t later = i + 1; later < equation.operands.size(); ++later) {
-      needed.insert(equation.operands[later].begin(), equation.operands[later].end());
-    }
-    std::set<char> joined = held;
-    joined.insert(equation.operands[i].begin(), equation.operands[i].end());
-    std::set<char> kept;
-    std::set_intersection(joined.begin(), joined.end(), needed.begin(), needed.end(),
-                          std::inserter(kept, kept.end()));
-    if (kept.size() < joined.size()) {
-      *contracts = true;
-      flops += 2 * size_of(joined);
-    }
-    held = std::move(kept);
-  }
-  return flops;
 }
 
 }  // namespace
@@ -218,35 +137,23 @@ void LowerQuantisedMatMul(Lowering& lowering, const Step& step) {
 }
 
 void LowerEinsum(Lowering& lowering, const Step& step) {
-  const std::string text = TextAttribute(*step.node, "equation", "");
-  std::vector<std::size_t> ranks;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i)
-    ranks.push_back(lowering.InputInfo(step, i)->shape.size());
-  const Equation equation = ReadEquation(text, ranks);
-  std::map<char, double> sizes;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Shape& shape = lowering.InputInfo(step, i)->shape;
-    if (equation.operands[i].size() != shape.size()) {
-      throw InputError("node '" + step.name + "' (Einsum): operand " + std::to_string(i) + " of '" + text +
-                       "' has " + std::to_string(shape.size()) + " axes; export the model again");
-    }
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      double& size = sizes[equation.operands[i][axis]];
-      size = std::max(size, static_cast<double>(shape[axis]));  // axes of one broadcast
-    }
+  const std::string equation = TextAttribute(*step.node, "equation", "");
+  std::vector<Shape> operands;
+  OpSpec spec{.type = "", .name = "", .inputs = {}, .outputs = {}};
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    operands.push_back(lowering.InputInfo(step, i)->shape);
+    spec.inputs.push_back(lowering.In(step, i));
   }
-  bool contracts = false;
-  const double flops = EinsumFlops(equation, sizes, &contracts);
-  OpSpec spec{.type = contracts          ? "BatchMatMul"
-                      : ranks.size() > 1 ? "Mul"
-                                         : "Transpose",
-              .name = "",
-              .inputs = {},
-              .outputs = {},
-              .flops = flops};
-  if (ranks.size() == 1 && equation.result.size() < equation.operands[0].size()) spec.type = "ReduceSum";
-  for (std::size_t i = 0; i < ranks.size(); ++i) spec.inputs.push_back(lowering.In(step, i));
-  AddAttribute(spec.attributes, "equation", WithoutBlanks(text));
+  const Einsum einsum = ReadEinsum(equation, operands);
+  spec.flops = einsum.flops;
+  if (einsum.contracts) {
+    spec.type = "BatchMatMul";
+  } else if (operands.size() > 1) {
+    spec.type = "Mul";
+  } else {
+    spec.type = einsum.shape.size() < operands[0].size() ? "ReduceSum" : "Transpose";
+  }
+  AddAttribute(spec.attributes, "equation", equation);
   lowering.Emit(step, std::move(spec));
 }
 

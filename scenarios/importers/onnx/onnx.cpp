@@ -1,6 +1,7 @@
 #include "scenarios/importers/onnx.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <utility>
 
@@ -96,6 +97,25 @@ void ReportGuessed(const Lowering& lowering, const sim::OpGraph& graph, bool str
   notes.push_back("not known, priced by the bytes they move alone: " + JoinNames(texts));
 }
 
+ImportedGraph Import(const std::string& content, const std::string& source, const ImportOptions& options) {
+  const auto dims = DimsOf(options);
+  BuilderOptions builder_options{.training = !options.training.empty()};
+  if (builder_options.training) builder_options.optimizer = OptimizerNamed(options.training, "--training");
+  const onnx::ModelProto model = onnx_import::ReadModel(content, source);
+  const ResolvedModel resolved = onnx_import::Resolve(model, source, dims);
+  GraphBuilder builder(formats::NameFromSource(source), builder_options);
+  Lowering lowering(resolved, builder);
+  lowering.Run();
+  ImportedGraph imported{.graph = {}, .notes = resolved.notes};
+  if (builder.training()) imported.notes.push_back(AddLoss(resolved, lowering, builder, source));
+  imported.graph = builder.Finish(Describe(model, resolved, options, lowering));
+  ReportGuessed(lowering, imported.graph, options.strict, source, imported.notes);
+  if (imported.graph.ops.empty()) {
+    throw InputError(source + ": nothing is left to run once its constants are folded");
+  }
+  return imported;
+}
+
 }  // namespace
 
 bool RecognisesOnnx(const std::string& content) {
@@ -104,27 +124,16 @@ bool RecognisesOnnx(const std::string& content) {
 
 ImportedGraph ImportOnnx(const std::string& content, const std::string& source,
                          const ImportOptions& options) {
-  const auto dims = DimsOf(options);
-  BuilderOptions builder_options{.training = !options.training.empty()};
-  if (builder_options.training) builder_options.optimizer = OptimizerNamed(options.training, "--training");
-  const onnx::ModelProto model = onnx_import::ReadModel(content, source);
-  ResolvedModel resolved = onnx_import::Resolve(model, source, dims);
-  ImportedGraph imported;
-  imported.notes = resolved.notes;
   try {
-    GraphBuilder builder(formats::NameFromSource(source), builder_options);
-    Lowering lowering(resolved, builder);
-    lowering.Run();
-    if (builder.training()) imported.notes.push_back(AddLoss(resolved, lowering, builder, source));
-    imported.graph = builder.Finish(Describe(model, resolved, options, lowering));
-    ReportGuessed(lowering, imported.graph, options.strict, source, imported.notes);
+    return Import(content, source, options);
   } catch (const InputError& error) {
-    if (std::string(error.what()).starts_with(source)) throw;
-    throw InputError(source + ": " + error.what());
+    // Names in a broken file may hold anything; a refusal is one line and says where.
+    std::string text = error.what();
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    if (!text.starts_with(source) && !text.starts_with("--")) text.insert(0, source + ": ");
+    throw InputError(text);
   }
-  if (imported.graph.ops.empty())
-    throw InputError(source + ": nothing is left to run once its constants are folded");
-  return imported;
 }
 
 }  // namespace berth::scenarios

@@ -7,6 +7,8 @@
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
 
+#include "scenarios/importers/onnx/einsum.h"
+
 namespace berth::scenarios::onnx_import {
 namespace {
 
@@ -126,6 +128,15 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   Context context(node, inputs);
   schema->GetTypeAndShapeInferenceFunction()(context);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Describe(*context.getOutputType(i));
+  if (node.op_type() == "Einsum" && outputs.size() == 1) {
+    std::vector<Shape> operands;
+    for (const TensorInfo* input : inputs) {
+      if (input == nullptr) throw std::invalid_argument("an operand is left out");
+      operands.push_back(input->shape);
+    }
+    const Shape shape = ReadEinsum(TextAttribute(node, "equation", ""), operands).shape;
+    outputs[0].dims.emplace(shape.begin(), shape.end());
+  }
   return outputs;
 }
 
