@@ -332,7 +332,10 @@ void Resolver::FailOnMissing(const onnx::NodeProto& node, const std::string& nam
                              const std::vector<TensorIndex>& inputs) const {
   std::vector<std::string> options;
   for (const std::size_t axis : axes) options.push_back("--dim " + AxisName(name, axis) + "=N");
-  const std::string give = "; give an upper bound for each with " + JoinNames(options);
+  const std::string give =
+      options.empty() ? "; give all its dimensions, with --dim " + AxisName(name, 0) + "=N and so on"
+                      : "; give " + std::string(axes.size() > 1 ? "upper bounds" : "an upper bound") +
+                            " with " + JoinNames(options);
   for (const TensorIndex input : inputs) {
     if (input == kAbsent) continue;
     const TensorInfo& info = Info(input);
@@ -343,6 +346,11 @@ void Resolver::FailOnMissing(const onnx::NodeProto& node, const std::string& nam
                      ", or export with small tensors inside the file");
     }
   }
+  if (!IsStandard(node, model_opset_)) {
+    Fail(node, "the op is not known, and the file does not say the shape of its output '" + name +
+                   "'; export with the shapes of all tensors in value_info, or give them with --dim " +
+                   AxisName(name, 0) + "=N and so on");
+  }
   Fail(node, "the shape of its output '" + name + "' depends on data" + give);
 }
 
@@ -352,14 +360,15 @@ Shape Resolver::CompleteShape(const onnx::NodeProto& node, const std::string& na
   const auto hint = scope.plan->hints.find(name);
   const bool has_hint = hint != scope.plan->hints.end() && hint->second->tensor_type().has_shape();
   const auto* said = has_hint ? &hint->second->tensor_type().shape() : nullptr;
-  if (!inferred.dims && said == nullptr) {
-    if (!IsStandard(node, scope.opset)) {
-      Fail(node, "the op is not known, and the file does not say the shape of its output '" + name +
-                     "'; export with the shapes of all tensors in value_info");
-    }
-    FailOnMissing(node, name, {0}, inputs);
+  std::size_t rank = 0;
+  if (inferred.dims) {
+    rank = inferred.dims->size();
+  } else if (said != nullptr) {
+    rank = static_cast<std::size_t>(said->dim_size());
+  } else {
+    while (dims_.contains(AxisName(name, rank))) ++rank;
+    if (rank == 0) FailOnMissing(node, name, {}, inputs);
   }
-  const std::size_t rank = inferred.dims ? inferred.dims->size() : static_cast<std::size_t>(said->dim_size());
   Shape shape;
   std::vector<std::size_t> missing;
   for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -472,6 +481,7 @@ ResolvedModel Resolver::Run() {
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       scope.opset = static_cast<int>(opset.version());
   }
+  model_opset_ = scope.opset;
   scope.plan = &PlanOf(model_.graph());
   AddWeights(model_.graph(), scope);
   AddInputs(scope);

@@ -99,6 +99,7 @@ class Resolver {
   std::set<std::string> dims_known_;  // names that --dim could have
   std::unordered_map<const void*, Plan> plans_;
   std::unordered_map<const onnx::TensorProto*, TensorIndex> weights_;
+  int model_opset_ = 0;
   std::int64_t visits_ = 0;
   std::int64_t folded_ = 0;
   ResolvedModel result_;

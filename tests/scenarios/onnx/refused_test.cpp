@@ -79,7 +79,9 @@ TEST(OnnxRefused, AShapeInDataThatIsNotThere) {
       .Node("Reshape", {"x", "target"}, {"y"})
       .Output("y");
   EXPECT_THAT(RefusalOf(m),
-              AllOf(HasSubstr("node 'y' (Reshape)"), HasSubstr("'target', which are not in the file")));
+              AllOf(HasSubstr("node 'y' (Reshape)"), HasSubstr("'target', which are not in the file"),
+                    HasSubstr("--dim y:0=N")));
+  EXPECT_EQ(ShapeText(Import(m, {.dims = {{"y:0", 3}, {"y:1", 8}}}), "y"), "f32[3,8]");
 }
 
 TEST(OnnxRefused, WhatNobodyGivesAndWhatTwoGive) {
