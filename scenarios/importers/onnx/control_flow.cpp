@@ -116,6 +116,7 @@ void Resolver::ResolveLoop(const onnx::NodeProto& node, const std::vector<Tensor
     if (!trips && (!endless || !goes_on)) {
       Fail(node, "how often its body runs depends on data; export with a fixed number of trips");
     }
+    CountVisits(node, 1);
     may_end_earlier = may_end_earlier || !goes_on;
     std::vector<TensorIndex> arguments = {AddConstant(trip, onnx::TensorProto::INT64),
                                           AddConstant(1, onnx::TensorProto::BOOL)};
@@ -221,6 +222,7 @@ std::vector<TensorIndex> Resolver::Unpack(const onnx::NodeProto& node, TensorInd
   const std::int64_t count = shape[axis];
   if (count < 1 || count > 1 << 16)
     Fail(node, "scans " + std::to_string(count) + " slices, but 1 to 65536 are imported");
+  CountVisits(node, count);
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   auto& made = result_.made.emplace_back();
   made.set_op_type("Unpack");
@@ -247,7 +249,7 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
                             const std::vector<TensorIndex>& inputs, Scope& caller) {
   if (caller.depth > kDeepest) Fail(node, "functions are nested too deep, or call themselves");
   const auto [plan, fresh] = plans_.try_emplace(&function);
-  if (fresh) plan->second = MakePlan(function.node());
+  if (fresh) plan->second.order = OrderOf(function.node(), source_);
   Scope scope{.outer = nullptr,
               .prefix = caller.prefix + NameOf(node) + "/",
               .opset = caller.opset,

@@ -32,7 +32,7 @@ class Lowering {
 
   const std::map<std::string, Guessed>& guessed() const { return guessed_; }
 
-  // ---- what the rules of single types use (contractions.cpp, lower.cpp)
+  // ---- what the rules of single types use
 
   const TensorInfo& Info(TensorIndex tensor) const {
     return model_.tensors[static_cast<std::size_t>(tensor)];
@@ -71,7 +71,8 @@ class Lowering {
   std::map<std::string, Guessed> guessed_;
 };
 
-// Rules of types whose work is more than the bytes of their tensors.
+// Rules of types that multiply and add (contractions.cpp), or are not simply one op of their tensors
+// (special.cpp).
 using Rule = void (*)(Lowering& lowering, const Step& step);
 void LowerConv(Lowering& lowering, const Step& step);
 void LowerConvTranspose(Lowering& lowering, const Step& step);
@@ -81,6 +82,13 @@ void LowerMatMul(Lowering& lowering, const Step& step);
 void LowerQuantisedMatMul(Lowering& lowering, const Step& step);
 void LowerEinsum(Lowering& lowering, const Step& step);
 void LowerRecurrent(Lowering& lowering, const Step& step);
+void LowerBatchNorm(Lowering& lowering, const Step& step);
+void LowerPool(Lowering& lowering, const Step& step);
+void LowerDropout(Lowering& lowering, const Step& step);
+void LowerGather(Lowering& lowering, const Step& step);
+void LowerTranspose(Lowering& lowering, const Step& step);
+void LowerCrossEntropy(Lowering& lowering, const Step& step);
+void LowerPack(Lowering& lowering, const Step& step);
 
 // Attributes of a window that slides over images: kernel, strides, padding, dilations, groups, layout.
 sim::Attributes WindowAttributes(const onnx::NodeProto& node, const std::vector<std::int64_t>& kernel);

@@ -1,10 +1,9 @@
 #include "scenarios/importers/onnx/resolve.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <utility>
 
+#include "scenarios/importers/onnx/order.h"
 #include "scenarios/importers/onnx/resolver.h"
 #include "sim/error.h"
 #include "sim/spec.h"
@@ -14,22 +13,7 @@ namespace berth::scenarios::onnx_import {
 namespace {
 
 // Loops are written out; what grows beyond this was not meant to be.
-constexpr std::int64_t kMostVisits = 2'000'000;
-// Reals that decide shapes: the scales of a Resize.
-constexpr std::size_t kMostReals = 64;
-
-// The names that a node reads, those that its subgraphs read included.
-void AddNamesRead(const onnx::NodeProto& node, std::vector<std::string>& names) {
-  names.insert(names.end(), node.input().begin(), node.input().end());
-  const auto add_graph = [&](const onnx::GraphProto& graph) {
-    for (const auto& inner : graph.node()) AddNamesRead(inner, names);
-    for (const auto& output : graph.output()) names.push_back(output.name());
-  };
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) add_graph(attribute.g());
-    for (const auto& graph : attribute.graphs()) add_graph(graph);
-  }
-}
+constexpr std::int64_t kMostVisits = 1'000'000;
 
 // The first line, without the marks that the library puts before it.
 std::string PlainReason(const std::string& what) {
@@ -40,18 +24,7 @@ std::string PlainReason(const std::string& what) {
   return text;
 }
 
-std::string AxisName(const std::string& tensor, std::size_t axis) {
-  return tensor + ":" + std::to_string(axis);
-}
-
 }  // namespace
-
-std::string NameOf(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
-  const auto named =
-      std::find_if(node.output().begin(), node.output().end(), [](const auto& o) { return !o.empty(); });
-  return named != node.output().end() ? *named : node.op_type();
-}
 
 std::string Resolver::PlaceOf(const onnx::NodeProto& node) const {
   return source_ + ": node '" + NameOf(node) + "' (" + (node.domain().empty() ? "" : node.domain() + ".") +
@@ -118,161 +91,10 @@ void Resolver::Bind(const onnx::NodeProto& node, const std::string& name, Tensor
   }
 }
 
-// ---- inputs and weights
-
-Shape Resolver::InputShape(const onnx::ValueInfoProto& input, std::vector<std::string>& missing) {
-  const auto& type = input.type().tensor_type();
-  if (!input.type().has_tensor_type() || !type.has_shape()) {
-    throw InputError(source_ + ": input '" + input.name() +
-                     "' is no tensor with a shape; export the model with the shapes of its inputs");
-  }
-  Shape shape;
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(type.shape().dim_size()); ++axis) {
-    const auto& dim = type.shape().dim(static_cast<int>(axis));
-    const std::string place = AxisName(input.name(), axis);
-    const std::string name = dim.dim_param().empty() ? place : dim.dim_param();
-    // Exporters write 0 or -1 for what they do not know.
-    if (dim.has_dim_value() && dim.dim_value() > 0) {
-      shape.push_back(dim.dim_value());
-      continue;
-    }
-    dims_known_.insert(name);
-    const auto given = dims_.contains(place) ? dims_.find(place) : dims_.find(name);
-    if (given == dims_.end()) {
-      const std::string text =
-          "'" + name + "' (axis " + std::to_string(axis) + " of input " + input.name() + ")";
-      if (std::find_if(missing.begin(), missing.end(),
-                       [&](const auto& m) { return m.starts_with("'" + name + "'"); }) == missing.end()) {
-        missing.push_back(text);
-      }
-      shape.push_back(1);
-      continue;
-    }
-    dims_used_.insert(given->first);
-    result_.dims[name] = given->second;
-    shape.push_back(given->second);
-  }
-  return shape;
-}
-
-void Resolver::AddInputs(Scope& scope) {
-  std::vector<std::string> missing;
-  for (const auto& input : model_.graph().input()) {
-    if (scope.tensors.contains(input.name())) continue;  // with an initializer as its default
-    TensorInfo info{.name = input.name(),
-                    .kind = TensorInfo::Kind::kInput,
-                    .elem_type = input.type().tensor_type().elem_type(),
-                    .shape = InputShape(input, missing),
-                    .value = nullptr};
-    const TensorIndex added = Add(std::move(info), source_);
-    scope.tensors.emplace(input.name(), added);
-    result_.inputs.push_back(added);
-  }
-  if (!missing.empty()) {
-    const std::string first = missing.front().substr(1, missing.front().find('\'', 1) - 1);
-    throw InputError(source_ + ": " + (missing.size() == 1 ? "the dimension " : "the dimensions ") +
-                     JoinNames(missing) + (missing.size() == 1 ? " has" : " have") +
-                     " no value; give each with --dim, for example --dim " + first + "=8");
-  }
-}
-
-void Resolver::AddWeights(const onnx::GraphProto& graph, Scope& scope) {
-  if (graph.sparse_initializer_size() > 0) {
-    throw InputError(source_ + ": initializer '" + graph.sparse_initializer(0).values().name() +
-                     "' is sparse, which is not imported; export it as a dense tensor");
-  }
-  for (const auto& weight : graph.initializer()) {
-    const auto [known, fresh] = weights_.emplace(&weight, kAbsent);
-    if (fresh) {
-      TensorInfo info{.name = weight.name(),
-                      .kind = TensorInfo::Kind::kWeight,
-                      .elem_type = weight.data_type(),
-                      .shape = {weight.dims().begin(), weight.dims().end()},
-                      .value = ValueOf(weight)};
-      if (info.value != nullptr && info.value->reals() != nullptr &&
-          info.value->reals()->size() > kMostReals) {
-        info.value = nullptr;
-      }
-      known->second = Add(std::move(info), source_);
-    }
-    if (!scope.tensors.emplace(weight.name(), known->second).second) {
-      throw InputError(source_ + ": two initializers are named '" + weight.name() +
-                       "'; export the model again");
-    }
-  }
-}
-
-// ---- order
-
-void Resolver::FailOnCycle(const Nodes& nodes, const std::vector<std::vector<int>>& producers,
-                           const std::vector<int>& missing) const {
-  const auto stuck = [&](int node) { return missing[static_cast<std::size_t>(node)] > 0; };
-  int at = static_cast<int>(std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; }) -
-                            missing.begin());
-  std::vector<int> path;
-  while (std::find(path.begin(), path.end(), at) == path.end()) {
-    path.push_back(at);
-    const auto& before = producers[static_cast<std::size_t>(at)];
-    at = *std::find_if(before.begin(), before.end(), stuck);
-  }
-  constexpr std::ptrdiff_t kMostShown = 8;
-  const auto begin = std::find(path.begin(), path.end(), at);
-  std::string text = "'" + NameOf(nodes[at]) + "'";
-  for (auto i = begin + 1; i < path.end() && i - begin < kMostShown; ++i) {
-    text = "'" + NameOf(nodes[*i]) + "' -> " + text;
-  }
-  throw InputError(source_ + ": the nodes '" + NameOf(nodes[at]) + "' -> " +
-                   (path.end() - begin > kMostShown ? "... -> " : "") + text +
-                   " form a cycle; a model must have none");
-}
-
-Plan Resolver::MakePlan(const Nodes& nodes) const {
-  const auto count = static_cast<std::size_t>(nodes.size());
-  std::unordered_map<std::string, int> producer;
-  for (int i = 0; i < nodes.size(); ++i) {
-    for (const auto& output : nodes[i].output()) {
-      if (!output.empty()) producer.emplace(output, i);  // a second one is refused when it is bound
-    }
-  }
-  std::vector<std::vector<int>> producers(count);
-  std::vector<std::vector<int>> readers(count);
-  std::vector<int> missing(count, 0);
-  for (int i = 0; i < nodes.size(); ++i) {
-    std::vector<std::string> names;
-    AddNamesRead(nodes[i], names);
-    for (const auto& name : names) {
-      const auto found = producer.find(name);
-      if (found == producer.end()) continue;
-      // A subgraph names its own tensors too, which may not be those of this graph.
-      const bool direct =
-          std::find(nodes[i].input().begin(), nodes[i].input().end(), name) != nodes[i].input().end();
-      if (found->second == i && !direct) continue;
-      producers[static_cast<std::size_t>(i)].push_back(found->second);
-      readers[static_cast<std::size_t>(found->second)].push_back(i);
-      ++missing[static_cast<std::size_t>(i)];
-    }
-  }
-  Plan plan;
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (missing[i] == 0) ready.push(static_cast<int>(i));
-  }
-  while (!ready.empty()) {
-    const int node = ready.top();
-    ready.pop();
-    plan.order.push_back(node);
-    for (const int reader : readers[static_cast<std::size_t>(node)]) {
-      if (--missing[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
-    }
-  }
-  if (plan.order.size() != count) FailOnCycle(nodes, producers, missing);
-  return plan;
-}
-
 const Plan& Resolver::PlanOf(const onnx::GraphProto& graph) {
   const auto [known, fresh] = plans_.try_emplace(&graph);
   if (fresh) {
-    known->second = MakePlan(graph.node());
+    known->second.order = OrderOf(graph.node(), source_);
     for (const auto& list : {&graph.value_info(), &graph.output()}) {
       for (const auto& info : *list) known->second.hints.emplace(info.name(), &info.type());
     }
@@ -286,11 +108,16 @@ void Resolver::ResolveNodes(const Nodes& nodes, Scope& scope) {
   for (const int i : scope.plan->order) ResolveNode(nodes[i], scope);
 }
 
-void Resolver::ResolveNode(const onnx::NodeProto& node, Scope& scope) {
-  if (++visits_ > kMostVisits) {
+void Resolver::CountVisits(const onnx::NodeProto& node, std::int64_t visits) {
+  visits_ += visits;
+  if (visits_ > kMostVisits) {
     Fail(node, "with it, loops are written out to more than " + std::to_string(kMostVisits) +
                    " nodes; export with shorter ones");
   }
+}
+
+void Resolver::ResolveNode(const onnx::NodeProto& node, Scope& scope) {
+  CountVisits(node, 1);
   std::vector<TensorIndex> inputs;
   for (const auto& name : node.input()) inputs.push_back(Lookup(node, name, scope));
   if (const auto* function = FindFunction(node)) return CallFunction(node, *function, inputs, scope);
@@ -463,16 +290,6 @@ void Resolver::DropUnused() {
   }
   if (dropped > 0)
     result_.notes.push_back(std::to_string(dropped) + " nodes that lead to no output were left out");
-}
-
-void Resolver::CheckDimsUsed() const {
-  for (const auto& [name, value] : dims_) {
-    if (dims_used_.contains(name)) continue;
-    const std::vector<std::string> known(dims_known_.begin(), dims_known_.end());
-    throw InputError(source_ + ": --dim " + name + "=" + std::to_string(value) +
-                     ": the model has no such dimension without a value" +
-                     (known.empty() ? "; its inputs have none" : "; its inputs have " + JoinNames(known)));
-  }
 }
 
 ResolvedModel Resolver::Run() {

@@ -1,5 +1,5 @@
-// The state of Resolve(): resolve.cpp has tensors, order and shapes, control_flow.cpp what writes out other
-// graphs.
+// The state of Resolve(): model_tensors.cpp has inputs and weights, resolve.cpp nodes and shapes, control_flow.cpp
+// what writes out other graphs.
 #pragma once
 
 #include <map>
@@ -8,13 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "scenarios/importers/onnx/order.h"
 #include "scenarios/importers/onnx/resolve.h"
 #include "scenarios/importers/onnx/shapes.h"
 
 namespace berth::scenarios::onnx_import {
 
-using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Hints = std::unordered_map<std::string, const onnx::TypeProto*>;  // what a graph says of its tensors
+
+// How --dim names an axis of a tensor: "images:0".
+std::string AxisName(const std::string& tensor, std::size_t axis);
 
 // What is worked out once for a graph or function, however often it is written out.
 struct Plan {
@@ -43,14 +46,14 @@ class Resolver {
  private:
   using Shapes = std::vector<Shape>;
 
-  // resolve.cpp
+  // model_tensors.cpp
   void AddInputs(Scope& scope);
   Shape InputShape(const onnx::ValueInfoProto& input, std::vector<std::string>& missing);
   void AddWeights(const onnx::GraphProto& graph, Scope& scope);
+  void CheckDimsUsed() const;
+
+  // resolve.cpp
   const Plan& PlanOf(const onnx::GraphProto& graph);
-  Plan MakePlan(const Nodes& nodes) const;
-  [[noreturn]] void FailOnCycle(const Nodes& nodes, const std::vector<std::vector<int>>& producers,
-                                const std::vector<int>& missing) const;
   void ResolveNodes(const Nodes& nodes, Scope& scope);
   void ResolveNode(const onnx::NodeProto& node, Scope& scope);
   bool TryFold(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope);
@@ -61,7 +64,6 @@ class Resolver {
                                   const std::vector<std::size_t>& axes,
                                   const std::vector<TensorIndex>& inputs) const;
   void DropUnused();
-  void CheckDimsUsed() const;
 
   // control_flow.cpp
   void ResolveIf(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope);
@@ -84,6 +86,7 @@ class Resolver {
   const TensorInfo& Info(TensorIndex tensor) const {
     return result_.tensors[static_cast<std::size_t>(tensor)];
   }
+  void CountVisits(const onnx::NodeProto& node, std::int64_t visits);  // refuses beyond a limit
   TensorIndex Add(TensorInfo info, const std::string& place);
   TensorIndex AddConstant(std::int64_t number, int elem_type);
   TensorIndex Find(const std::string& name, const Scope& scope) const;  // kAbsent if nobody gives it
@@ -104,8 +107,5 @@ class Resolver {
   std::int64_t folded_ = 0;
   ResolvedModel result_;
 };
-
-// The name of a node, or of its first output where it has none.
-std::string NameOf(const onnx::NodeProto& node);
 
 }  // namespace berth::scenarios::onnx_import
