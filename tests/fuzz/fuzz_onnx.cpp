@@ -6,7 +6,7 @@
 
 #include "scenarios/importers/onnx.h"
 #include "sim/error.h"
-#include "tests/scenarios/onnx/model_maker.h"
+#include "tests/scenarios/onnx/samples.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS")) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -55,8 +54,5 @@ const sim::Op& OpNamed(const sim::OpGraph& graph, const std::string& name);
 std::string ShapeText(const sim::OpGraph& graph, const std::string& name);
 // Types of the ops that compute something, in order.
 std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::string& phase = "forward");
-
-// Models that between them touch every part of the importer: what damaging and fuzzing start from.
-std::vector<std::pair<std::string, std::string>> SampleModels();  // name, bytes
 
 }  // namespace berth::scenarios

@@ -5,6 +5,7 @@
 #include "scenarios/importers/onnx.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/scenarios/onnx/samples.h"
 
 namespace berth::scenarios {
 namespace {

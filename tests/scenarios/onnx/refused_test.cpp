@@ -7,6 +7,7 @@
 #include "scenarios/importers/onnx.h"
 #include "sim/error.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/scenarios/onnx/samples.h"
 
 namespace berth::scenarios {
 namespace {
