@@ -6,6 +6,7 @@
 
 #include "scenarios/importers/onnx.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/samples.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
@@ -21,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   for (const char* training : {"", "adam"}) {
     try {
-      berth::scenarios::ImportOnnx(bytes, "input", {.dims = {{"batch", 2}}, .training = training});
+      const auto imported =
+          berth::scenarios::ImportOnnx(bytes, "input", {.dims = {{"batch", 2}}, .training = training});
+      const std::string text = berth::formats::PrintGraph(imported.graph);
+      BERTH_CHECK_EQ(berth::formats::PrintGraph(berth::formats::ParseGraph(text, "printed")), text);
     } catch (const berth::InputError& error) {
       BERTH_CHECK(*error.what() != '\0');
     }

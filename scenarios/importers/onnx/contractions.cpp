@@ -153,7 +153,7 @@ void LowerEinsum(Lowering& lowering, const Step& step) {
   } else {
     spec.type = einsum.shape.size() < operands[0].size() ? "ReduceSum" : "Transpose";
   }
-  AddAttribute(spec.attributes, "equation", equation);
+  AddAttribute(spec.attributes, "equation", PlainText(equation));
   lowering.Emit(step, std::move(spec));
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "sim/error.h"
+#include "sim/formats/source.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
@@ -168,13 +168,11 @@ const Row* FindRow(const onnx::NodeProto& node) {
   return node.domain() == kOwnDomain ? find(kOwnRows) : nullptr;
 }
 
-// Names of ONNX are any text; ours are not empty, hold no control characters and do not end like an output.
-std::string PlainName(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '_');
-  const auto digits = name.find_last_not_of("0123456789");
-  if (digits != std::string::npos && digits + 1 < name.size() && name[digits] == ':') name[digits] = '_';
-  return name.empty() ? "unnamed" : name;
+// Names of ONNX are any text; ours are not empty and do not end like an output.
+std::string PlainName(const std::string& name) {
+  std::string plain = PlainText(name);
+  if (sim::EndsLikeAnOutput(plain)) plain[plain.rfind(':')] = '_';
+  return plain.empty() ? "unnamed" : plain;
 }
 
 // PyTorch names nodes by module: "/layer1/layer1.0/conv1/Conv" belongs to "layer1/layer1.0".
@@ -187,6 +185,18 @@ std::string GroupOf(const std::string& name) {
 }
 
 }  // namespace
+
+std::string PlainText(std::string text) {
+  try {
+    formats::CheckUtf8(text, "");
+    if (!formats::HasControl(text)) return text;
+  } catch (const InputError&) {
+    // Told below.
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '_');
+  return text;
+}
 
 Lowering::Lowering(const ResolvedModel& model, GraphBuilder& builder)
     : model_(model),
@@ -235,7 +245,7 @@ Tensor Lowering::Of(TensorIndex index) {
     case TensorInfo::Kind::kWeight:
       tensor = IsFloating(dtype) && !statistics_[static_cast<std::size_t>(index)]
                    ? builder_.Variable(name, info.shape, dtype)
-                   : builder_.FrozenVariable(name, info.shape, dtype);
+                   : builder_.State(name, info.shape, dtype);
       break;
     case TensorInfo::Kind::kConstant:
       tensor = builder_.Constant(name, info.shape, dtype);
@@ -269,7 +279,7 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
                        std::to_string(Elements(spec.outputs[0].shape)) + "; export the model again");
     }
   }
-  builder_.SetLocation({-1, -1, GroupOf(step.name)});
+  builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});
   const Tensor made = builder_.Append(spec);
   for (std::size_t i = 0; i < bound.size() && i < spec.outputs.size(); ++i) {
     tensors_[static_cast<std::size_t>(bound[i])] = {made.op, static_cast<std::int32_t>(i)};
@@ -279,7 +289,7 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
 
 Tensor Lowering::EmitBefore(const Step& step, OpSpec spec) {
   spec.name = Unique(step.name);
-  builder_.SetLocation({-1, -1, GroupOf(step.name)});
+  builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});
   return builder_.Append(spec);
 }
 
@@ -307,7 +317,7 @@ void Lowering::EmitWithBias(const Step& step, OpSpec product, std::optional<Tens
 
 void Lowering::Guess(const Step& step) {
   const std::string& domain = step.node->domain();
-  OpSpec spec{.type = domain.empty() ? step.node->op_type() : domain + "." + step.node->op_type(),
+  OpSpec spec{.type = PlainText(domain.empty() ? step.node->op_type() : domain + "." + step.node->op_type()),
               .name = "",
               .inputs = {},
               .outputs = {}};

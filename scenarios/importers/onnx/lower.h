@@ -17,6 +17,10 @@
 
 namespace berth::scenarios::onnx_import {
 
+// Texts of a model as our files hold them: control characters, and everything beyond ASCII in what is no UTF-8,
+// become underscores.
+std::string PlainText(std::string text);
+
 // Ops that are priced by their bytes alone because nothing else is known of them.
 struct Guessed {
   std::int64_t ops = 0;

@@ -1,7 +1,6 @@
 #include "scenarios/importers/onnx.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 
@@ -60,12 +59,14 @@ sim::Attributes Describe(const onnx::ModelProto& model, const ResolvedModel& res
   sim::Attributes attributes;
   AddAttribute(attributes, "imported_from", std::string("onnx"));
   if (!model.producer_name().empty()) {
-    AddAttribute(attributes, "producer", model.producer_name() + " " + model.producer_version());
+    AddAttribute(attributes, "producer",
+                 onnx_import::PlainText(model.producer_name() + " " + model.producer_version()));
   }
   AddAttribute(attributes, "mode", std::string(options.training.empty() ? "inference" : "training"));
   if (!options.training.empty()) AddAttribute(attributes, "optimizer", options.training);
   sim::Attribute::Object dims;
-  for (const auto& [name, size] : resolved.dims) dims.emplace_back(name, sim::Attribute{size});
+  for (const auto& [name, size] : resolved.dims)
+    dims.emplace_back(onnx_import::PlainText(name), sim::Attribute{size});
   if (!dims.empty()) AddAttribute(attributes, "dims", std::move(dims));
   sim::Attribute::Object guessed;
   for (const auto& [type, use] : lowering.guessed()) guessed.emplace_back(type, sim::Attribute{use.ops});
@@ -107,12 +108,12 @@ ImportedGraph Import(const std::string& content, const std::string& source, cons
   Lowering lowering(resolved, builder);
   lowering.Run();
   ImportedGraph imported{.graph = {}, .notes = resolved.notes};
+  if (resolved.steps.empty()) {
+    throw InputError(source + ": nothing is left to run once its constants are folded");
+  }
   if (builder.training()) imported.notes.push_back(AddLoss(resolved, lowering, builder, source));
   imported.graph = builder.Finish(Describe(model, resolved, options, lowering));
   ReportGuessed(lowering, imported.graph, options.strict, source, imported.notes);
-  if (imported.graph.ops.empty()) {
-    throw InputError(source + ": nothing is left to run once its constants are folded");
-  }
   return imported;
 }
 
@@ -128,9 +129,7 @@ ImportedGraph ImportOnnx(const std::string& content, const std::string& source,
     return Import(content, source, options);
   } catch (const InputError& error) {
     // Names in a broken file may hold anything; a refusal is one line and says where.
-    std::string text = error.what();
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    std::string text = onnx_import::PlainText(error.what());
     if (!text.starts_with(source) && !text.starts_with("--")) text.insert(0, source + ": ");
     throw InputError(text);
   }
