@@ -5,13 +5,15 @@
 //   rule=modulo    stage l on GPU l mod G (sgdp, mars)
 //   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
 //                  first
-//   rule=halves    contiguous parts of equal cost in topological order, one for each GPU
+//   rule=halves    contiguous stages of equal cost together, one part for each GPU
 //   rule=one       everything on the first GPU
 // The stage is the `stage` attribute of the ops, which the builders set. Ops without one follow what they
 // read, and variables, constants and placeholders follow their first consumer. A graph without any stages is
-// cut as by `halves`. One sample.
+// cut into contiguous parts of equal cost in topological order, by `layers`, `modulo` and `halves` alike. One
+// sample.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "agents/agents.h"
@@ -99,6 +101,28 @@ std::vector<std::int32_t> Stages(const Task& task) {
   return stage;
 }
 
+// Contiguous stages in parts of equal cost, forward and backward together: by the stage that holds the middle
+// of its own cost. The stages are those of Stages().
+std::vector<std::int32_t> EqualStages(const Task& task, sim::DeviceIndex priced, std::int32_t stages,
+                                      std::int32_t parts) {
+  std::vector<std::int32_t> part = Stages(task);
+  std::vector<double> cost(static_cast<std::size_t>(stages), 0);
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    const std::int32_t stage = std::max(part[static_cast<std::size_t>(unit)], 0);
+    cost[static_cast<std::size_t>(stage)] += static_cast<double>(task.unit_cost(unit, priced));
+  }
+  const double total = std::accumulate(cost.begin(), cost.end(), 0.0);
+  std::vector<std::int32_t> part_of_stage;
+  double before = 0;
+  for (const double own : cost) {
+    const double share = total > 0 ? (before + own / 2) / total : 0;
+    part_of_stage.push_back(std::min(static_cast<std::int32_t>(share * parts), parts - 1));
+    before += own;
+  }
+  for (std::int32_t& number : part) number = part_of_stage[static_cast<std::size_t>(std::max(number, 0))];
+  return part;
+}
+
 UnitPlacement GivenPlacement(const Task& task) {
   UnitPlacement placement;
   const auto device_of = [&](sim::OpIndex op) { return task.expert[static_cast<std::size_t>(op)]; };
@@ -140,6 +164,8 @@ UnitPlacement ByRule(const Task& task, const std::string& rule) {
     part = Branches(task);
   } else if (staged) {
     part = Stages(task);
+  } else if (rule == "halves" && stages > 1) {
+    part = EqualStages(task, devices.front(), stages, gpus);
   } else if (rule != "one") {
     part = EqualParts(task, devices.front(), gpus);
   }

@@ -21,6 +21,7 @@
 #include "bench/report.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -32,6 +33,8 @@ struct Search {
   std::string scenario;  // its name
   std::string grouper = "colocation";
   std::string expert;  // placement file; empty = the rule
+  std::string grouper_place,
+      expert_place;  // in a scenario file, for messages; empty = the command line gives them
   std::int64_t samples = 1000;
   std::int64_t seed = 1;
 };
@@ -148,10 +151,15 @@ class PlaceCommand : public Command {
     Prepare();
     const LoadedProblem loaded(search_.source);
     sim::Placement expert;
-    if (!search_.expert.empty()) expert = LoadPlacement(search_.expert, loaded.problem());
-    const agents::Task task =
-        agents::MakeTask(loaded.problem(), search_.grouper, SelectDevices(loaded.cluster(), devices_),
-                         search_.expert.empty() ? nullptr : &expert);
+    if (!search_.expert.empty()) {
+      expert = formats::CheckedAt(search_.expert_place,
+                                  [&] { return LoadPlacement(search_.expert, loaded.problem()); });
+    }
+    const std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
+    const agents::Task task = formats::CheckedAt(search_.grouper_place, [&] {
+      return agents::MakeTask(loaded.problem(), search_.grouper, devices,
+                              search_.expert.empty() ? nullptr : &expert);
+    });
     const auto agent = agents::MakeAgent(agent_);
     if (!out_.empty()) {
       std::filesystem::create_directories(out_);
@@ -214,10 +222,20 @@ class PlaceCommand : public Command {
     search_.scenario = scenario.name;
     search_.source.graph = FromFolderOf(scenario_file_, scenario.workload);
     search_.source.cluster = FromFolderOf(scenario_file_, scenario.cluster);
-    if (search_.source.cost_model.empty())
+    search_.source.graph_place = scenario.places.at("workload");
+    search_.source.cluster_place = scenario.places.at("cluster");
+    if (search_.source.cost_model.empty() && !scenario.cost_model.empty()) {
       search_.source.cost_model = FromFolderOf(scenario_file_, scenario.cost_model);
-    search_.expert = FromFolderOf(scenario_file_, scenario.expert);
-    if (grouper_->count() == 0 && !scenario.grouper.empty()) search_.grouper = scenario.grouper;
+      search_.source.cost_model_place = scenario.places.at("cost_model");
+    }
+    if (!scenario.expert.empty()) {
+      search_.expert = FromFolderOf(scenario_file_, scenario.expert);
+      search_.expert_place = scenario.places.at("expert");
+    }
+    if (grouper_->count() == 0 && !scenario.grouper.empty()) {
+      search_.grouper = scenario.grouper;
+      search_.grouper_place = scenario.places.at("grouper");
+    }
     if (samples_->count() == 0) search_.samples = scenario.samples;
     if (seed_->count() == 0 && !scenario.seeds.empty()) search_.seed = scenario.seeds.front();
   }

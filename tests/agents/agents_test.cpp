@@ -73,8 +73,21 @@ TEST(Expert, FollowsTheRules) {
   EXPECT_THAT(Record("expert(rule=modulo)", task), ElementsAre(ElementsAre(1, 1, 2, 2, 2)));
   EXPECT_THAT(Record("expert(rule=branches)", task),
               ElementsAre(ElementsAre(1, 1, 2, 1, 1)));  // 3 and 2 mod 2; c is trunk
-  EXPECT_THAT(Record("expert(rule=halves)", task), ElementsAre(ElementsAre(1, 1, 1, 2, 2)));
+  EXPECT_THAT(Record("expert(rule=halves)", task),
+              ElementsAre(ElementsAre(1, 1, 2, 2, 2)));  // the middle of stage 1 is the middle of all
   EXPECT_THAT(Record("expert(rule=one)", task), ElementsAre(Each(1)));
+}
+
+TEST(Expert, HalvesKeepForwardAndBackwardOfAStageTogether) {
+  auto c = std::make_unique<Case>();
+  c->Add("a", {10}).attributes = Place(0, 0);
+  c->Add("b", {10}, {0}).attributes = Place(1, 0);
+  c->Add("b_grad", {10}, {1}).attributes = Place(1, 0);
+  c->Add("a_grad", {10}, {2}).attributes = Place(0, 0);
+  c->UseGpus(2);
+  c->Finish();
+  const Task task = MakeTask(*c->problem, "");
+  EXPECT_THAT(Record("expert(rule=halves)", task), ElementsAre(ElementsAre(1, 2, 2, 1)));
 }
 
 TEST(Expert, AsksTheGraphForTheRule) {

@@ -164,6 +164,55 @@ TEST(Cli, SavedPlacementsRunTheSame) {
   EXPECT_FALSE(formats::ReadFile(folder / "t.txt").empty());
 }
 
+// Whoever uses a value of a scenario says where it stands.
+TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
+  const TempFolder folder;
+  const std::string file = folder / "s.yaml";
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    std::ofstream(file) << "format: berth.scenario\nversion: 1\n" << rest;
+    ExpectRefused({"place", "--agent", "random", "--scenario", file}, "berth: " + file + ":" + says);
+  };
+  refused("workload: chain(ops=x)\ncluster: placeto\n", "3: workload: chain: parameter 'ops' is 'x'");
+  refused("workload: chain\ncluster: placeto(gpus=99)\n", "4: cluster: placeto: parameter 'gpus' is '99'");
+  refused("workload: chain\ncluster: placeto\ncost_model: psychic\n",
+          "5: cost_model: there is no cost model");
+  refused("workload: chain\ncluster: placeto\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
+  refused("workload: chain\ncluster: placeto\nexpert: nobody\n",
+          "5: expert: 'nobody' is neither a placement file nor an agent");
+}
+
+TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
+  const TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
+  ExpectRefused({"simulate", "--graph", graph, "--cluster", kCluster, "--placement", "single_gpu",
+                 "--cost-model", "chain(table)"},
+                "berth: " + graph + " on " + kCluster + ": op 'a' (T): nothing says how long it takes");
+}
+
+TEST(Cli, PricesOfUnknownKindsAreRefused) {
+  const TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
+  ExpectRefused({"graph", "info", graph},
+                graph + ": ops[0].cost_us.k8O prices what is no device class or kind");
+}
+
+TEST(Cli, StandardOutputHoldsOneDocument) {
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--json",
+                 "-", "--timeline", "-"},
+                "--json - and --timeline - would mix two documents on standard output");
+}
+
+TEST(Cli, BytesByTypeAreWholeNumbers) {
+  const auto info = JsonOf(RunBerth({"graph", "info", "chain(ops=3,bytes=1000000)", "--json", "-"}));
+  ASSERT_FALSE(info["types"].empty());
+  for (const auto& [type, use] : info["types"].items())
+    EXPECT_TRUE(use["output_bytes"].is_number_integer()) << type;
+}
+
 TEST(Cli, NothingIsWrittenForBadInput) {
   const TempFolder folder;
   std::ofstream(folder / "bad.json")

@@ -8,6 +8,12 @@
 #include "tests/scenarios/serial_memory.h"
 
 namespace berth::scenarios {
+
+// What gtest calls a case; else it prints the bytes, addresses among them.
+static void PrintTo(const WorkloadRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
 namespace {
 
 using ::testing::AllOf;
@@ -122,7 +128,9 @@ TEST_P(WorkloadTest, BatchScalesWorkAndLeavesWeights) {
   const sim::OpGraph twice = Build("batch=" + std::to_string(2 * batch));
   EXPECT_EQ(twice.size(), one.size());
   EXPECT_EQ(twice.totals().parameters, one.totals().parameters);
-  EXPECT_EQ(twice.totals().flops, 2 * one.totals().flops);
+  EXPECT_LE(twice.totals().flops, 2 * one.totals().flops);
+  // Transformer-XL's distances are the same for all items.
+  EXPECT_GT(twice.totals().flops, 1.999 * one.totals().flops);
 }
 
 TEST_P(WorkloadTest, RefusesBadParameters) {
