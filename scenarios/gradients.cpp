@@ -43,13 +43,14 @@ void EmitForAll(GradientContext& context, OpSpec spec) {
   for (int i = 0; i < context.inputs(); ++i) context.Give(i, {made.op, i});
 }
 
-// Inputs: x, then scale if there is one, then offset. The scale takes part in the gradient of x.
+// Inputs: x, then scale if there is one, then offset (RMSNorm has none). The scale takes part in the gradient
+// of x.
 void NormalisationRule(GradientContext& context) {
   OpSpec spec{.type = context.forward().type + "Grad",
               .name = "input",
               .inputs = {context.dy(), context.input(0)},
               .outputs = {}};
-  if (context.inputs() == 3) spec.inputs.push_back(context.input(1));
+  if (context.inputs() == 3 || context.forward().type == "RMSNorm") spec.inputs.push_back(context.input(1));
   EmitForAll(context, spec);
 }
 
@@ -62,6 +63,15 @@ constexpr char kReluGrad[] = "ReluGrad";
 constexpr char kSigmoidGrad[] = "SigmoidGrad";
 constexpr char kTanhGrad[] = "TanhGrad";
 constexpr char kSoftmaxGrad[] = "SoftmaxGrad";
+
+// Rules that need the op's input and no output.
+template <const char* kType>
+void FromInputRule(GradientContext& context) {
+  context.EmitFor(0, kType, "input", {context.input(0), context.dy()});
+}
+constexpr char kErfGrad[] = "ErfGrad";
+constexpr char kGeluGrad[] = "GeluGrad";
+constexpr char kSwishGrad[] = "SwishGrad";
 
 void MaxPoolRule(GradientContext& context) {
   context.EmitFor(0, "MaxPoolGrad", "input", {context.input(0), context.output(0), context.dy()});
@@ -76,6 +86,26 @@ constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
 constexpr char kTile[] = "Tile";
 constexpr char kSlice[] = "Slice";
 constexpr char kPad[] = "Pad";
+constexpr char kTranspose[] = "Transpose";
+
+// The gradient is scaled by the same number, in place where that may be.
+void ScaleRule(GradientContext& context) {
+  const Tensor made = context.Emit({.type = "Scale",
+                                    .name = "input",
+                                    .inputs = {context.dy()},
+                                    .outputs = {{context.shape(context.input(0))}},
+                                    .in_place = 0});
+  context.Give(0, made);
+}
+
+void ShiftRule(GradientContext& context) {
+  context.Give(0, context.dy());
+}
+
+// Turned back by the same angles.
+void RotaryRule(GradientContext& context) {
+  context.EmitFor(0, "RotaryEmbeddingGrad", "input", {context.dy(), context.input(1)});
+}
 
 // Where an input was broadcast its gradient is summed back to its shape.
 void AddRule(GradientContext& context) {
@@ -133,6 +163,31 @@ void GatherRule(GradientContext& context) {
   context.Give(0, rows);
 }
 
+// Output 1 says which were taken.
+void TopKRule(GradientContext& context) {
+  context.EmitFor(0, "TopKGrad", "input", {context.dy(), context.output(1)});
+}
+
+// Inputs: tokens, and who goes to whom. An output for each expert.
+void ExpertDispatchRule(GradientContext& context) {
+  std::vector<Tensor> reads = {context.input(1)};
+  for (int i = 0; i < static_cast<int>(context.forward().outputs.size()); ++i) {
+    if (const auto arrived = context.gradient(i)) reads.push_back(*arrived);
+  }
+  context.EmitFor(0, "ExpertDispatchGrad", "input", reads);
+}
+
+// Inputs: an answer of each expert, their weights, and who came from whom, which has no gradient.
+void ExpertCombineRule(GradientContext& context) {
+  OpSpec spec{
+      .type = "ExpertCombineGrad", .name = "inputs", .inputs = context.forward().inputs, .outputs = {}};
+  spec.inputs.push_back(context.dy());
+  const int differentiable = context.inputs() - 1;
+  for (int i = 0; i < differentiable; ++i) spec.outputs.push_back({context.shape(context.input(i))});
+  const Tensor made = context.Emit(std::move(spec));
+  for (int i = 0; i < differentiable; ++i) context.Give(i, {made.op, i});
+}
+
 // Output 1 is the mask, kept as numbers (PROTOCOL 6.1).
 void DropoutRule(GradientContext& context) {
   context.EmitFor(0, "Mul", "input", {context.dy(), context.output(1)});
@@ -160,23 +215,35 @@ constexpr std::array kRules = {
     Row{"Conv2D", Conv2DRule},
     Row{"DepthwiseConv2dNative", DepthwiseRule},
     Row{"Dropout", DropoutRule},
+    Row{"Erf", FromInputRule<kErfGrad>},
+    Row{"ExpertCombine", ExpertCombineRule},
+    Row{"ExpertDispatch", ExpertDispatchRule},
     Row{"FusedBatchNorm", NormalisationRule},
     Row{"GatherV2", GatherRule},
+    Row{"Gelu", FromInputRule<kGeluGrad>},
+    Row{"LayerNorm", NormalisationRule},
     Row{"MatMul", MatMulRule},
     Row{"MaxPool", MaxPoolRule},
     Row{"Mean", FromShapeRule<kTile>},
     Row{"Mul", MulRule},
     Row{"Pack", ConcatRule},
     Row{"Pad", FromShapeRule<kSlice>},
+    Row{"RMSNorm", NormalisationRule},
     Row{"Relu", FromOutputRule<kReluGrad>},
     Row{"Reshape", ReshapeRule},
+    Row{"RotaryEmbedding", RotaryRule},
+    Row{"Scale", ScaleRule},
+    Row{"Shift", ShiftRule},
     Row{"Sigmoid", FromOutputRule<kSigmoidGrad>},
     Row{"Slice", FromShapeRule<kPad>},
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},
+    Row{"Swish", FromInputRule<kSwishGrad>},
     Row{"ReduceSum", FromShapeRule<kTile>},
     Row{"Tanh", FromOutputRule<kTanhGrad>},
+    Row{"TopK", TopKRule},
+    Row{"Transpose", FromShapeRule<kTranspose>},
 };
 
 }  // namespace
@@ -219,6 +286,7 @@ Tensor GradientContext::Emit(OpSpec spec) {
   const Tensor made = builder_.AppendAt(spec, "gradients/" + forward_.name + "/" + spec.name, "backward",
                                         builder_.locations_[static_cast<std::size_t>(index_)]);
   builder_.graph_.ops.back().colocate = forward_.colocate;
+  builder_.forward_of_.back() = index_;
   return made;
 }
 

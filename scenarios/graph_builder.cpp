@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scenarios/gradients.h"
+#include "scenarios/raw.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
@@ -95,6 +96,9 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
     op.outputs[0].storage = sim::Output::Storage::kInput;
     op.outputs[0].alias = source;
   }
+  if (spec.colocate_with >= 0) {
+    op.colocate = this->op(spec.inputs.at(static_cast<std::size_t>(spec.colocate_with))).colocate;
+  }
   op.flops = spec.flops;
   op.framework_ops = options_.framework_ops;
   op.group = location.group;
@@ -111,6 +115,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   locations_.push_back(location);
   requires_gradient_.push_back(requires_gradient);
   in_place_.push_back(spec.in_place);
+  forward_of_.push_back(-1);
   return {static_cast<sim::OpIndex>(graph_.ops.size()) - 1, 0};
 }
 
@@ -137,6 +142,17 @@ Tensor GraphBuilder::Variable(const std::string& name, const Shape& shape) {
   return variable;
 }
 
+Tensor GraphBuilder::State(const std::string& name, const Shape& shape) {
+  OpSpec spec{.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape}}};
+  AddAttribute(spec.attributes, "trainable", false);
+  const Tensor state = Append(spec);
+  sim::Op& made = graph_.ops.back();
+  made.outputs[0].storage = sim::Output::Storage::kPersistent;
+  made.persistent_bytes = Elements(shape) * kWord;
+  made.colocate = made.name;
+  return state;
+}
+
 void GraphBuilder::Minimise(Tensor loss) {
   losses_.push_back(loss);
 }
@@ -150,6 +166,11 @@ sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
     AppendUpdates(forward_ops);
   }
   SettleStorage();
+  if (options_.granularity == Granularity::kRaw) {
+    constexpr std::string_view kApply = "Apply";
+    graph_ = ExpandRaw(graph_, forward_of_,
+                       std::string_view(UpdateType(options_.optimizer)).substr(kApply.size()));
+  }
   graph_.Finish();
   return std::move(graph_);
 }

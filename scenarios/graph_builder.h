@@ -38,11 +38,15 @@ enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
 int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
 const char* UpdateType(Optimizer optimizer);  // "ApplyAdam", …
 
+// kLean: one op for each op of the model's mathematics. kRaw: as a framework holds it (raw.h).
+enum class Granularity : std::uint8_t { kLean, kRaw };
+
 struct BuilderOptions {
   bool training = true;  // false: forward ops only
   Optimizer optimizer = Optimizer::kSgd;
   bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
-  std::int32_t framework_ops = 1;   // of every op: see workload_options.h
+  std::int32_t framework_ops = 1;   // of every lean op: see workload_options.h
+  Granularity granularity = Granularity::kLean;
 };
 
 // Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
@@ -75,6 +79,7 @@ struct OpSpec {
   sim::Attributes attributes = {};  // backward ops inherit them
   int view_of = -1;                 // output 0 is the storage of this input (Reshape)
   int in_place = -1;                // output 0 may take over the storage of this input
+  int colocate_with = -1;           // on the device of this input, a variable or state
 };
 
 class GraphBuilder {
@@ -103,6 +108,8 @@ class GraphBuilder {
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   Tensor Constant(const std::string& name, const Shape& shape);
   Tensor Variable(const std::string& name, const Shape& shape);  // f32, trainable
+  // f32, kept from step to step like a variable but no weight: not trained, no parameter.
+  Tensor State(const std::string& name, const Shape& shape);
   // Output 0; the others are {result.op, 1}, ….
   Tensor Append(const OpSpec& spec);
 
@@ -112,7 +119,8 @@ class GraphBuilder {
   // The sum of all losses given is minimised; each is an output that no op of the model reads.
   void Minimise(Tensor loss);
 
-  // Adds backward and update ops if training, settles storage, and returns the finished graph. Call once.
+  // Adds backward and update ops if training, settles storage, expands the graph if it is to be raw, and
+  // returns it finished. Call once.
   sim::OpGraph Finish(sim::Attributes attributes);
 
  private:
@@ -133,9 +141,10 @@ class GraphBuilder {
   sim::OpGraph graph_;
   std::string prefix_;
   Location location_;
-  std::vector<Location> locations_;      // by op
-  std::vector<bool> requires_gradient_;  // by op: a variable is upstream
-  std::vector<int> in_place_;            // by op: OpSpec::in_place
+  std::vector<Location> locations_;       // by op
+  std::vector<bool> requires_gradient_;   // by op: a variable is upstream
+  std::vector<int> in_place_;             // by op: OpSpec::in_place
+  std::vector<sim::OpIndex> forward_of_;  // by op: the op whose gradient it computes, or -1
   std::vector<Tensor> losses_;
   std::map<Tensor, std::vector<Tensor>> gradients_;  // by forward tensor, in order of arrival
 };

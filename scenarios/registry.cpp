@@ -64,25 +64,44 @@ const std::vector<WorkloadRow>& Workloads() {
       {"random_dag", "a seeded random graph in layers",
        "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag, 0},
       {"inception_v3", "Inception-V3 on 299 x 299 images (Szegedy et al. 2016)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,framework_ops=22,bn=yes,aux=no,classes=1000",
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=22,bn=yes,aux="
+       "no,classes=1000",
        BuildInceptionV3, 23'817'352},
       {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
-       "batch=32,mode=training,optimizer=momentum,gradients=free,framework_ops=10,classes=1000",
+       "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,classes="
+       "1000",
        BuildResNet152, 60'192'808},
       {"nasnet_a", "NASNet-A for ImageNet, mobile or large (Zoph et al. 2018)",
-       "batch=64,mode=training,optimizer=rmsprop,gradients=free,framework_ops=10,size=mobile,classes=1000",
+       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,size="
+       "mobile,classes=1000",
        BuildNasNetA, 5'289'978},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=2048,steps=35,"
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,layers=2,hidden="
+       "2048,steps=35,"
        "vocabulary=10000,"
        "softmax=once",
        BuildRnnlm, 0},
       {"nmt",
        "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,layers=2,"
+       "hidden=1024,steps=40,"
        "vocabulary=40000",
        BuildNmt, 0},
+      {"gnmt",
+       "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
+       "vocabulary=32000",
+       BuildGnmt, 0},
+      {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
+       "batch=24,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=12,hidden=768,heads=12,"
+       "sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       BuildBert, 0},
+      {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
+       "batch=15,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=410,heads=10,"
+       "feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       BuildTransformerXl, 0},
   };
   return rows;
 }

@@ -8,7 +8,9 @@
 // The query is the top decoder layer's output; tanh of a projection of output and context goes to a softmax
 // per step. Placeto's rows: batch=256,gradients=colocated. A stage is a layer, of encoder and decoder alike;
 // the embeddings go with the first, attention and softmax with the last (PROTOCOL 3).
-#include "scenarios/layers.h"
+#include <optional>
+
+#include "scenarios/recurrent.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
@@ -30,7 +32,7 @@ class Translator {
   void Build() {
     const std::vector<Tensor> source = Embed("encoder");
     std::vector<LstmWeights> encoder = Variables("encoder");
-    std::vector<LstmState> state = ZeroState();
+    std::vector<LstmState> state = FirstState();
     std::vector<Tensor> memory;
     for (std::size_t step = 0; step < source.size(); ++step) {
       memory.push_back(Step("encoder", step, source[step], state, encoder));
@@ -52,9 +54,7 @@ class Translator {
   std::vector<Tensor> Embed(const std::string& side) {
     At(0, side + "_embedding");
     const GraphBuilder::Scope scope(b_, side);
-    const Tensor words = b_.Placeholder("words", {sizes_.steps * sizes_.batch}, "i32");
-    const Tensor table = b_.Variable("embedding/weights", {sizes_.vocabulary, sizes_.hidden});
-    return Split(b_, "unstack", Gather(b_, "embedding", table, words), 0, sizes_.steps);
+    return EmbedSteps(b_, sizes_.steps, sizes_.batch, sizes_.vocabulary, sizes_.hidden);
   }
 
   std::string LayerName(const std::string& side, int layer) const {
@@ -71,13 +71,12 @@ class Translator {
   }
 
   // The encoder starts from nothing, the decoder from the encoder's last state, layer by layer.
-  std::vector<LstmState> ZeroState() {
+  std::vector<LstmState> FirstState() {
     std::vector<LstmState> state;
     for (int layer = 0; layer < sizes_.layers; ++layer) {
       At(layer, "encoder_layer" + std::to_string(layer));
-      const Tensor zero =
-          b_.Constant(LayerName("encoder", layer) + "/zero_state", {sizes_.batch, sizes_.hidden});
-      state.push_back({zero, zero});
+      state.push_back(
+          ZeroState(b_, LayerName("encoder", layer) + "/zero_state", sizes_.batch, sizes_.hidden));
     }
     return state;
   }
@@ -98,23 +97,16 @@ class Translator {
   void PrepareAttention(const std::vector<Tensor>& memory) {
     At(top(), "attention");
     const GraphBuilder::Scope scope(b_, "attention");
-    const std::int64_t n = sizes_.hidden;
-    query_weights_ = b_.Variable("query/weights", {n, n});
-    score_weights_ = b_.Variable("score/weights", {n});
-    output_weights_ = b_.Variable("output/weights", {2 * n, n});
-    memory_ = Pack(b_, "memory", memory, 1);  // [B, S, n]
-    keys_ = MatMul(b_, "keys", memory_, b_.Variable("memory/weights", {n, n}));
+    attention_.emplace(b_, sizes_.hidden);
+    output_weights_ = b_.Variable("output/weights", {2 * sizes_.hidden, sizes_.hidden});
+    attention_->Remember(memory);
   }
 
   // [B, n] -> [B, n]
   Tensor Attend(std::size_t step, Tensor query) {
     At(top(), "attention");
     const GraphBuilder::Scope scope(b_, "attention/step" + std::to_string(step));
-    const Tensor asked = Tanh(b_, "tanh", Add(b_, "add", keys_, MatMul(b_, "query", query, query_weights_)));
-    const Tensor scores = Sum(b_, "scores", Mul(b_, "mul", asked, score_weights_), 2);  // [B, S]
-    const Tensor context = BatchMatMul(b_, "context", Softmax(b_, "alignment", scores), memory_, "bs,bsn->bn",
-                                       {sizes_.batch, sizes_.hidden}, sizes_.steps);
-    const Tensor joined = Concat(b_, "concat", {query, context}, 1);
+    const Tensor joined = Concat(b_, "concat", {query, attention_->Context(query)}, 1);
     return Tanh(b_, "output", MatMul(b_, "project", joined, output_weights_));
   }
 
@@ -136,7 +128,8 @@ class Translator {
 
   GraphBuilder& b_;
   Sizes sizes_;
-  Tensor memory_, keys_, query_weights_, score_weights_, output_weights_;
+  std::optional<AdditiveAttention> attention_;
+  Tensor output_weights_;
   Tensor softmax_weights_, softmax_bias_;
   std::vector<Tensor> labels_;
 };

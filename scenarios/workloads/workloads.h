@@ -6,13 +6,16 @@
 
 namespace berth::scenarios {
 
+sim::OpGraph BuildBert(const Spec& spec);
 sim::OpGraph BuildChain(const Spec& spec);
 sim::OpGraph BuildDiamond(const Spec& spec);
+sim::OpGraph BuildGnmt(const Spec& spec);
 sim::OpGraph BuildInceptionV3(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
 sim::OpGraph BuildResNet152(const Spec& spec);
 sim::OpGraph BuildRnnlm(const Spec& spec);
+sim::OpGraph BuildTransformerXl(const Spec& spec);
 
 }  // namespace berth::scenarios

@@ -1,12 +1,15 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <signal.h>
 
 #include "bench/command.h"
 #include "sim/formats/formats.h"
@@ -80,6 +83,10 @@ TEST(Cli, WrongNamesGetOneSentence) {
                 "tpu");
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"},
                 "--out");
+  const TempFolder folder;
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume", "--out",
+                 folder.path()},
+                "only learners do");
 }
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
@@ -256,6 +263,42 @@ TEST(Cli, PlaceSaysWhenNothingFits) {
   EXPECT_TRUE(json["samples_to_best"].is_null());
   EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/run.json"));
+}
+
+TEST(Cli, PlaceSaysWhenItIsProvenThatNothingFits) {
+  const std::vector<std::string> call = {"place",        "--agent",   "single_gpu", "--graph",
+                                         "inception_v3", "--cluster", kCluster,     "--devices",
+                                         "gpu",          "--memory",  "gpu=301MiB"};
+  EXPECT_THAT(RunBerth(call).out, HasSubstr("it is proven that the graph does not fit"));
+  auto with_json = call;
+  with_json.insert(with_json.end(), {"--json", "-"});
+  const auto json = JsonOf(RunBerth(with_json));
+  EXPECT_TRUE(json["proven_infeasible"]);
+  EXPECT_EQ(json["reference"], "expert, which does not fit");
+}
+
+// Ctrl-C in a search of hours: exit status 0, and the best so far is written. How far it came by then is the
+// machine's affair, so it is given more time until it has a sample.
+TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
+  for (int milliseconds = 50; milliseconds < 60'000; milliseconds *= 2) {
+    const TempFolder folder;
+    testing::RunningProgram running({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster",
+                                     kCluster, "--samples", "1000000000000", "--out", folder / "run"},
+                                    folder.path());
+    for (int waited = 0; waited < 60'000 && !std::filesystem::exists(folder / "run"); ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    ASSERT_EQ(running.StopAndWait(SIGINT), 0);
+    const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
+    EXPECT_TRUE(run["interrupted"]);
+    if (run["samples"] == 0) continue;
+    const auto outcome = nlohmann::json::parse(formats::ReadFile(folder / "run/outcome.json"));
+    EXPECT_EQ(outcome["runtime_us"], run["best_runtime_us"]);
+    for (const char* file : {"placement.json", "curve.csv", "trace.json"})
+      EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
+    return;
+  }
+  FAIL() << "no sample in a minute";
 }
 
 TEST(Cli, PlaceDoesNotDependOnThreads) {

@@ -175,8 +175,7 @@ TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
   EXPECT_EQ(error_with("[4, 8]", "[4, 8]}, {\"nodes\": []", two), "no error");
 }
 
-// ---- the real files, where they are
-// ---------------------------------------------------------------------------------------
+// ---- the real files, where they are -----------------------------------------------------------------------
 
 class RealMsrTest : public ::testing::Test {
  protected:

@@ -128,7 +128,9 @@ TEST_P(WorkloadTest, BatchScalesWorkAndLeavesWeights) {
   const sim::OpGraph twice = Build("batch=" + std::to_string(2 * batch));
   EXPECT_EQ(twice.size(), one.size());
   EXPECT_EQ(twice.totals().parameters, one.totals().parameters);
-  EXPECT_EQ(twice.totals().flops, 2 * one.totals().flops);
+  EXPECT_LE(twice.totals().flops, 2 * one.totals().flops);
+  // Transformer-XL's distances are the same for all items.
+  EXPECT_GT(twice.totals().flops, 1.999 * one.totals().flops);
 }
 
 TEST_P(WorkloadTest, RefusesBadParameters) {
