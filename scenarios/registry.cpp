@@ -72,10 +72,24 @@ const std::vector<WorkloadRow>& Workloads() {
        "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,classes="
        "1000",
        BuildResNet152, 60'192'808},
-      {"nasnet_a", "NASNet-A for ImageNet, mobile or large (Zoph et al. 2018)",
-       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,size="
-       "mobile,classes=1000",
+      {"nasnet_a", "NASNet-A for ImageNet, mobile or large, or for CIFAR-10 (Zoph et al. 2018)",
+       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "size=mobile,classes=1000",
        BuildNasNetA, 5'289'978},
+      {"amoebanet_d", "AmoebaNet-D (Real et al. 2019; sizes assumed)",
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "image=224,cells=18,filters=208,classes=1001",
+       BuildAmoebaNetD, 81'140'766},
+      {"cifar10", "a family of 32 small networks for CIFAR-10, drawn by ENAS' rules (Pham et al. 2018)",
+       "batch=160,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,index=0,"
+       "layers=6,filters=20",
+       BuildCifar10, 0},
+      {"wavenet",
+       "WaveNet: stacks of dilated convolutions over audio (van den Oord et al. 2016; sizes assumed)",
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=10,stacks=2,depth="
+       "9,"
+       "residual=128,dilation=128,skip=256,samples=100000,input=scalar",
+       BuildWaveNet, 0},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
        "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,layers=2,hidden="
        "2048,steps=35,"
