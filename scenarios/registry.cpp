@@ -96,6 +96,14 @@ const std::vector<WorkloadRow>& Workloads() {
        "batch=15,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=410,heads=10,"
        "feed_forward=2100,segment=150,memory=150,vocabulary=267735",
        BuildTransformerXl, 0},
+      {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
+       "batch=1,mode=training,optimizer=adam,gradients=free,framework_ops=1,layers=22,hidden=2048,heads=32,"
+       "kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,pass=whole",
+       BuildLlama, 0},
+      {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
+       "batch=8,mode=training,optimizer=adam,gradients=free,framework_ops=1,layers=8,hidden=1024,heads=16,"
+       "kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,pass=whole,experts=8,top_k=2,capacity=1",
+       BuildMoe, 0},
   };
   return rows;
 }

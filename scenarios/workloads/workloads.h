@@ -11,6 +11,8 @@ sim::OpGraph BuildChain(const Spec& spec);
 sim::OpGraph BuildDiamond(const Spec& spec);
 sim::OpGraph BuildGnmt(const Spec& spec);
 sim::OpGraph BuildInceptionV3(const Spec& spec);
+sim::OpGraph BuildLlama(const Spec& spec);
+sim::OpGraph BuildMoe(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
