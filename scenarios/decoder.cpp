@@ -29,14 +29,14 @@ class Decoder {
     }
     b_.SetLocation({sizes_.layers - 1, -1, "softmax"});
     const Tensor labels = b_.Placeholder("softmax/labels", {sizes_.tokens()}, "i32");
-    const Tensor logits = Project(b_, "softmax", RmsNorm(b_, "softmax/norm", x), sizes_.vocabulary);
+    const Tensor logits = DenseWithoutBias(b_, "softmax", RmsNorm(b_, "softmax/norm", x), sizes_.vocabulary);
     Predict(b_, "softmax/loss", logits, labels);
   }
 
  private:
   // [B * S, n] -> [B, kv heads, queries to a key, S, d]
   Tensor Queries(Tensor x) {
-    const Tensor rows = Project(b_, "query", x, sizes_.hidden);
+    const Tensor rows = DenseWithoutBias(b_, "query", x, sizes_.hidden);
     const Shape split = {sizes_.batch, sizes_.new_positions(), sizes_.kv_heads,
                          sizes_.heads / sizes_.kv_heads, sizes_.head_width()};
     const Tensor heads = Reshape(b_, "query/heads", rows, split);
@@ -45,7 +45,7 @@ class Decoder {
 
   // [B * S, n] -> [B, kv heads, S, d]
   Tensor KeysOrValues(const std::string& name, Tensor x) {
-    const Tensor rows = Project(b_, name, x, sizes_.kv_heads * sizes_.head_width());
+    const Tensor rows = DenseWithoutBias(b_, name, x, sizes_.kv_heads * sizes_.head_width());
     return SplitHeads(b_, name, rows, sizes_.batch, sizes_.kv_heads);
   }
 
@@ -82,8 +82,8 @@ class Decoder {
     const Tensor found =
         BatchMatMul(b_, "found", shares, value, "bgrst,bgtd->bgrsd", result, sizes_.sequence);
     const Tensor turned = Transpose(b_, "found/transpose", found, {0, 3, 1, 2, 4});
-    return Project(b_, "output", Reshape(b_, "found/merge", turned, {sizes_.tokens(), sizes_.hidden}),
-                   sizes_.hidden);
+    return DenseWithoutBias(
+        b_, "output", Reshape(b_, "found/merge", turned, {sizes_.tokens(), sizes_.hidden}), sizes_.hidden);
   }
 
   GraphBuilder& b_;
@@ -122,8 +122,8 @@ void BuildDecoder(GraphBuilder& b, const DecoderSizes& sizes, const FeedForward&
 Tensor SwiGlu(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t width) {
   const GraphBuilder::Scope scope(b, name);
   const std::int64_t n = b.shape(x).back();
-  const Tensor gate = Swish(b, "swish", Project(b, "gate", x, width));
-  return Project(b, "down", Mul(b, "mul", gate, Project(b, "up", x, width)), n);
+  const Tensor gate = Swish(b, "swish", DenseWithoutBias(b, "gate", x, width));
+  return DenseWithoutBias(b, "down", Mul(b, "mul", gate, DenseWithoutBias(b, "up", x, width)), n);
 }
 
 }  // namespace berth::scenarios

@@ -118,6 +118,11 @@ void AddRule(GradientContext& context) {
   }
 }
 
+void SubRule(GradientContext& context) {
+  context.Give(0, context.dy());
+  context.EmitFor(1, "Neg", "input1", {context.dy()});
+}
+
 void MulRule(GradientContext& context) {
   for (const int i : {0, 1}) {
     const bool broadcast = context.shape(context.input(i)) != context.shape(context.dy());
@@ -239,6 +244,7 @@ constexpr std::array kRules = {
     Row{"Softmax", FromOutputRule<kSoftmaxGrad>},
     Row{"SoftmaxCrossEntropyWithLogits", CrossEntropyRule},
     Row{"Split", SplitRule},
+    Row{"Sub", SubRule},
     Row{"Swish", FromInputRule<kSwishGrad>},
     Row{"ReduceSum", FromShapeRule<kTile>},
     Row{"Tanh", FromOutputRule<kTanhGrad>},
@@ -286,6 +292,7 @@ Tensor GradientContext::Emit(OpSpec spec) {
   const Tensor made = builder_.AppendAt(spec, "gradients/" + forward_.name + "/" + spec.name, "backward",
                                         builder_.locations_[static_cast<std::size_t>(index_)]);
   builder_.graph_.ops.back().colocate = forward_.colocate;
+  builder_.forward_of_.back() = index_;
   return made;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scenarios/gradients.h"
+#include "scenarios/raw.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
@@ -114,6 +115,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   locations_.push_back(location);
   requires_gradient_.push_back(requires_gradient);
   in_place_.push_back(spec.in_place);
+  forward_of_.push_back(-1);
   return {static_cast<sim::OpIndex>(graph_.ops.size()) - 1, 0};
 }
 
@@ -164,6 +166,11 @@ sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
     AppendUpdates(forward_ops);
   }
   SettleStorage();
+  if (options_.granularity == Granularity::kRaw) {
+    constexpr std::string_view kApply = "Apply";
+    graph_ = ExpandRaw(graph_, forward_of_,
+                       std::string_view(UpdateType(options_.optimizer)).substr(kApply.size()));
+  }
   graph_.Finish();
   return std::move(graph_);
 }

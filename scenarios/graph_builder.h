@@ -38,11 +38,15 @@ enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
 int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
 const char* UpdateType(Optimizer optimizer);  // "ApplyAdam", …
 
+// kLean: one op for each op of the model's mathematics. kRaw: as a framework holds it (raw.h).
+enum class Granularity : std::uint8_t { kLean, kRaw };
+
 struct BuilderOptions {
   bool training = true;  // false: forward ops only
   Optimizer optimizer = Optimizer::kSgd;
   bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
-  std::int32_t framework_ops = 1;   // of every op: see workload_options.h
+  std::int32_t framework_ops = 1;   // of every lean op: see workload_options.h
+  Granularity granularity = Granularity::kLean;
 };
 
 // Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
@@ -115,7 +119,8 @@ class GraphBuilder {
   // The sum of all losses given is minimised; each is an output that no op of the model reads.
   void Minimise(Tensor loss);
 
-  // Adds backward and update ops if training, settles storage, and returns the finished graph. Call once.
+  // Adds backward and update ops if training, settles storage, expands the graph if it is to be raw, and
+  // returns it finished. Call once.
   sim::OpGraph Finish(sim::Attributes attributes);
 
  private:
@@ -136,9 +141,10 @@ class GraphBuilder {
   sim::OpGraph graph_;
   std::string prefix_;
   Location location_;
-  std::vector<Location> locations_;      // by op
-  std::vector<bool> requires_gradient_;  // by op: a variable is upstream
-  std::vector<int> in_place_;            // by op: OpSpec::in_place
+  std::vector<Location> locations_;       // by op
+  std::vector<bool> requires_gradient_;   // by op: a variable is upstream
+  std::vector<int> in_place_;             // by op: OpSpec::in_place
+  std::vector<sim::OpIndex> forward_of_;  // by op: the op whose gradient it computes, or -1
   std::vector<Tensor> losses_;
   std::map<Tensor, std::vector<Tensor>> gradients_;  // by forward tensor, in order of arrival
 };

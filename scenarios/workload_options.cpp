@@ -44,8 +44,11 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
   options.builder.training = read.Choice("mode", {"training", "inference"}) == "training";
   options.builder.optimizer = ReadOptimizer(read, defaults.optimizer);
   options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
-  options.builder.framework_ops =
-      static_cast<std::int32_t>(read.Int("framework_ops", defaults.framework_ops, 1, 1000));
+  const bool raw = read.Choice("granularity", {"lean", "raw"}) == "raw";
+  options.builder.granularity = raw ? Granularity::kRaw : Granularity::kLean;
+  // A raw op is an op of the framework.
+  options.builder.framework_ops = static_cast<std::int32_t>(
+      read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, raw ? 1 : 1000));
   return options;
 }
 

@@ -36,7 +36,7 @@ Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
   const GraphBuilder::Scope scope(b, "mixture");
   const Shape rows = b.shape(x);
   const Shape chosen = {rows[0], sizes.top_k};
-  const Tensor shares = Softmax(b, "softmax", Project(b, "router", x, sizes.experts));
+  const Tensor shares = Softmax(b, "softmax", DenseWithoutBias(b, "router", x, sizes.experts));
   const Tensor weights =
       b.Append({.type = "TopK", .name = "top_k", .inputs = {shares}, .outputs = {{chosen}, {chosen, "i32"}}});
   const Tensor experts = {weights.op, 1};

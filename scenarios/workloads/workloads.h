@@ -15,6 +15,8 @@ sim::OpGraph BuildLlama(const Spec& spec);
 sim::OpGraph BuildMoe(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
+sim::OpGraph BuildNmtFamily(const Spec& spec);
+sim::OpGraph BuildPtb(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
 sim::OpGraph BuildResNet152(const Spec& spec);
 sim::OpGraph BuildRnnlm(const Spec& spec);

@@ -240,6 +240,8 @@ bool Checker::ShapesFit(const sim::Op& op) const {
   if (type == "TopKGrad") return In(op, 0) == In(op, 1) && out(0)[0] == In(op, 0)[0];
   if (type.starts_with("Expert")) return ExpertsFit(op);
   if (one_of({"Add", "Mul"})) return PairFits(op);
+  if (type == "Sub") return In(op, 0) == In(op, 1) && out(0) == In(op, 0);
+  if (type == "Neg") return out(0) == In(op, 0);
   if (type == "AddN") {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       // Rows of a table that is multiplied with as well are added where they belong.
@@ -304,8 +306,8 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
   }
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);
-    const bool meant =
-        op.type == "Reshape" || op.type == "CacheWrite";  // to share, to write into what is kept
+    // Views share, and a write into what is kept is meant.
+    const bool meant = op.type == "Reshape" || op.type == "Identity" || op.type == "CacheWrite";
     if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || meant) continue;
     const TensorRef root = root_of({i, 0});
     if (check.At(root.op).IsSource())
