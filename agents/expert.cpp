@@ -5,16 +5,19 @@
 //   rule=modulo    stage l on GPU l mod G (sgdp, mars)
 //   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
 //                  first
-//   rule=halves    contiguous parts of equal cost in topological order, one for each GPU
+//   rule=halves    contiguous stages of equal cost together, one part for each GPU
 //   rule=one       everything on the first GPU
 // The stage is the `stage` attribute of the ops, which the builders set. Ops without one follow what they
 // read, and variables, constants and placeholders follow their first consumer. A graph without any stages is
-// cut as by `halves`. One sample.
+// cut into contiguous parts of equal cost in topological order, by `layers`, `modulo` and `halves` alike. One
+// sample.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "agents/agents.h"
+#include "agents/placements.h"
 #include "sim/error.h"
 
 namespace berth::agents {
@@ -98,6 +101,28 @@ std::vector<std::int32_t> Stages(const Task& task) {
   return stage;
 }
 
+// Contiguous stages in parts of equal cost, forward and backward together: by the stage that holds the middle
+// of its own cost. The stages are those of Stages().
+std::vector<std::int32_t> EqualStages(const Task& task, sim::DeviceIndex priced, std::int32_t stages,
+                                      std::int32_t parts) {
+  std::vector<std::int32_t> part = Stages(task);
+  std::vector<double> cost(static_cast<std::size_t>(stages), 0);
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    const std::int32_t stage = std::max(part[static_cast<std::size_t>(unit)], 0);
+    cost[static_cast<std::size_t>(stage)] += static_cast<double>(task.unit_cost(unit, priced));
+  }
+  const double total = std::accumulate(cost.begin(), cost.end(), 0.0);
+  std::vector<std::int32_t> part_of_stage;
+  double before = 0;
+  for (const double own : cost) {
+    const double share = total > 0 ? (before + own / 2) / total : 0;
+    part_of_stage.push_back(std::min(static_cast<std::int32_t>(share * parts), parts - 1));
+    before += own;
+  }
+  for (std::int32_t& number : part) number = part_of_stage[static_cast<std::size_t>(std::max(number, 0))];
+  return part;
+}
+
 UnitPlacement GivenPlacement(const Task& task) {
   UnitPlacement placement;
   const auto device_of = [&](sim::OpIndex op) { return task.expert[static_cast<std::size_t>(op)]; };
@@ -123,6 +148,36 @@ UnitPlacement GivenPlacement(const Task& task) {
   return placement;
 }
 
+std::string AutoRule(const Task& task) {
+  const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
+  return attribute == "branch" ? "branches" : "layers";
+}
+
+UnitPlacement ByRule(const Task& task, const std::string& rule) {
+  const std::vector<sim::DeviceIndex> devices = Accelerators(task);
+  const auto gpus = static_cast<std::int32_t>(devices.size());
+  const std::int32_t stages =
+      task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
+  const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
+  std::vector<std::int32_t> part(task.units.ops.size(), 0);
+  if (rule == "branches") {
+    part = Branches(task);
+  } else if (staged) {
+    part = Stages(task);
+  } else if (rule == "halves" && stages > 1) {
+    part = EqualStages(task, devices.front(), stages, gpus);
+  } else if (rule != "one") {
+    part = EqualParts(task, devices.front(), gpus);
+  }
+  UnitPlacement placement;
+  for (const std::int32_t number : part) {
+    const std::int64_t known = std::max(number, 0);
+    const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
+    placement.push_back(devices[static_cast<std::size_t>(gpu)]);
+  }
+  return placement;
+}
+
 class Expert final : public Agent {
  public:
   explicit Expert(const Spec& spec) {
@@ -137,45 +192,20 @@ class Expert final : public Agent {
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
     evaluator.CountProposal();
-    evaluator.Evaluate(task.expert.empty() ? ByRule(task) : GivenPlacement(task));
+    const std::string rule = rule_ == "auto" ? AutoRule(task) : rule_;
+    evaluator.Evaluate(task.expert.empty() ? ByRule(task, rule) : GivenPlacement(task));
   }
 
  private:
-  std::string RuleFor(const Task& task) const {
-    if (rule_ != "auto") return rule_;
-    const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
-    return attribute == "branch" ? "branches" : "layers";
-  }
-
-  UnitPlacement ByRule(const Task& task) const {
-    const std::vector<sim::DeviceIndex> devices = Accelerators(task);
-    const auto gpus = static_cast<std::int32_t>(devices.size());
-    const std::string rule = RuleFor(task);
-    const std::int32_t stages =
-        task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
-    const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
-    std::vector<std::int32_t> part(task.units.ops.size(), 0);
-    if (rule == "branches") {
-      part = Branches(task);
-    } else if (staged) {
-      part = Stages(task);
-    } else if (rule != "one") {
-      part = EqualParts(task, devices.front(), gpus);
-    }
-    UnitPlacement placement;
-    for (const std::int32_t number : part) {
-      const std::int64_t known = std::max(number, 0);
-      const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
-      placement.push_back(devices[static_cast<std::size_t>(gpu)]);
-    }
-    return placement;
-  }
-
   std::string name_;
   std::string rule_;
 };
 
 }  // namespace
+
+UnitPlacement ExpertByRule(const Task& task) {
+  return ByRule(task, AutoRule(task));
+}
 
 std::unique_ptr<Agent> MakeExpert(const Spec& spec) {
   return std::make_unique<Expert>(spec);

@@ -12,8 +12,6 @@ function(berth_library name)
   endif()
   target_include_directories(berth_${name} ${scope} ${CMAKE_SOURCE_DIR})
   target_link_libraries(berth_${name} ${scope} ${ARG_LINK})
-  target_compile_definitions(berth_${name} ${scope} BERTH_WITH_RL=$<BOOL:${BERTH_WITH_RL}>
-                             BERTH_WITH_TBB=$<BOOL:${BERTH_WITH_TBB}>)
   add_library(berth::${name} ALIAS berth_${name})
 endfunction()
 

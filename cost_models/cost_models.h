@@ -44,8 +44,7 @@ OpClass ClassOf(const sim::Op& op);
 // Every type that ClassOf knows, sorted by name within each class; for docs and tests.
 std::vector<std::string> TypesOf(OpClass op_class);
 
-// ---- the hardware catalogue
-// --------------------------------------------------------------------------------------
+// ---- the hardware catalogue -------------------------------------------------------------------------------
 
 // One number of the catalogue as it stands in cost_models/data/*.yaml.
 struct SourcedNumber {
@@ -108,8 +107,7 @@ struct CatalogueText {
 };
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source);
 
-// ---- cost models
-// -------------------------------------------------------------------------------------------------
+// ---- cost models ------------------------------------------------------------------------------------------
 
 struct CostModelRow {
   const char* name;

@@ -23,8 +23,7 @@ constexpr double kLeastEfficiency = 1e-6;
 constexpr double kMostEfficiency = 2;  // above 1: data sheets give base clocks, machines boost
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 
-// ---- reading
-// -----------------------------------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------------------------
 
 bool IsDate(std::string_view text) {
   if (text.size() != 10) return false;
@@ -150,8 +149,7 @@ TableEntry ReadEntry(Value value, const Catalogue& catalogue) {
   return entry;
 }
 
-// ---- printing
-// ----------------------------------------------------------------------------------------------------
+// ---- printing ---------------------------------------------------------------------------------------------
 
 void AddEvidence(const Evidence& evidence, Json* json) {
   (*json)["samples"] = evidence.samples;

@@ -10,8 +10,7 @@
 namespace berth::scenarios {
 namespace {
 
-// ---- what the user chooses on every cluster
-// --------------------------------------------------------------------------
+// ---- what the user chooses on every cluster ---------------------------------------------------------------
 
 enum class IssueOrder : std::uint8_t { kReady, kProgram };
 
@@ -40,8 +39,7 @@ void FinishReading(const Spec& spec, ParameterReader& read) {
   read.Finish();
 }
 
-// ---- the file
-// ----------------------------------------------------------------------------------------------------------
+// ---- the file ---------------------------------------------------------------------------------------------
 
 class Yaml {
  public:
@@ -71,8 +69,7 @@ Yaml Begin(const std::string& name, const std::string& what, const Choices& choi
   return yaml;
 }
 
-// ---- trees of PCI Express: the papers' machines
-// ----------------------------------------------------------------------
+// ---- trees of PCI Express: the papers' machines -----------------------------------------------------------
 
 struct Tree {
   const char* what;
@@ -129,8 +126,7 @@ std::string TreeCluster(const Spec& spec, const Tree& tree) {
   return PrintTree(read.Canonical(), tree, choices);
 }
 
-// ---- today's hosts: memory and link speeds are those of the catalogue's kinds
-// ---------------------------------------------
+// ---- today's hosts: memory and link speeds are those of the catalogue's kinds -----------------------------
 
 Yaml BeginHost(const std::string& name, const std::string& what, const std::string& gpu_kind,
                const Choices& choices) {

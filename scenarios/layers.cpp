@@ -28,8 +28,9 @@ Tensor Pairwise(GraphBuilder& b, const std::string& type, const std::string& nam
 // Sliding windows along one axis. SAME pads to ceil(size / stride) of them.
 std::int64_t Windows(std::int64_t size, std::int64_t kernel, const Window& window) {
   if (window.same) return (size + window.stride - 1) / window.stride;
-  BERTH_CHECK_LE(kernel, size);
-  return (size - kernel) / window.stride + 1;
+  const std::int64_t reach = (kernel - 1) * window.dilation + 1;
+  BERTH_CHECK_LE(reach, size);
+  return (size - reach) / window.stride + 1;
 }
 
 Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channels) {
@@ -40,9 +41,15 @@ Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channe
 }
 
 sim::Attributes Describe(const Window& window) {
-  return {{"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
-          {"strides", {sim::Attribute::List{Number(window.stride), Number(window.stride)}}},
-          {"padding", Text(window.same ? "SAME" : "VALID")}};
+  const auto both = [](std::int64_t value) {
+    return sim::Attribute{sim::Attribute::List{Number(value), Number(value)}};
+  };
+  sim::Attributes attributes = {
+      {"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
+      {"strides", both(window.stride)},
+      {"padding", Text(window.same ? "SAME" : "VALID")}};
+  if (window.dilation != 1) attributes.emplace_back("dilations", both(window.dilation));
+  return attributes;
 }
 
 Tensor Pool(GraphBuilder& b, const std::string& type, const std::string& name, Tensor x,

@@ -62,7 +62,8 @@ struct Window {
   std::int64_t height = 1;
   std::int64_t width = 1;
   std::int64_t stride = 1;
-  bool same = true;  // padding: SAME, else VALID
+  bool same = true;           // padding: SAME, else VALID
+  std::int64_t dilation = 1;  // from one element of the kernel to the next
 };
 Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, const Window& window);
 // `weights`: [kh, kw, channels, 1]

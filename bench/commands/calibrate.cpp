@@ -29,7 +29,7 @@ class CalibrateCommand : public Command {
     const TableDefinition& table = FindTable(table_);
     const std::filesystem::path folder =
         out_.empty() ? std::filesystem::path("results") / table.name : std::filesystem::path(out_);
-    const Calibration calibration = CalibrateTable(table, threads_);
+    const Calibration calibration = CalibrateTable(table, {.threads = threads_});
     const std::string report = PrintCalibration(table, calibration);
     std::filesystem::create_directories(folder);
     cost_models::WriteParameters((folder / "testbed.json").string(), calibration.parameters);

@@ -21,7 +21,7 @@ namespace {
 struct TypeUse {
   std::int64_t ops = 0;
   double flops = 0;
-  double output_bytes = 0;
+  sim::Bytes output_bytes = 0;
 };
 
 std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph) {
@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph
     ++use.ops;
     use.flops += op.flops;
     for (const sim::Output& output : op.outputs) {
-      if (output.storage == sim::Output::Storage::kOwn) use.output_bytes += static_cast<double>(output.bytes);
+      if (output.storage == sim::Output::Storage::kOwn) use.output_bytes += output.bytes;
     }
   }
   std::vector<std::pair<std::string, TypeUse>> sorted(by_type.begin(), by_type.end());
@@ -79,7 +79,7 @@ class InfoCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph);
+    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph, &cost_models::BuiltinCatalogue());
     std::vector<TierShare> shares;
     if (!source_.cluster.empty()) shares = SharesByTier(LoadedProblem(source_).problem());
     if (json_.empty()) {
@@ -123,8 +123,8 @@ class InfoCommand {
     types.AddColumn("type");
     for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
     for (const auto& [type, use] : UseByType(graph)) {
-      types.AddRow(
-          {type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9), BytesText(use.output_bytes)});
+      types.AddRow({type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9),
+                    BytesText(static_cast<double>(use.output_bytes))});
     }
     fmt::print("{}", types.ToString());
     if (shares.empty()) return;
@@ -197,7 +197,7 @@ class ConvertCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(graph_);
+    const sim::OpGraph graph = scenarios::LoadGraph(graph_, &cost_models::BuiltinCatalogue());
     formats::WriteGraph(out_, graph);
     if (out_ != "-") fmt::print("{}: {} ops\n", out_, CountText(graph.size()));
   }

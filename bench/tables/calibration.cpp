@@ -1,6 +1,7 @@
 #include "bench/tables/calibration.h"
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -21,6 +22,7 @@ namespace {
 
 using cost_models::FitCell;
 using cost_models::FitParameter;
+using cost_models::KindParameters;
 
 // A fitted cell: the placement is fixed by a rule, so only prices change from one trial to the next.
 struct FittedCell {
@@ -89,19 +91,42 @@ std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& tab
   return cells;
 }
 
-// The cost model and the launch costs that a set of values stands for.
-std::string ModelSpec(const TableDefinition& table, std::span<const double> values) {
-  std::string shares;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    for (const std::string& op_class : table.parameters[p].classes) {
-      shares +=
-          fmt::format("{}{}.{}={}", shares.empty() ? "" : ",", table.parameters[p].kind, op_class, values[p]);
-    }
+std::vector<KindParameters> Borrow(const TableDefinition& table, const std::string& results) {
+  std::vector<KindParameters> borrowed;
+  for (const BorrowedRates& rates : table.borrowed) {
+    const std::string path = (std::filesystem::path(results) / rates.table / "testbed.json").string();
+    const std::string first =
+        fmt::format("table {} takes the rates of {} from there: run `berth calibrate --table {}` first",
+                    table.name, rates.kind, rates.table);
+    if (!std::filesystem::exists(path)) throw InputError(fmt::format("{} does not exist; {}.", path, first));
+    const cost_models::Parameters there = cost_models::ReadParameters(path, cost_models::BuiltinCatalogue());
+    const KindParameters* kind = there.Find(rates.kind);
+    if (kind == nullptr || kind->efficiency.empty())
+      throw InputError(fmt::format("{} has no efficiencies of {}; {}.", path, rates.kind, first));
+    borrowed.emplace_back();
+    borrowed.back().kind = rates.as_kind;
+    borrowed.back().efficiency = kind->efficiency;
   }
-  return "analytic(" + shares + ")";
+  return borrowed;
 }
 
-double SimulateSeconds(const TableDefinition& table, const FittedCell& cell, std::span<const double> values) {
+// The cost model that a set of values stands for.
+std::string ModelSpec(const TableDefinition& table, const std::vector<KindParameters>& borrowed,
+                      std::span<const double> values) {
+  std::vector<std::string> shares;
+  for (const KindParameters& kind : borrowed) {
+    for (const auto& [op_class, number] : kind.efficiency)
+      shares.push_back(fmt::format("{}.{}={}", kind.kind, cost_models::ToString(op_class), number.value));
+  }
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    for (const std::string& op_class : table.parameters[p].classes)
+      shares.push_back(fmt::format("{}.{}={}", table.parameters[p].kind, op_class, values[p]));
+  }
+  return fmt::format("analytic({})", fmt::join(shares, ","));
+}
+
+double SimulateSeconds(const TableDefinition& table, const std::vector<KindParameters>& borrowed,
+                       const FittedCell& cell, std::span<const double> values) {
   sim::Cluster cluster = cell.cluster;
   for (std::size_t p = 0; p < values.size(); ++p) {
     if (!table.parameters[p].classes.empty()) continue;
@@ -109,12 +134,14 @@ double SimulateSeconds(const TableDefinition& table, const FittedCell& cell, std
       if (device.kind == table.parameters[p].kind) device.launch_cost = sim::FromMicros(values[p]);
     }
   }
-  const auto model = cost_models::MakeCostModel(ModelSpec(table, values));
+  const auto model = cost_models::MakeCostModel(ModelSpec(table, borrowed, values));
   const sim::Problem problem(cell.graph, cluster, sim::PriceOps(cell.graph, cluster, *model));
   return sim::ToMicros(sim::MakeSimulator(problem)->Run(cell.placement).runtime) / 1e6;
 }
 
-cost_models::Parameters ToParameters(const TableDefinition& table, const cost_models::TableFit& fit) {
+cost_models::Parameters ToParameters(const TableDefinition& table,
+                                     const std::vector<KindParameters>& borrowed,
+                                     const cost_models::TableFit& fit) {
   const Provenance now = CurrentProvenance();
   cost_models::Parameters parameters;
   parameters.name = table.name + " testbed";
@@ -125,6 +152,7 @@ cost_models::Parameters ToParameters(const TableDefinition& table, const cost_mo
                            now.date.substr(0, 10),
                            now.revision + (now.dirty ? " with changes" : ""),
                            fmt::format("berth calibrate --table {}", table.name)};
+  parameters.kinds = borrowed;
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
     const TableParameter& what = table.parameters[p];
     if (!fit.parameters[p].identified) continue;  // nothing depends on it: the catalogue's number stays
@@ -153,8 +181,9 @@ std::string ParameterMeaning(const TableParameter& parameter) {
 
 }  // namespace
 
-Calibration CalibrateTable(const TableDefinition& table, int threads) {
+Calibration CalibrateTable(const TableDefinition& table, const CalibrationOptions& options) {
   Calibration calibration;
+  calibration.borrowed = Borrow(table, options.results);
   const auto cells = CollectCells(table, calibration.left_out);
   if (cells.empty())
     throw InputError(fmt::format("table {} has no fitted cell that can be run.", table.name));
@@ -164,13 +193,14 @@ Calibration CalibrateTable(const TableDefinition& table, int threads) {
   std::vector<FitCell> fit_cells;
   for (const auto& cell : cells) {
     fit_cells.push_back(
-        {cell->name, cell->published_seconds,
-         [&table, &cell](std::span<const double> values) { return SimulateSeconds(table, *cell, values); }});
+        {cell->name, cell->published_seconds, [&table, &calibration, &cell](std::span<const double> values) {
+           return SimulateSeconds(table, calibration.borrowed, *cell, values);
+         }});
   }
-  cost_models::FitOptions options;
-  options.threads = threads;
-  calibration.fit = cost_models::FitTable(parameters, fit_cells, options);
-  calibration.parameters = ToParameters(table, calibration.fit);
+  cost_models::FitOptions fit_options;
+  fit_options.threads = options.threads;
+  calibration.fit = cost_models::FitTable(parameters, fit_cells, fit_options);
+  calibration.parameters = ToParameters(table, calibration.borrowed, calibration.fit);
   return calibration;
 }
 
@@ -180,11 +210,13 @@ std::string PrintCalibration(const TableDefinition& table, const Calibration& ca
       fmt::format("# The testbed of table {}\n\n{}, fitted by `berth calibrate --table {}`.\n\n", table.name,
                   table.title, table.name);
   text += fmt::format(
-      "{} parameters, {} cells, root mean square of ln(simulated / published) {:.3f}, median distance {:.1f} "
+      "{} parameter{}, {} cell{}, root mean square of ln(simulated / published) {:.3f}, median distance "
+      "{:.1f} "
       "%, condition "
       "{:.3g}, {} simulations, {}.\n\n",
-      fit.parameters.size(), fit.cells.size(), fit.rms_log_ratio, 100 * fit.median_relative_error,
-      fit.condition, fit.evaluations, fit.converged ? "converged" : "not converged");
+      fit.parameters.size(), fit.parameters.size() == 1 ? "" : "s", fit.cells.size(),
+      fit.cells.size() == 1 ? "" : "s", fit.rms_log_ratio, 100 * fit.median_relative_error, fit.condition,
+      fit.evaluations, fit.converged ? "converged" : "not converged");
   text += "| parameter | value | what it is | sensitivity | remark |\n|---|---|---|---|---|\n";
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
     const cost_models::FittedParameter& fitted = fit.parameters[p];
@@ -192,6 +224,14 @@ std::string PrintCalibration(const TableDefinition& table, const Calibration& ca
                                             : (fitted.at_bound ? "at its bound" : "");
     text += fmt::format("| {} | {:.4g} | {} | {:.2f} | {} |\n", fitted.name, fitted.value,
                         ParameterMeaning(table.parameters[p]), fitted.sensitivity, remark);
+  }
+  for (std::size_t b = 0; b < table.borrowed.size(); ++b) {
+    for (const auto& [op_class, number] : calibration.borrowed[b].efficiency) {
+      text += fmt::format(
+          "| {}.{} | {:.4g} | share of the peak rate | – | from the testbed of table {}, not fitted here |\n",
+          calibration.borrowed[b].kind, cost_models::ToString(op_class), number.value,
+          table.borrowed[b].table);
+    }
   }
   text += "\n| fitted cell | published [s] | simulated [s] | distance |\n|---|---|---|---|\n";
   for (const cost_models::CellResidual& cell : fit.cells) {

@@ -11,14 +11,21 @@
 
 namespace berth::bench {
 
-struct Calibration {
-  cost_models::TableFit fit;
-  cost_models::Parameters parameters;  // what testbed.json holds
-  std::vector<std::string> left_out;   // fitted cells that could not be simulated, and why
+struct CalibrationOptions {
+  int threads = 0;                  // 0 = one per core
+  std::string results = "results";  // where the testbeds of other tables are, for TableDefinition::borrowed
 };
 
-// Throws InputError where the table has no fitted cell that can be run.
-Calibration CalibrateTable(const TableDefinition& table, int threads);
+struct Calibration {
+  cost_models::TableFit fit;
+  std::vector<cost_models::KindParameters> borrowed;  // as the kinds of this table, dispatch left out
+  cost_models::Parameters parameters;                 // what testbed.json holds
+  std::vector<std::string> left_out;                  // fitted cells that could not be simulated, and why
+};
+
+// Throws InputError where the table has no fitted cell that can be run, or a testbed that it borrows from is
+// missing or damaged.
+Calibration CalibrateTable(const TableDefinition& table, const CalibrationOptions& options);
 
 // What was fitted to what, with residuals: results/<table>/fit.md and the screen.
 std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/bootstrap.h"
 
 namespace berth::bench {
 
@@ -32,40 +33,72 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("local_search", "local search", "local_search", "")};
 }
 
-const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line,
-                             const std::string& except) {
-  const CellSummary* fastest = nullptr;
+std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
+                                             const std::string& line, const std::string& except) {
+  std::vector<const CellSummary*> cells;
   for (const TableBlock& b : results.table().blocks) {
     if (b.key != block) continue;
     for (const TableColumn& column : b.columns) {
-      if (column.key == except) continue;
       const CellSummary& cell = results.At(block, line, column.key);
-      if (cell.median && (fastest == nullptr || *cell.median < *fastest->median)) fastest = &cell;
+      if (column.key != except && cell.was_run()) cells.push_back(&cell);
     }
   }
-  return fastest;
+  return cells;
 }
 
 std::string ReductionText(double from, double to) {
   return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
 }
 
+namespace {
+
+// The row's best against a baseline that fits: the ratio, and the reading with its numbers. Empty where there
+// is nothing to compare.
+std::optional<Estimate> AgainstBaseline(const TableResults& results, const std::string& block,
+                                        const std::string& line, const std::string& baseline,
+                                        ClaimReading& reading) {
+  const CellSummary& base = results.At(block, line, baseline);
+  const auto others = CellsThatRan(results, block, line, baseline);
+  if (!base.median || others.empty()) return std::nullopt;
+  const Estimate ratio = EstimateRatio(others, {&base});
+  const std::string of_base = SecondsDigits(*base.median) + " s of the baseline";
+  if (std::isinf(ratio.value)) {
+    reading.ours = "nothing else fits" + IntervalText(ratio) + "; the " + of_base;
+  } else {
+    const double best = ratio.value * *base.median;
+    reading.ours = fmt::format("best found {} s{}, {} the {}", SecondsDigits(best),
+                               IntervalText(ratio, *base.median), ReductionText(*base.median, best), of_base);
+  }
+  return ratio;
+}
+
+}  // namespace
+
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text) {
   ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested};
-  const CellSummary& base = results.At(block, line, baseline);
-  const CellSummary* fastest = FastestOf(results, block, line, baseline);
-  if (!base.median || fastest == nullptr) return reading;
-  reading.ours = fmt::format("best found {} s, {} the {} s of the baseline", SecondsDigits(*fastest->median),
-                             ReductionText(*base.median, *fastest->median), SecondsDigits(*base.median));
-  if (*fastest->median <= (1 - claimed) * *base.median) {
-    reading.word = ClaimWord::kHolds;
-  } else if (base.bound && *base.bound > (1 - claimed) * *base.median) {
+  const auto ratio = AgainstBaseline(results, block, line, baseline, reading);
+  if (!ratio) return reading;
+  const double wanted = (1 - claimed) * *results.At(block, line, baseline).median;
+  const std::optional<double> bound = results.Bound(block, line);
+  if (bound && *bound > wanted) {
     reading.word = ClaimWord::kDoesNotHold;
-    reading.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*base.bound));
-  } else {
-    reading.word = ClaimWord::kUndecided;
+    reading.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*bound));
+    return reading;
   }
+  reading.word =
+      Judge(*ratio, [&](double r) { return r <= 1 - claimed ? ClaimWord::kHolds : ClaimWord::kUndecided; });
+  return reading;
+}
+
+ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
+                                const std::string& line, const std::string& baseline,
+                                const std::string& text) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested};
+  const auto ratio = AgainstBaseline(results, block, line, baseline, reading);
+  if (!ratio) return reading;
+  reading.word =
+      Judge(*ratio, [](double r) { return r < 0.99 ? ClaimWord::kDoesNotHold : ClaimWord::kHolds; });
   return reading;
 }
 

@@ -13,9 +13,9 @@ namespace berth::bench {
 // `devices`: what they may choose from. The groups of random_group and local_search are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
 
-// The fastest cell of a row that fits, or null; `except`: a column that does not count.
-const CellSummary* FastestOf(const TableResults& results, const std::string& block, const std::string& line,
-                             const std::string& except = {});
+// The cells of a row that were run; `except`: a column that does not count.
+std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
+                                             const std::string& line, const std::string& except = {});
 
 // "12.3 % below": how far `to` is from `from`.
 std::string ReductionText(double from, double to);
@@ -24,5 +24,10 @@ std::string ReductionText(double from, double to);
 // proven bound = does not hold; else undecided: not finding it is no proof.
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text);
+
+// A claim that no column of the row is faster than the baseline; what is within 1 % is not faster.
+ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
+                                const std::string& line, const std::string& baseline,
+                                const std::string& text);
 
 }  // namespace berth::bench

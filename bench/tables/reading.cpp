@@ -157,7 +157,7 @@ RenderedSection VerdictSection(const TableResults& results) {
                   "reported as found, because what the published program placed is not known.",
                   std::count_if(rules.begin(), rules.end(), agrees), rules.size(),
                   std::count_if(searched.begin(), searched.end(), agrees), searched.size())};
-  section.header = {"cell that differs", "ours", "published", "fullest accelerator"};
+  section.header = {"cell that differs", "ours", "published", "fullest device"};
   for (const Named& n : judged) {
     if (agrees(n)) continue;
     section.rows.push_back(
@@ -174,9 +174,8 @@ RenderedSection GapSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Best found and the proven bound";
   section.sentences = {
-      "The bound holds for every placement on the cluster in this model; the gap says how much better any "
-      "agent could be "
-      "at most."};
+      "The bound holds in this model for every placement on the devices that the column may use; the gap "
+      "says how much better any agent could be there at most."};
   section.header = {"row", "best found [s]", "by", "bound [s]", "gap"};
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) {
@@ -226,9 +225,10 @@ RenderedSection ClaimSection(const TableResults& results) {
   RenderedSection section;
   section.title = "The paper's claims";
   section.sentences = {
-      "One line each: holds, undecided, does not hold, or cannot be tested here. No setting was changed "
-      "after a searched "
-      "column was seen."};
+      "One line each: holds, undecided, does not hold, or cannot be tested here. Where seeds decide, our "
+      "number has its 90 % bootstrap interval and the number of seeds; a claim is decided only where the "
+      "whole interval says the same, and with fewer than 3 seeds only where the columns without seeds "
+      "decide it alone. No setting was changed after a searched column was seen."};
   section.header = {"claim", "ours", "word"};
   for (const ClaimReading& claim : results.table().claims(results)) {
     section.rows.push_back({claim.claim, claim.ours, ToString(claim.word)});

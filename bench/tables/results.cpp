@@ -75,7 +75,7 @@ std::optional<double> CellSummary::ratio() const {
 }
 
 std::optional<bool> CellSummary::same_verdict() const {
-  if (!judged || !published || state == State::kAbsent || state == State::kNotRun) return std::nullopt;
+  if (!judged || !published || !was_run()) return std::nullopt;
   return published->out_of_memory == (state == State::kOutOfMemory);
 }
 
@@ -88,6 +88,7 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
         CellSummary& cell = cells_[Key(block.key, line.key, column.key)];
         cell.kind = column.kind;
         cell.judged = block.memory_limits;
+        cell.sampled = column.sampled;
         if (!column.published.empty())
           cell.published = published.Find(line.paper_workload, line.gpus, column.published);
         if (!column.published_samples.empty()) {
@@ -117,14 +118,15 @@ const CellSummary& TableResults::At(const std::string& block, const std::string&
 }
 
 std::optional<double> TableResults::Bound(const std::string& block, const std::string& line) const {
+  std::optional<double> least;
   for (const TableBlock& b : table_.blocks) {
     if (b.key != block) continue;
     for (const TableColumn& column : b.columns) {
       const CellSummary& cell = At(block, line, column.key);
-      if (cell.bound) return cell.bound;
+      if (cell.bound && (!least || *cell.bound < *least)) least = cell.bound;
     }
   }
-  return std::nullopt;
+  return least;
 }
 
 std::vector<const CellRecord*> TableResults::records() const {

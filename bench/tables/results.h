@@ -18,8 +18,9 @@ struct CellSummary {
 
   State state = State::kAbsent;
   CellKind kind = CellKind::kSearched;
-  bool judged = true;  // whether its block knows memory limits
-  std::string note;    // why it was not run
+  bool judged = true;    // whether its block knows memory limits
+  bool sampled = false;  // an outcome of search, one for each seed; else one placement
+  std::string note;      // why it was not run
   int seeds = 0;
   int feasible = 0;              // seeds that found a feasible placement
   std::optional<double> median;  // seconds, over the feasible seeds
@@ -36,6 +37,8 @@ struct CellSummary {
   std::optional<double> published_samples;  // placements sampled, as the paper counts them
   std::vector<CellRecord> records;          // by seed
 
+  bool was_run() const { return state == State::kOutOfMemory || state == State::kFits; }
+  std::int64_t budget() const { return records.empty() ? 0 : records.front().budget; }
   // ours / published where both are numbers.
   std::optional<double> ratio() const;
   // Whether both say the same about memory; empty where one says nothing.
@@ -50,7 +53,7 @@ class TableResults {
 
   const TableDefinition& table() const { return table_; }
   const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
-  // The line's bound, from any of its cells.
+  // The smallest bound of the line's cells: it holds on all devices that any of them may use.
   std::optional<double> Bound(const std::string& block, const std::string& line) const;
   // Every record that counts, in the table's order.
   std::vector<const CellRecord*> records() const;

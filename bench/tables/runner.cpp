@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,11 +21,23 @@ namespace berth::bench {
 namespace {
 
 // What the cells of one row share; made by the first that needs it.
-struct LineProblem {
+class LineProblem {
+ public:
   std::once_flag once;
   std::unique_ptr<LoadedProblem> loaded;
-  sim::Picos lower_bound = 0;
   Fingerprint fingerprint;
+
+  // For placements on these devices.
+  sim::Picos LowerBound(const std::vector<sim::DeviceIndex>& devices) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto [bound, is_new] = bounds_.try_emplace(devices, 0);
+    if (is_new) bound->second = agents::ComputeLowerBound(loaded->problem(), devices).best();
+    return bound->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<sim::DeviceIndex>, sim::Picos> bounds_;
 };
 
 using LineKey = std::pair<const TableBlock*, const TableLine*>;
@@ -45,14 +59,14 @@ class CellRunner {
       return true;
     }
     if (options_.only_done && !MayBeDone(record)) return false;
-    const LineProblem& line = Problem(plan);
+    LineProblem& line = Problem(plan);
     const auto task = MakeTask(plan, line);
     auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
     record.agent = agent->name();
     record.scenario = Scenario(line, task);
     if (options_.resume && TakeDone(record)) return skipped = true;
     if (options_.only_done) return false;
-    record.lower_bound_us = sim::ToMicros(line.lower_bound);
+    record.lower_bound_us = sim::ToMicros(line.LowerBound(task.devices));
     return Search(plan, task, *agent, record);
   }
 
@@ -76,11 +90,10 @@ class CellRunner {
     return record;
   }
 
-  const LineProblem& Problem(const CellPlan& plan) {
+  LineProblem& Problem(const CellPlan& plan) {
     LineProblem& line = problems_.at({plan.block, plan.line});
     std::call_once(line.once, [&] {
       line.loaded = testbed_.Load(*plan.block, *plan.line);
-      line.lower_bound = agents::ComputeLowerBound(line.loaded->problem()).best();
       line.fingerprint = FingerprintOf(line.loaded->problem());
     });
     return line;
@@ -179,18 +192,29 @@ class CellRunner {
       record.oom_device = task.device(outcome.oom->device).name;
       record.oom_op = problem.graph().ops[static_cast<std::size_t>(outcome.oom->op)].name;
     }
-    double fullest = -1;
-    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
-      const sim::Device& device = problem.cluster().devices[d];
-      if (device.device_class == sim::DeviceClass::kCpu) continue;  // host memory is never what decides
-      const double share =
-          static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity());
-      if (share <= fullest) continue;
-      fullest = share;
-      record.fullest_device = device.name;
-      record.fullest_peak_bytes = outcome.devices[d].peak;
-      record.fullest_capacity_bytes = device.capacity();
+    if (const auto d = Fullest(outcome, problem.cluster())) {
+      record.fullest_device = problem.cluster().devices[*d].name;
+      record.fullest_peak_bytes = outcome.devices[*d].peak;
+      record.fullest_capacity_bytes = problem.cluster().devices[*d].capacity();
     }
+  }
+
+  // The accelerator with the largest share of its memory in use, or the CPU where none holds anything: beside
+  // an accelerator host memory is never what decides.
+  static std::optional<std::size_t> Fullest(const sim::Outcome& outcome, const sim::Cluster& cluster) {
+    std::optional<std::size_t> fullest;
+    std::tuple<bool, double> most;
+    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+      const sim::Device& device = cluster.devices[d];
+      if (outcome.devices[d].peak == 0) continue;
+      const std::tuple use(
+          device.device_class == sim::DeviceClass::kGpu,
+          static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity()));
+      if (fullest && use <= most) continue;
+      fullest = d;
+      most = use;
+    }
+    return fullest;
   }
 
   const TableDefinition& table_;

@@ -78,13 +78,22 @@ struct TableParameter {
   std::string name() const;  // "k40.gemm", "k40.dispatch_us"
 };
 
+// Efficiencies that another table's testbed gives and that are not fitted here: all of one device kind there
+// hold for a kind here.
+struct BorrowedRates {
+  std::string table;
+  std::string kind;     // there
+  std::string as_kind;  // here
+};
+
 struct TableDefinition {
   std::string name;                        // "hierarchical"
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
   std::string papers_csv;                  // "hierarchical.csv", in bench/data/papers
   std::vector<TableParameter> parameters;  // of `berth calibrate --table`
-  std::vector<std::string> assumptions;    // what nobody published and we chose (PROTOCOL 6)
-  std::int64_t samples = 10000;            // budget of a sampled cell
+  std::vector<BorrowedRates> borrowed;
+  std::vector<std::string> assumptions;  // what nobody published and we chose (PROTOCOL 6)
+  std::int64_t samples = 10000;          // budget of a sampled cell
   std::int64_t quick_samples = 1000;
   int seeds = 3;
   std::vector<TableBlock> blocks;

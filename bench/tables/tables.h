@@ -7,5 +7,7 @@ namespace berth::bench {
 
 const TableDefinition& HierarchicalTable();
 const TableDefinition& PlacetoTable();
+const TableDefinition& SgdpTable();
+const TableDefinition& MarsTable();
 
 }  // namespace berth::bench

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/formats/yaml_reader.h"
+#include "sim/interconnect.h"
 #include "sim/spec.h"
 
 namespace berth::formats {
@@ -65,6 +67,12 @@ template <typename Enum, std::size_t N>
 Enum ReadEnum(const Fields& fields, std::string_view key, const std::string_view (&words)[N], Enum fallback) {
   const auto value = fields.Find(key);
   return value ? static_cast<Enum>(value->Choice(words)) : fallback;
+}
+
+std::string ReadInterconnect(const Value& value) {
+  std::vector<std::string_view> known;
+  for (const auto& row : sim::Interconnects()) known.emplace_back(row.name);
+  return std::string(known[value.Choice(known)]);
 }
 
 // A length of time up to `most`.
@@ -120,9 +128,10 @@ class ClusterReader {
   ClusterReader(const Fields& top, const HardwareCatalogue& catalogue) : top_(top), catalogue_(catalogue) {}
 
   Cluster Read(const std::string& source) {
-    cluster_.name = top_.String("name", NameFromSource(source));
+    cluster_.name = top_.Name("name", NameFromSource(source));
     cluster_.preset = ReadEnum(top_, "preset", kPresets, Preset::kNative);
-    cluster_.interconnect = top_.String("interconnect", cluster_.interconnect);
+    if (const auto interconnect = top_.Find("interconnect"))
+      cluster_.interconnect = ReadInterconnect(*interconnect);
     for (const Value device : top_.Require("devices").items()) cluster_.devices.push_back(ReadDevice(device));
     if (const auto switches = top_.Find("switches")) {
       for (const Value name : switches->items()) cluster_.switches.push_back(nodes_.Add(name));
@@ -162,6 +171,12 @@ class ClusterReader {
     device.copy_engines = static_cast<int>(fields.Int("copy_engines", kind.copy_engines, 1, kMaxStreams));
     if (const auto rates = fields.Find("concurrency")) {
       for (const Value rate : rates->items()) device.concurrency_ppm.push_back(ReadShare(rate));
+      if (rates->size() > static_cast<std::size_t>(device.streams)) {
+        rates->Fail(
+            fmt::format("has {} rates, but the device has {} stream{}; give one for each number of ops "
+                        "that may run",
+                        rates->size(), device.streams, device.streams == 1 ? "" : "s"));
+      }
     }
     if (const auto rate = fields.Find("overlap_copy")) device.overlap_copy_ppm = ReadShare(*rate);
     return device;
@@ -252,12 +267,17 @@ class ClusterReader {
     return {bytes, time};
   }
 
-  sim::Route ReadRoute(const Value& value) const {
+  sim::Route ReadRoute(const Value& value) {
     const Fields fields(value, kRouteKeys);
     sim::Route route;
     route.from = nodes_.FindAmong(fields.Require("from"), cluster_.devices.size(), "a device");
     route.to = nodes_.FindAmong(fields.Require("to"), cluster_.devices.size(), "a device");
     for (const Value link : fields.Require("via").items()) route.via.push_back(links_.Find(link));
+    CheckedAt(value.Place(), [&] { cluster_.Follow(route); });
+    if (!pairs_.emplace(route.from, route.to).second) {
+      value.Fail(fmt::format("leads from {} to {}, as does a route before it; give one",
+                             Quoted(fields.Require("from").Text()), Quoted(fields.Require("to").Text())));
+    }
     return route;
   }
 
@@ -277,6 +297,7 @@ class ClusterReader {
   const HardwareCatalogue& catalogue_;
   NameIndex nodes_{"a device or switch"};
   NameIndex links_{"a link"};
+  std::set<std::pair<sim::DeviceIndex, sim::DeviceIndex>> pairs_;  // that have a route
   Cluster cluster_;
 };
 
@@ -357,9 +378,10 @@ Cluster ReadCluster(const std::string& path, const HardwareCatalogue& catalogue)
 
 std::string PrintCluster(const Cluster& cluster) {
   const Dispatch& dispatch = cluster.dispatch;
-  std::string out =
-      fmt::format("format: berth.cluster\nversion: 1\nname: {}\npreset: {}\ninterconnect: {}\n",
-                  YamlText(cluster.name), ToString(cluster.preset), YamlText(cluster.interconnect));
+  std::string out = "format: berth.cluster\nversion: 1\n";
+  if (!cluster.name.empty()) out += fmt::format("name: {}\n", YamlText(cluster.name));
+  out +=
+      fmt::format("preset: {}\ninterconnect: {}\n", ToString(cluster.preset), YamlText(cluster.interconnect));
   out += fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}\n",
                      kPers[static_cast<std::size_t>(dispatch.per)],
                      kOrders[static_cast<std::size_t>(dispatch.order)],

@@ -3,8 +3,11 @@
 // written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/cluster.h"
 #include "sim/hardware.h"
@@ -15,24 +18,24 @@
 
 namespace berth::formats {
 
-// ---- files
-// -----------------------------------------------------------------------------------------------------
+// ---- files ------------------------------------------------------------------------------------------------
 
 // The bytes of a file, decompressed where it is zstd.
 std::string ReadFile(const std::string& path);
 // Written to a temporary neighbour and renamed; compressed when the path ends in ".zst".
 void WriteFile(const std::string& path, std::string_view content);
 
-// ---- berth.graph
-// -----------------------------------------------------------------------------------------------
+// ---- berth.graph ------------------------------------------------------------------------------------------
 
-sim::OpGraph ReadGraph(const std::string& path);
-sim::OpGraph ParseGraph(std::string_view json, const std::string& source);  // source: what messages call it
-std::string PrintGraph(const sim::OpGraph& graph);                          // one op a line
+// Where a catalogue is given the kinds that `cost_us` names must be its own. `source`: what messages call the
+// file.
+sim::OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalogue = nullptr);
+sim::OpGraph ParseGraph(std::string_view json, const std::string& source,
+                        const sim::HardwareCatalogue* catalogue = nullptr);
+std::string PrintGraph(const sim::OpGraph& graph);  // one op a line
 void WriteGraph(const std::string& path, const sim::OpGraph& graph);
 
-// ---- berth.cluster
-// ---------------------------------------------------------------------------------------------
+// ---- berth.cluster ----------------------------------------------------------------------------------------
 
 // Fills in what the file leaves out from the catalogue's kinds and the defaults of DESIGN 3, and calls
 // Finish().
@@ -41,8 +44,7 @@ sim::Cluster ParseCluster(std::string_view yaml, const std::string& source,
                           const sim::HardwareCatalogue& catalogue);
 std::string PrintCluster(const sim::Cluster& cluster);  // every value in force written out; reads back equal
 
-// ---- berth.placement
-// -------------------------------------------------------------------------------------------
+// ---- berth.placement --------------------------------------------------------------------------------------
 
 // Checked against graph and cluster (CheckPlacement).
 sim::Placement ReadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
@@ -51,8 +53,7 @@ sim::Placement ParsePlacement(std::string_view json, const std::string& source, 
 std::string PrintPlacement(const sim::Placement& placement, const sim::OpGraph& graph,
                            const sim::Cluster& cluster);
 
-// ---- berth.scenario
-// --------------------------------------------------------------------------------------------
+// ---- berth.scenario ---------------------------------------------------------------------------------------
 
 struct Scenario {
   std::string name;        // file stem if absent
@@ -63,12 +64,13 @@ struct Scenario {
   std::string expert;      // path of a placement; empty = stages onto accelerators
   std::int64_t samples = 1000;
   std::vector<std::int64_t> seeds = {1, 2, 3};
+  // Where the file gives each of its keys, for the messages of who uses the values: "runs/two.yaml:3: workload".
+  std::map<std::string, std::string> places;
 };
 Scenario ReadScenario(const std::string& path);
 Scenario ParseScenario(std::string_view yaml, const std::string& source);
 
-// ---- berth.outcome
-// ---------------------------------------------------------------------------------------------
+// ---- berth.outcome ----------------------------------------------------------------------------------------
 
 struct OutcomeText {
   bool ops = false;  // with start and end of every op (needs RunOptions::Record::kOps)
@@ -76,8 +78,7 @@ struct OutcomeText {
 std::string PrintOutcome(const sim::Outcome& outcome, const sim::Problem& problem,
                          const sim::Placement& placement, const OutcomeText& options = {});
 
-// ---- timelines
-// -------------------------------------------------------------------------------------------------
+// ---- timelines --------------------------------------------------------------------------------------------
 
 // Both need RunOptions::Record::kTimeline.
 // Chrome/Perfetto trace JSON: a process for each device with a track per stream and host thread, a process

@@ -1,5 +1,6 @@
 // Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times
 // (PROTOCOL 1.20).
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "agents/bounds.h"
 #include "bench/tables/results.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
@@ -99,6 +101,35 @@ TEST(Runner, FillsRecordsWithResultAndProvenance) {
     EXPECT_NE(record.kind, "fitted");
     EXPECT_EQ(record.curve.empty(), record.column != "random");
   }
+}
+
+const CellRecord& Of(const std::vector<CellRecord>& records, const std::string& column) {
+  return *std::find_if(records.begin(), records.end(),
+                       [&](const CellRecord& record) { return record.column == column; });
+}
+
+TEST(Runner, FullestIsADeviceThatHoldsSomething) {
+  const TableDefinition table = TinyTable();
+  const auto records = RunCells(table, Testbed(""), PlanCells(table, {}), {});
+  EXPECT_EQ(Of(records, "cpu_only").fullest_device, "cpu0");
+  EXPECT_GT(Of(records, "cpu_only").fullest_peak_bytes, 0);
+  EXPECT_EQ(Of(records, "single_gpu").fullest_device, "gpu0");
+}
+
+// The bound of a column that may use one GPU of two is the larger: nothing can be shared.
+TEST(Runner, BoundsAreOnTheDevicesOfTheColumn) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].columns[1].devices = "gpu0";
+  const Testbed testbed("");
+  const auto records = RunCells(table, testbed, PlanCells(table, {}), {});
+  const auto loaded = testbed.Load(table.blocks[0], table.blocks[0].lines[0]);
+  const auto bound = [&](const std::vector<sim::DeviceIndex>& devices) {
+    return sim::ToMicros(agents::ComputeLowerBound(loaded->problem(), devices).best());
+  };
+  const sim::DeviceIndex gpu0 = loaded->cluster().Find("gpu0");
+  EXPECT_EQ(Of(records, "single_gpu").lower_bound_us, bound({gpu0}));
+  EXPECT_EQ(Of(records, "random").lower_bound_us, bound({}));
+  EXPECT_GT(bound({gpu0}), bound({}));
 }
 
 TEST(Runner, ResultsDoNotDependOnThreads) {

@@ -148,8 +148,7 @@ TEST(Catalogue, UnknownKindsAreAbsent) {
   EXPECT_EQ(BuiltinCatalogue().FindLinkSheet("pcie9"), nullptr);
 }
 
-// ---- bad input
-// ---------------------------------------------------------------------------------------------------
+// ---- bad input --------------------------------------------------------------------------------------------
 
 constexpr char kGoodLinks[] = "format: berth.links\nversion: 1\nlinks: []\n";
 

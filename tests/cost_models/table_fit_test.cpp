@@ -183,8 +183,7 @@ RC_GTEST_PROP(FitTableProperties, RecoversFromAnyStart, ()) {
   RC_ASSERT(fit.rms_log_ratio < 1e-3);
 }
 
-// ---- the linear algebra below it
-// ---------------------------------------------------------------------------------
+// ---- the linear algebra below it --------------------------------------------------------------------------
 
 TEST(SmallLinear, SolvesAndRefuses) {
   Matrix a(2, 2);

@@ -112,7 +112,9 @@ bool Checker::SpatialFits(const Shape& from, const Shape& to, const sim::Op& op)
   };
   const bool same = sim::FindString(op.attributes, "padding") == "SAME";
   for (const std::size_t axis : {0u, 1u}) {
-    const auto kernel = std::get<std::int64_t>(list("kernel")[axis].value);
+    const bool dilated = sim::FindAttribute(op.attributes, "dilations") != nullptr;
+    const auto dilation = dilated ? std::get<std::int64_t>(list("dilations")[axis].value) : 1;
+    const auto kernel = (std::get<std::int64_t>(list("kernel")[axis].value) - 1) * dilation + 1;
     const auto stride = std::get<std::int64_t>(list("strides")[axis].value);
     const std::int64_t size = from[axis + 1];
     const std::int64_t windows = same ? (size + stride - 1) / stride : (size - kernel + stride) / stride;
@@ -306,7 +308,7 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
   }
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);
-    // Views share, and a write into what is kept is meant.
+    // Meant to share, or to write into what is kept.
     const bool meant = op.type == "Reshape" || op.type == "Identity" || op.type == "CacheWrite";
     if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || meant) continue;
     const TensorRef root = root_of({i, 0});

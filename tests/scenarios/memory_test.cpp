@@ -19,6 +19,11 @@ struct Row {
   double accumulated_gb;  // the same without AddN; 0 = not given
 };
 
+// What gtest calls a case; else it prints the bytes, addresses among them.
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.workload;
+}
+
 class OneGpuTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
@@ -57,8 +62,7 @@ TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   EXPECT_NEAR(live("inception_v3(batch=64,bn=no,optimizer=adam)"), 3.7, 0.05);
 }
 
-// ---- verdicts, by the engine
-// --------------------------------------------------------------------------------------------
+// ---- verdicts, by the engine ------------------------------------------------------------------------------
 
 // Rates do not matter to memory in program order on one device, and little on several.
 class Roofline final : public sim::CostModel {
@@ -118,6 +122,10 @@ struct Verdict {
   bool published;  // fits
   double fullest_gb;
 };
+
+void PrintTo(const Verdict& verdict, std::ostream* out) {
+  *out << verdict.workload << " on " << verdict.cluster << ", gpus " << verdict.gpus;
+}
 
 class VerdictTest : public ::testing::TestWithParam<Verdict> {};
 

@@ -97,6 +97,11 @@ struct Fault {
   const char* message;
 };
 
+// What gtest calls a case; else it prints the bytes, addresses among them.
+void PrintTo(const Fault& fault, std::ostream* out) {
+  *out << fault.name;
+}
+
 class MsrFaultTest : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(MsrFaultTest, IsRefusedWithItsPlace) {
@@ -170,8 +175,7 @@ TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
   EXPECT_EQ(error_with("[4, 8]", "[4, 8]}, {\"nodes\": []", two), "no error");
 }
 
-// ---- the real files, where they are
-// ---------------------------------------------------------------------------------------
+// ---- the real files, where they are -----------------------------------------------------------------------
 
 class RealMsrTest : public ::testing::Test {
  protected:

@@ -8,6 +8,12 @@
 #include "tests/scenarios/serial_memory.h"
 
 namespace berth::scenarios {
+
+// What gtest calls a case; else it prints the bytes, addresses among them.
+static void PrintTo(const WorkloadRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
 namespace {
 
 using ::testing::AllOf;

@@ -1,0 +1,141 @@
+#include "bench/tables/bootstrap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "agents/random.h"
+#include "bench/console.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kResamples = 10'000;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Cells = std::vector<const CellSummary*>;
+using Seeds = std::vector<std::int64_t>;
+
+// Runtimes [s] of one cell by seed; a rule's cell has one, whatever the seed.
+struct Runtimes {
+  bool sampled = false;
+  bool open = false;  // too few seeds: what its median stands for is not known
+  std::map<std::int64_t, double> by_seed;
+
+  double MedianOver(const Seeds& seeds) const {
+    if (!sampled || seeds.empty()) return by_seed.begin()->second;
+    std::vector<double> values;
+    values.reserve(seeds.size());
+    for (const std::int64_t seed : seeds) values.push_back(by_seed.at(seed));
+    return Median(std::move(values));
+  }
+};
+using Side = std::vector<Runtimes>;
+
+Side SideOf(const Cells& cells) {
+  Side side;
+  for (const CellSummary* cell : cells) {
+    if (!cell->was_run()) continue;
+    Runtimes& runtimes = side.emplace_back();
+    runtimes.sampled = cell->sampled;
+    runtimes.open = cell->sampled && cell->seeds < kSeedsForClaim;
+    for (const CellRecord& record : cell->records)
+      runtimes.by_seed[record.seed] = record.runtime_us ? *record.runtime_us / 1e6 : kInfinity;
+  }
+  BERTH_CHECK(!side.empty());
+  return side;
+}
+
+// The seeds that every cell of both sides has that is sampled and, if asked, not open.
+Seeds CommonSeeds(const Side& a, const Side& b, bool with_open) {
+  std::map<std::int64_t, int> holders;
+  int wanted = 0;
+  for (const Side* side : {&a, &b}) {
+    for (const Runtimes& cell : *side) {
+      if (!cell.sampled || (cell.open && !with_open)) continue;
+      ++wanted;
+      for (const auto& [seed, runtime] : cell.by_seed) ++holders[seed];
+    }
+  }
+  Seeds seeds;
+  for (const auto& [seed, count] : holders) {
+    if (count == wanted) seeds.push_back(seed);
+  }
+  return seeds;
+}
+
+double Ratio(double ours, double theirs) {
+  if (ours == theirs) return 1;  // also where neither fits
+  return theirs == 0 ? kInfinity : ours / theirs;
+}
+
+// Smallest median; an open cell counts with `open`.
+double Best(const Side& side, const Seeds& seeds, double open) {
+  double best = kInfinity;
+  for (const Runtimes& cell : side) best = std::min(best, cell.open ? open : cell.MedianOver(seeds));
+  return best;
+}
+
+}  // namespace
+
+Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
+  Side a = SideOf(ours);
+  Side b = SideOf(theirs);
+  Estimate estimate;
+  Seeds seeds = CommonSeeds(a, b, true);
+  estimate.seeds = static_cast<int>(seeds.size());
+  for (const Side* side : {&a, &b}) {
+    for (const Runtimes& cell : *side) estimate.sampled |= cell.sampled;
+  }
+  const auto value = [&seeds](const Side& side) {
+    double best = kInfinity;
+    for (const Runtimes& cell : side) best = std::min(best, cell.MedianOver(seeds));
+    return best;
+  };
+  estimate.value = Ratio(value(a), value(b));
+  seeds = CommonSeeds(a, b, false);
+  if (seeds.size() < kSeedsForClaim) {  // or they were run with different ones
+    for (Side* side : {&a, &b}) {
+      for (Runtimes& cell : *side) cell.open = cell.sampled;
+    }
+    seeds.clear();
+  }
+  agents::Rng rng(1, "bootstrap");
+  std::vector<double> lows;
+  std::vector<double> highs;
+  Seeds drawn(seeds.size());
+  for (int i = 0; i < (seeds.empty() ? 1 : kResamples); ++i) {
+    for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
+    lows.push_back(Ratio(Best(a, drawn, 0), Best(b, drawn, kInfinity)));
+    highs.push_back(Ratio(Best(a, drawn, kInfinity), Best(b, drawn, 0)));
+  }
+  std::sort(lows.begin(), lows.end());
+  std::sort(highs.begin(), highs.end());
+  const std::size_t cut = lows.size() / 20;
+  estimate.low = lows[cut];
+  estimate.high = highs[highs.size() - 1 - cut];
+  return estimate;
+}
+
+ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>& word_at) {
+  const ClaimWord low = word_at(estimate.low);
+  return low == word_at(estimate.high) ? low : ClaimWord::kUndecided;
+}
+
+std::string RatioText(double ratio) {
+  return std::isinf(ratio) ? "∞" : SecondsDigits(ratio);
+}
+
+std::string IntervalText(const Estimate& estimate, double scale) {
+  if (!estimate.sampled) return "";
+  const std::string seeds = fmt::format(", {} seed{}", estimate.seeds, estimate.seeds == 1 ? "" : "s");
+  if (estimate.open()) return seeds;
+  return fmt::format(" [{}, {}]", RatioText(estimate.low * scale), RatioText(estimate.high * scale)) + seeds;
+}
+
+}  // namespace berth::bench

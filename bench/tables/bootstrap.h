@@ -1,0 +1,45 @@
+// How sure a comparison of two cells is: the 90 % interval of PROTOCOL 1.18 and 8.
+//
+// Percentile bootstrap over seeds (Efron, Tibshirani: An Introduction to the Bootstrap, 1993, 13.3): the seeds
+// are drawn anew with replacement, the same draw for every cell because a seed gives all agents the same start
+// and groups; the interval is what lies between the 5th and the 95th percentile of the ratios. Percentiles are
+// taken by rank, so they are the same on a log scale. The draws have a fixed seed of their own: the same rows
+// give the same interval everywhere.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/tables/results.h"
+
+namespace berth::bench {
+
+// With fewer seeds nothing that depends on a sampled agent is decided.
+inline constexpr int kSeedsForClaim = 3;
+
+struct Estimate {
+  double value = 1;  // the ratio over the seeds that were run
+  double low = 1;    // 90 % interval; where seeds are too few, all that the rules' cells leave possible
+  double high = 1;
+  bool sampled = false;  // false: rules alone, which are exact
+  int seeds = 0;         // that all sampled cells have
+
+  bool open() const { return sampled && seeds < kSeedsForClaim; }
+};
+
+// (smallest median of `ours`) / (smallest median of `theirs`). A seed that found nothing feasible counts as
+// infinitely slow; both infinite = 1. Cells that were not run do not enter; at least one of each side was run.
+Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
+                       const std::vector<const CellSummary*>& theirs);
+
+// What is said at both ends of the interval, undecided where they differ. `word_at` has one step.
+ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
+
+std::string RatioText(double ratio);  // "0.943", "∞"
+
+// " [0.91, 0.97], 3 seeds"; ", 1 seed" where there is no interval; nothing for rules. The interval's ends are
+// multiplied by `scale`.
+std::string IntervalText(const Estimate& estimate, double scale = 1);
+
+}  // namespace berth::bench

@@ -1,0 +1,200 @@
+// The interval behind every claim, and the words that follow from it.
+#include "bench/tables/bootstrap.h"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "bench/tables/tables.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::MakeRecord;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Runtimes = std::vector<std::optional<double>>;  // [s] by seed from `first` on; none = OOM
+
+CellSummary Cell(bool sampled, const Runtimes& seconds, int first = 1) {
+  CellSummary cell;
+  cell.sampled = sampled;
+  cell.seeds = static_cast<int>(seconds.size());
+  cell.state = CellSummary::State::kOutOfMemory;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    cell.records.push_back(
+        MakeRecord("rnnlm", "random", "searched", first + static_cast<int>(i), seconds[i]));
+    if (seconds[i]) cell.state = CellSummary::State::kFits;
+  }
+  return cell;
+}
+CellSummary Rule(std::optional<double> seconds) {
+  return Cell(false, {seconds});
+}
+CellSummary Searched(const Runtimes& seconds, int first = 1) {
+  return Cell(true, seconds, first);
+}
+
+ClaimWord FasterThanOne(double ratio) {
+  return ratio < 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
+}
+
+TEST(Bootstrap, RulesAreExactAndHaveNoInterval) {
+  const CellSummary fast = Rule(1.0);
+  const CellSummary slow = Rule(2.0);
+  const Estimate estimate = EstimateRatio({&fast}, {&slow});
+  EXPECT_FALSE(estimate.sampled);
+  EXPECT_EQ(estimate.value, 0.5);
+  EXPECT_EQ(estimate.low, 0.5);
+  EXPECT_EQ(estimate.high, 0.5);
+  EXPECT_EQ(IntervalText(estimate), "");
+  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
+}
+
+// The median of three draws from three is the smallest with probability 3 * (1/9) * (2/3) + 1/27 = 26 %, so
+// both ends of a 90 % interval are the extremes.
+TEST(Bootstrap, ThreeSeedsReachToTheirExtremes) {
+  const CellSummary ours = Searched({1.4, 1.0, 1.2});
+  const CellSummary base = Rule(2.0);
+  const Estimate estimate = EstimateRatio({&ours}, {&base});
+  EXPECT_EQ(estimate.value, 0.6);
+  EXPECT_EQ(estimate.low, 0.5);
+  EXPECT_EQ(estimate.high, 0.7);
+  EXPECT_EQ(IntervalText(estimate, 2), " [1.00, 1.40], 3 seeds");
+}
+
+TEST(Bootstrap, ManySeedsLeaveTheExtremesOut) {
+  const CellSummary ours = Searched({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const CellSummary base = Rule(1.0);
+  const Estimate estimate = EstimateRatio({&ours}, {&base});
+  EXPECT_EQ(estimate.value, 5);
+  // The median of nine draws from nine is at most k with probability P(Binomial(9, k / 9) >= 5): 2.9 % for 2
+  // and 14.5 % for 3; the other end is its mirror image.
+  EXPECT_EQ(estimate.low, 3);
+  EXPECT_EQ(estimate.high, 7);
+}
+
+TEST(Bootstrap, ComparesSeedBySeed) {
+  const CellSummary ours = Searched({0.9, 9, 90});
+  const CellSummary theirs = Searched({1, 10, 100});
+  const Estimate estimate = EstimateRatio({&ours}, {&theirs});
+  EXPECT_DOUBLE_EQ(estimate.low, 0.9);
+  EXPECT_DOUBLE_EQ(estimate.high, 0.9);
+}
+
+TEST(Bootstrap, TheBestOfOneSideCounts) {
+  const CellSummary a = Searched({3, 3, 3});
+  const CellSummary b = Rule(2);
+  const CellSummary base = Rule(4);
+  EXPECT_EQ(EstimateRatio({&a, &b}, {&base}).high, 0.5);
+}
+
+TEST(Bootstrap, ASeedThatFoundNothingIsInfinitelySlow) {
+  const CellSummary ours = Searched({1.0, 1.0, 1.0});
+  const CellSummary theirs = Searched({0.5, std::nullopt, std::nullopt});
+  const Estimate estimate = EstimateRatio({&ours}, {&theirs});
+  EXPECT_EQ(estimate.value, 0) << "the median of theirs is out of memory";
+  EXPECT_EQ(estimate.high, 2) << "they may as well have been lucky twice";
+  EXPECT_EQ(EstimateRatio({&theirs}, {&ours}).value, kInfinity);
+  EXPECT_EQ(EstimateRatio({&theirs}, {&theirs}).value, 1);
+}
+
+TEST(Bootstrap, FewSeedsDecideNothing) {
+  const CellSummary ours = Searched({1.0, 1.0});
+  const CellSummary base = Rule(2.0);
+  const Estimate estimate = EstimateRatio({&ours}, {&base});
+  EXPECT_TRUE(estimate.open());
+  EXPECT_EQ(estimate.value, 0.5);
+  EXPECT_EQ(IntervalText(estimate), ", 2 seeds");
+  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kUndecided);
+}
+
+TEST(Bootstrap, SeedsThatCannotBePairedDecideNothing) {
+  const CellSummary ours = Searched({1, 1, 1});
+  const CellSummary theirs = Searched({2, 2, 2}, 11);
+  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&theirs}), FasterThanOne), ClaimWord::kUndecided);
+}
+
+TEST(Bootstrap, WhatARuleDecidesNeedsNoSeeds) {
+  const CellSummary searched = Searched({5.0});
+  const CellSummary rule = Rule(1.0);
+  const CellSummary base = Rule(2.0);
+  const Estimate estimate = EstimateRatio({&searched, &rule}, {&base});
+  EXPECT_EQ(estimate.high, 0.5);
+  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
+}
+
+RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
+  const auto values = *rc::gen::container<std::vector<int>>(6, rc::gen::inRange(1, 1000));
+  Runtimes seconds(values.begin(), values.end());
+  Runtimes doubled;
+  for (const auto& second : seconds) doubled.emplace_back(2 * *second);
+  const CellSummary ours = Searched(seconds);
+  const CellSummary twice = Searched(doubled);
+  const CellSummary base = Rule(1.0);
+  const Estimate once = EstimateRatio({&ours}, {&base});
+  const Estimate scaled = EstimateRatio({&twice}, {&base});
+  RC_ASSERT(once.low <= once.value);
+  RC_ASSERT(once.value <= once.high);
+  RC_ASSERT(scaled.low == 2 * once.low);
+  RC_ASSERT(scaled.high == 2 * once.high);
+}
+
+// Of the table placeto's claims, the one about random search.
+ClaimReading AgainstRandom(const std::vector<CellRecord>& records) {
+  const TableDefinition& table = PlacetoTable();
+  return table.claims(TableResults(table, records)).back();
+}
+
+void Add(std::vector<CellRecord>& records, const char* row, const char* column, const Runtimes& seconds) {
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    records.push_back(MakeRecord(row, column, "searched", static_cast<int>(i) + 1, seconds[i]));
+}
+
+std::vector<CellRecord> OneRow(const Runtimes& learner, const Runtimes& best_random) {
+  std::vector<CellRecord> records;
+  Add(records, "nmt_2", "placeto", learner);
+  Add(records, "nmt_2", "random_op", {std::nullopt, std::nullopt, std::nullopt});
+  Add(records, "nmt_2", "random_group", best_random);
+  Add(records, "nmt_2", "random_block", {9, 9, 9});
+  return records;
+}
+
+TEST(LearnerAgainstRandom, IsComparedWithTheBestOfThem) {
+  const ClaimReading reading = AgainstRandom(OneRow({1.0, 1.1, 1.2}, {2, 2, 2}));
+  EXPECT_EQ(reading.word, ClaimWord::kHolds);
+  EXPECT_EQ(reading.ours,
+            "rows won 1, undecided 0, not won 0; Placeto / best random: nmt_2 0.550 [0.500, 0.600], 3 seeds");
+  EXPECT_EQ(AgainstRandom(OneRow({2.5, 2.5, 2.6}, {2, 2, 2})).word, ClaimWord::kDoesNotHold)
+      << "better than blocks is not better than random";
+}
+
+TEST(LearnerAgainstRandom, ATieIsNoWin) {
+  EXPECT_EQ(AgainstRandom(OneRow({2, 2, 2}, {2, 2, 2})).word, ClaimWord::kDoesNotHold);
+}
+
+TEST(LearnerAgainstRandom, AnOverlapIsUndecidedAndSoAreTwoSeeds) {
+  EXPECT_EQ(AgainstRandom(OneRow({1.0, 2.5, 1.9}, {2, 2, 2})).word, ClaimWord::kUndecided);
+  const ClaimReading two = AgainstRandom(OneRow({1, 1}, {2, 2, 2}));
+  EXPECT_EQ(two.word, ClaimWord::kUndecided);
+  EXPECT_NE(two.ours.find("2 seeds"), std::string::npos) << two.ours;
+}
+
+TEST(LearnerAgainstRandom, ALearnerThatFindsNothingLoses) {
+  const Runtimes nothing = {std::nullopt, std::nullopt, std::nullopt};
+  EXPECT_EQ(AgainstRandom(OneRow(nothing, {2, 2, 2})).word, ClaimWord::kDoesNotHold);
+}
+
+TEST(LearnerAgainstRandom, UnequalBudgetsAreNotCompared) {
+  std::vector<CellRecord> records = OneRow({1, 1, 1}, {2, 2, 2});
+  for (CellRecord& record : records) {
+    if (record.column == "placeto") record.budget = 1000;
+  }
+  EXPECT_EQ(AgainstRandom(records).word, ClaimWord::kCannotBeTested);
+}
+
+}  // namespace
+}  // namespace berth::bench
