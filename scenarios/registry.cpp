@@ -91,32 +91,47 @@ const std::vector<WorkloadRow>& Workloads() {
        "residual=128,dilation=128,skip=256,samples=100000,input=scalar",
        BuildWaveNet, 0},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,layers=2,hidden="
-       "2048,steps=35,"
-       "vocabulary=10000,"
-       "softmax=once",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=2048,steps=35,vocabulary=10000,softmax=once",
        BuildRnnlm, 0},
       {"nmt",
        "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,layers=2,"
-       "hidden=1024,steps=40,"
-       "vocabulary=40000",
+       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=1024,steps=40,vocabulary=40000",
        BuildNmt, 0},
       {"gnmt",
        "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
-       "vocabulary=32000",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=1024,steps=40,vocabulary=32000",
        BuildGnmt, 0},
       {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
-       "batch=24,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=12,hidden=768,heads=12,"
-       "sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       "batch=24,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=12,hidden=768,heads=12,sequence=384,vocabulary=30522,head=squad,gelu=elementary",
        BuildBert, 0},
       {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
-       "batch=15,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=410,heads=10,"
-       "feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       "batch=15,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735",
        BuildTransformerXl, 0},
+      {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,"
+       "pass=whole",
+       BuildLlama, 0},
+      {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
+       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,"
+       "pass=whole,experts=8,top_k=2,capacity=1",
+       BuildMoe, 0},
+      {"ptb", "a family of 32 recurrent cells for Penn Treebank, drawn by ENAS' rules (Pham et al. 2018)",
+       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000",
+       BuildPtb, 0},
+      {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)",
+       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=512,steps=25,vocabulary=30000",
+       BuildNmtFamily, 0},
   };
   return rows;
 }
