@@ -148,6 +148,10 @@ Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
   return Pairwise(b, "Mul", name, x, y);
 }
 
+Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
+  BERTH_CHECK(b.shape(x) == b.shape(y));
+  return Pairwise(b, "Sub", name, x, y);
+}
 Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask) {
   return b.Append(
       {.type = "Add", .name = name, .inputs = {x, mask}, .outputs = {{b.shape(x)}}, .in_place = 0});
@@ -312,7 +316,7 @@ Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t un
   return BiasAdd(b, "bias_add", MatMul(b, "matmul", x, weights), bias);
 }
 
-Tensor Project(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
+Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
   const GraphBuilder::Scope scope(b, name);
   const Tensor weights = b.Variable("weights", {b.shape(x).back(), units});
   return MatMul(b, "matmul", x, weights);

@@ -4,6 +4,7 @@
 
 #include "scenarios/clusters.h"
 #include "scenarios/importers/msr.h"
+#include "scenarios/importers/onnx.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
@@ -48,7 +49,7 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path));
+      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path), {}).graph;
     }
   }
   return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
@@ -112,6 +113,24 @@ const std::vector<WorkloadRow>& Workloads() {
        "batch=15,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
        "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735",
        BuildTransformerXl},
+      {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,"
+       "pass=whole",
+       BuildLlama},
+      {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
+       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,"
+       "pass=whole,experts=8,top_k=2,capacity=1",
+       BuildMoe},
+      {"ptb", "a family of 32 recurrent cells for Penn Treebank, drawn by ENAS' rules (Pham et al. 2018)",
+       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000",
+       BuildPtb},
+      {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)",
+       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=512,steps=25,vocabulary=30000",
+       BuildNmtFamily},
   };
   return rows;
 }
@@ -132,7 +151,17 @@ const std::vector<ClusterRow>& Clusters() {
 
 const std::vector<ImporterRow>& Importers() {
   static const std::vector<ImporterRow> rows = {
-      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph, ImportMsrGraph},
+      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph,
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         if (!options.empty()) {
+           throw InputError(source +
+                            ": --dim, --training and --strict are for ONNX models; a profiled graph "
+                            "is taken as it is");
+         }
+         return ImportedGraph{ImportMsrGraph(content, source)};
+       }},
+      {"onnx", "ONNX models: inference as exported, or with backward and update ops", RecognisesOnnx,
+       ImportOnnx},
   };
   return rows;
 }

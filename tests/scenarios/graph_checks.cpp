@@ -242,6 +242,8 @@ bool Checker::ShapesFit(const sim::Op& op) const {
   if (type == "TopKGrad") return In(op, 0) == In(op, 1) && out(0)[0] == In(op, 0)[0];
   if (type.starts_with("Expert")) return ExpertsFit(op);
   if (one_of({"Add", "Mul"})) return PairFits(op);
+  if (type == "Sub") return In(op, 0) == In(op, 1) && out(0) == In(op, 0);
+  if (type == "Neg") return out(0) == In(op, 0);
   if (type == "AddN") {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       // Rows of a table that is multiplied with as well are added where they belong.
