@@ -2,7 +2,7 @@
 
 namespace berth::scenarios {
 
-Tensor Project(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters) {
+Tensor Pointwise(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters) {
   const GraphBuilder::Scope scope(b, name);
   x = Relu(b, "relu", x);
   return ConvUnit(b, "conv", x, {.channels = filters, .window = {}, .relu = false});
@@ -48,7 +48,7 @@ Tensor Adjust(GraphBuilder& b, Tensor previous, Tensor x, std::int64_t filters) 
   if (previous.op < 0) return x;
   if (b.shape(previous)[1] != b.shape(x)[1]) return FactorizedReduction(b, "adjust", previous, filters);
   if (b.shape(previous)[3] == filters) return previous;
-  return Project(b, "adjust", previous, filters);
+  return Pointwise(b, "adjust", previous, filters);
 }
 
 namespace {

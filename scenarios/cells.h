@@ -11,7 +11,7 @@
 namespace berth::scenarios {
 
 // ReLU, 1 x 1, batch-norm.
-Tensor Project(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters);
+Tensor Pointwise(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters);
 // Two of (ReLU, depthwise, 1 x 1, batch-norm); the stride is the first one's.
 Tensor Separable(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t kernel,
                  std::int64_t filters, std::int64_t stride = 1);

@@ -74,7 +74,7 @@ Tensor Apply(GraphBuilder& b, const std::string& name, Op op, Tensor x, std::int
       BERTH_CHECK_EQ(stride, 1);
       return x;
     case Op::kConv1:
-      return Project(b, name, x, filters);
+      return Pointwise(b, name, x, filters);
     case Op::kConv3:
       return Bottleneck(b, name, x, filters, {{3, 3, stride}});
     case Op::kConv7:
@@ -92,7 +92,7 @@ Tensor Apply(GraphBuilder& b, const std::string& name, Op op, Tensor x, std::int
 Tensor BuildCell(GraphBuilder& b, const CellRule& rule, std::int64_t stride, Tensor x, Tensor previous,
                  std::int64_t filters) {
   const Tensor p = Adjust(b, previous, x, filters);
-  std::vector<Tensor> states = {Project(b, "begin", x, filters), p};
+  std::vector<Tensor> states = {Pointwise(b, "begin", x, filters), p};
   for (int branch = 0; branch < 5; ++branch) {
     b.SetBranch(branch);
     const auto side = [&](const char* name, const Step& step) {

@@ -73,7 +73,7 @@ Tensor Apply(GraphBuilder& b, const std::string& name, Op op, Tensor x, std::int
 
 Tensor BuildCell(GraphBuilder& b, const Arc& arc, std::int64_t stride, Tensor x, Tensor previous,
                  std::int64_t filters) {
-  if (b.shape(x)[3] != filters) x = Project(b, "begin", x, filters);
+  if (b.shape(x)[3] != filters) x = Pointwise(b, "begin", x, filters);
   std::vector<Tensor> states = {Adjust(b, previous, x, filters), x};
   std::vector<bool> read(kNodes + 2, false);
   for (int node = 0; node < kNodes; ++node) {
@@ -96,7 +96,7 @@ Tensor BuildCell(GraphBuilder& b, const Arc& arc, std::int64_t stride, Tensor x,
                           : states[state]);
   }
   const Tensor joined = loose.size() == 1 ? loose.front() : Concat(b, "concat", loose, 3);
-  return Project(b, "join", joined, filters);
+  return Pointwise(b, "join", joined, filters);
 }
 
 }  // namespace

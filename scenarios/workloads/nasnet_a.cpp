@@ -36,7 +36,7 @@ Tensor Sum(GraphBuilder& b, int branch, Tensor x, Tensor y) {
 // to `filters` by a convolution of its own is widened.
 Tensor Normal(GraphBuilder& b, Tensor x, Tensor previous, std::int64_t filters) {
   const Tensor p = Adjust(b, previous, x, filters);
-  const Tensor h = Project(b, "begin", x, filters);
+  const Tensor h = Pointwise(b, "begin", x, filters);
   const Window around{3, 3};
   const auto average = [&](const std::string& name, Tensor from) {
     return Widen(b, name + "_widen", AvgPool(b, name, from, around), filters);
@@ -48,7 +48,7 @@ Tensor Normal(GraphBuilder& b, Tensor x, Tensor previous, std::int64_t filters) 
   const Tensor s1 = Sum(b, 1, a1, Separable(b, "sep3x3_1", p, 3, filters));
   b.SetBranch(2);
   const Tensor a2 = average("avg_2", h);
-  const Tensor s2 = Sum(b, 2, a2, b.shape(p)[3] == filters ? p : Project(b, "identity_2", p, filters));
+  const Tensor s2 = Sum(b, 2, a2, b.shape(p)[3] == filters ? p : Pointwise(b, "identity_2", p, filters));
   b.SetBranch(3);
   const Tensor a3 = average("avg_3a", p);
   const Tensor s3 = Sum(b, 3, a3, average("avg_3b", p));
@@ -60,7 +60,7 @@ Tensor Normal(GraphBuilder& b, Tensor x, Tensor previous, std::int64_t filters) 
 
 Tensor Reduction(GraphBuilder& b, Tensor x, Tensor previous, std::int64_t filters) {
   const Tensor p = Adjust(b, previous, x, filters);
-  const Tensor h = Project(b, "begin", x, filters);
+  const Tensor h = Pointwise(b, "begin", x, filters);
   const Window halving{3, 3, 2};
   const Tensor a0 = Separable(b, "sep5x5_0", h, 5, filters, 2);
   const Tensor s0 = Sum(b, 0, a0, Separable(b, "sep7x7_0", p, 7, filters, 2));

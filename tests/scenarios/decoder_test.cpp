@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
+#include "scenarios/sizes.h"
 #include "sim/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_counts.h"

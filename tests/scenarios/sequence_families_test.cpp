@@ -7,6 +7,7 @@
 
 #include "scenarios/families.h"
 #include "scenarios/scenarios.h"
+#include "scenarios/sizes.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
