@@ -9,7 +9,7 @@
 // - an update per variable, colocated with it, that waits for the backward ops that still read the variable.
 // So file order is an order in which one device could run the step; `dispatch: {order: program}` does.
 //
-// Memory: a variable holds 4 B x elements x (1 + slots of the optimizer) for the whole run (inference: no
+// Memory: a variable holds its bytes x (1 + slots of the optimizer) for the whole run (inference: no
 // slots); gradients are ordinary tensors. Views (Reshape) share their input's storage. Ops that frameworks
 // run in place (ReLU, bias-add, scale, mask-add) share it too where that is correct: nobody else, forward or
 // backward, reads the input or anything that already shares its storage, and it is no variable, constant or
@@ -33,6 +33,9 @@ namespace berth::scenarios {
 using Tensor = sim::TensorRef;
 using Shape = std::vector<std::int64_t>;
 std::int64_t Elements(const Shape& shape);
+// Of one element of "f32", "f16", "i64", "bool", …; 0 if the name is not known.
+sim::Bytes BytesPerElement(std::string_view dtype);
+bool IsFloating(std::string_view dtype);
 
 enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
 int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
@@ -106,15 +109,18 @@ class GraphBuilder {
   void SetBranch(int branch) { location_.branch = branch; }
 
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
-  Tensor Constant(const std::string& name, const Shape& shape);
-  Tensor Variable(const std::string& name, const Shape& shape);  // f32, trainable
-  // f32, kept from step to step like a variable but no weight: not trained, no parameter.
-  Tensor State(const std::string& name, const Shape& shape);
+  Tensor Constant(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
+  Tensor Variable(const std::string& name, const Shape& shape, const std::string& dtype = "f32");  // trainable
+  // Kept from step to step like a variable but no weight: not trained, no parameter.
+  Tensor State(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   // Output 0; the others are {result.op, 1}, ….
   Tensor Append(const OpSpec& spec);
 
   const Shape& shape(Tensor tensor) const;
   const std::string& dtype(Tensor tensor) const;
+  // A trainable variable is upstream of it, over tensors of floating numbers alone.
+  bool requires_gradient(Tensor tensor) const;
+  bool IsViewOfVariable(Tensor tensor) const;  // a variable itself included
 
   // The sum of all losses given is minimised; each is an output that no op of the model reads.
   void Minimise(Tensor loss);
@@ -142,7 +148,7 @@ class GraphBuilder {
   std::string prefix_;
   Location location_;
   std::vector<Location> locations_;       // by op
-  std::vector<bool> requires_gradient_;   // by op: a variable is upstream
+  std::vector<bool> requires_gradient_;   // by op: a trainable variable is upstream
   std::vector<int> in_place_;             // by op: OpSpec::in_place
   std::vector<sim::OpIndex> forward_of_;  // by op: the op whose gradient it computes, or -1
   std::vector<Tensor> losses_;

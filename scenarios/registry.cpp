@@ -4,6 +4,7 @@
 
 #include "scenarios/clusters.h"
 #include "scenarios/importers/msr.h"
+#include "scenarios/importers/onnx.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
@@ -48,7 +49,7 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path));
+      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path), {}).graph;
     }
   }
   return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
@@ -151,7 +152,17 @@ const std::vector<ClusterRow>& Clusters() {
 
 const std::vector<ImporterRow>& Importers() {
   static const std::vector<ImporterRow> rows = {
-      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph, ImportMsrGraph},
+      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph,
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         if (!options.empty()) {
+           throw InputError(source +
+                            ": --dim, --training and --strict are for ONNX models; a profiled graph "
+                            "is taken as it is");
+         }
+         return ImportedGraph{ImportMsrGraph(content, source)};
+       }},
+      {"onnx", "ONNX models: inference as exported, or with backward and update ops", RecognisesOnnx,
+       ImportOnnx},
   };
   return rows;
 }

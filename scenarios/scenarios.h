@@ -2,7 +2,9 @@
 // registry.cpp.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cluster.h"
@@ -30,11 +32,26 @@ struct ClusterRow {
 };
 const std::vector<ClusterRow>& Clusters();
 
+// What an importer may be told; what it has no use for it refuses.
+struct ImportOptions {
+  std::vector<std::pair<std::string, std::int64_t>> dims = {};  // values of symbolic dimensions
+  std::string training = {};  // an optimizer: backward and update ops are added; empty: the graph as it is
+  bool strict = false;        // refuse ops whose cost is not known
+
+  bool empty() const { return dims.empty() && training.empty() && !strict; }
+};
+
+struct ImportedGraph {
+  sim::OpGraph graph;
+  std::vector<std::string> notes = {};  // what the user should know of how it was read: a sentence each
+};
+
 struct ImporterRow {
-  const char* name;  // "msr", later "onnx", …
+  const char* name;
   const char* what;
   bool (*recognises)(const std::string& content);
-  sim::OpGraph (*import)(const std::string& content, const std::string& source);
+  ImportedGraph (*import)(const std::string& content, const std::string& source,
+                          const ImportOptions& options);
 };
 const std::vector<ImporterRow>& Importers();
 

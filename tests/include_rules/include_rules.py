@@ -46,6 +46,7 @@ LIBRARIES = (
     (("zstd",), ("sim/formats",), True),
     (("CLI/",), ("bench",), True),
     (("sqlite3",), ("bench", _TESTS), True),
+    (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("cuda", "cupti", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler",), True),
