@@ -103,6 +103,11 @@ def table(header, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
+def percent(ours, theirs):
+    text = f"{100 * (ours / theirs - 1):+.2f} %"
+    return "0.00 %" if text[1:] == "0.00 %" else text
+
+
 def imported_models(berth, folder):
     rows = []
     for name, (published, published_madds) in TORCHVISION.items():
@@ -111,10 +116,10 @@ def imported_models(berth, folder):
         madds = flops(graph) / 2 / BATCH / 1e9
         count = parameters(graph)
         rows.append([name, f"{len(computing(graph))}", f"{count:,}", f"{published:,}", "equal" if count == published else f"{count - published:+,}",
-                     f"{madds:.3f}", f"{published_madds:.3f}", f"{100 * (madds / published_madds - 1):+.2f} %",
+                     f"{madds:.3f}", f"{published_madds:.3f}", percent(madds, published_madds),
                      f"{len(computing(training))}", f"{flops(training) / flops(graph):.3f}",
                      f"{sum(len(graph_.get('attributes', {}).get('unknown_ops', {})) for graph_ in (graph, training))}"])
-    return table(["model", "ops", "parameters", "torchvision", "", "G multiply-adds an image", "torchvision", "", "ops in training (adam)",
+    return table(["model", "ops", "parameters", "torchvision", "difference", "G multiply-adds an image", "torchvision", "difference", "ops in training (adam)",
                   "FLOPs training / inference", "unknown types"], rows)
 
 
