@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 BATCH = 32
+CLUSTER = "p100(gpus=2)"
 
 # name: (parameters, multiply-adds [G] of one image), as the metadata of its weights say (num_params; _ops from version 0.15 on).
 TORCHVISION = {
@@ -53,7 +54,7 @@ def load(berth, folder, model, *options):
 def own(berth, workload, mode):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "graph.json")
-        run(berth, "graph", "convert", f"{workload}(batch={BATCH},mode={mode})", "--out", path)
+        run(berth, "graph", "convert", f"{workload}(batch={BATCH},mode={mode},framework_ops=1)", "--out", path)
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -98,9 +99,24 @@ def match(imported, built):
     return dict(sorted(rows.items()))
 
 
+def simulate(berth, graph):
+    """(step [ms], peak [GB]) of a graph on one GPU of CLUSTER."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "graph.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(graph, file)
+        outcome = json.loads(run(berth, "simulate", "--graph", path, "--cluster", CLUSTER, "--placement", "single_gpu", "--json", "-"))
+    return outcome["runtime_us"] / 1e3, max(device["peak_bytes"] for device in outcome["devices"]) / 1e9
+
+
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def percent(ours, theirs):
+    text = f"{100 * (ours / theirs - 1):+.2f} %"
+    return "0.00 %" if text[1:] == "0.00 %" else text
 
 
 def imported_models(berth, folder):
@@ -111,11 +127,16 @@ def imported_models(berth, folder):
         madds = flops(graph) / 2 / BATCH / 1e9
         count = parameters(graph)
         rows.append([name, f"{len(computing(graph))}", f"{count:,}", f"{published:,}", "equal" if count == published else f"{count - published:+,}",
-                     f"{madds:.3f}", f"{published_madds:.3f}", f"{100 * (madds / published_madds - 1):+.2f} %",
+                     f"{madds:.3f}", f"{published_madds:.3f}", percent(madds, published_madds),
                      f"{len(computing(training))}", f"{flops(training) / flops(graph):.3f}",
                      f"{sum(len(graph_.get('attributes', {}).get('unknown_ops', {})) for graph_ in (graph, training))}"])
-    return table(["model", "ops", "parameters", "torchvision", "", "G multiply-adds an image", "torchvision", "", "ops in training (adam)",
+    return table(["model", "ops", "parameters", "torchvision", "difference", "G multiply-adds an image", "torchvision", "difference", "ops in training (adam)",
                   "FLOPs training / inference", "unknown types"], rows)
+
+
+def compared(mode, what, first, second):
+    shown = [f"{x:,.2f}" if isinstance(x, float) else f"{x:,}" for x in (first, second)]
+    return [mode, what, *shown, "equal" if first == second else f"{100 * (first / second - 1):+.3f} %"]
 
 
 def against_builders(berth, folder):
@@ -129,8 +150,9 @@ def against_builders(berth, folder):
             for what, number in (("parameters", parameters), ("GFLOP", lambda graph: flops(graph) / 1e9),
                                  ("ops without sources", lambda graph: len(computing(graph)))):
                 first, second = number(imported), number(built)
-                shown = [f"{x:,.1f}" if isinstance(x, float) else f"{x:,}" for x in (first, second)]
-                rows.append([mode, what, *shown, "equal" if first == second else f"{100 * (first / second - 1):+.3f} %"])
+                rows.append(compared(mode, what, first, second))
+            for what, first, second in zip(("simulated step [ms]", "simulated peak [GB]"), simulate(berth, imported), simulate(berth, built)):
+                rows.append(compared(mode, what, first, second))
         text += table(["", "", "imported", "built", ""], rows) + "\n"
         matched = match(load(berth, folder, model)[0], own(berth, workload, "inference"))
         text += table(["forward ops", "imported", "built", "equal one by one"],

@@ -60,6 +60,16 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"}, "--placements 0");
 }
 
+TEST(Cli, WrongImportsGetOneSentence) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/model.onnx";
+  formats::WriteFile(path, "no protobuf");
+  ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "onnx"}, "ONNX");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--dim", "batch"}, "--dim batch=8");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "msr", "--strict"}, "for ONNX models");
+}
+
 TEST(Cli, WrongNamesGetOneSentence) {
   ExpectRefused({"graph", "info", "no_such_workload"}, "no_such_workload");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", "no_such_cluster", "--placement", "single_gpu"},

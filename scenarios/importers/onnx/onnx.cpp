@@ -114,6 +114,7 @@ ImportedGraph Import(const std::string& content, const std::string& source, cons
   if (builder.training()) imported.notes.push_back(AddLoss(resolved, lowering, builder, source));
   imported.graph = builder.Finish(Describe(model, resolved, options, lowering));
   ReportGuessed(lowering, imported.graph, options.strict, source, imported.notes);
+  for (std::string& note : imported.notes) note = onnx_import::PlainText(note);
   return imported;
 }
 

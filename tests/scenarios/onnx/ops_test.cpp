@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/importers/onnx.h"
+#include "scenarios/importers/onnx/model.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
@@ -134,6 +135,22 @@ TEST(OnnxOps, HalfPrecisionAndIntegersHaveTheirBytes) {
   EXPECT_EQ(OpNamed(graph, "y").outputs[0].bytes, 32);
   EXPECT_EQ(OpNamed(graph, "w").persistent_bytes, 128);
   EXPECT_EQ(ShapeText(graph, "best"), "i64[2,1]");
+}
+
+TEST(OnnxOps, WeightsBeyondTwoGigabytesLieOutsideTheFile) {
+  GraphMaker m;
+  m.Input("x", {2, 50'000}).Weight("w", {50'000, 50'000}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+  EXPECT_EQ(Import(m).totals().persistent_bytes, 10'000'000'000);
+}
+
+TEST(OnnxOps, WeightsInsideTheFileAreDroppedWhileItIsRead) {
+  GraphMaker m;
+  m.Input("x", {2, 300}).Weight("w", {300, 300}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+  m.graph.mutable_initializer(0)->clear_data_location();
+  m.graph.mutable_initializer(0)->set_raw_data(std::string(300 * 300 * 4, 'w'));
+  const sim::OpGraph graph = Import(m);
+  EXPECT_EQ(graph.totals().parameters, 90'000);
+  EXPECT_LT(onnx_import::ReadModel(BytesOf(m), "model.onnx").ByteSizeLong(), 200u);
 }
 
 TEST(OnnxOps, DropoutIsNothingInInferenceAndAMaskInTraining) {
