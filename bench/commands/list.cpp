@@ -1,5 +1,7 @@
 // berth list KIND: the instances of every folder's table, as text or JSON.
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -151,10 +153,39 @@ class ListCommand : public Command {
       }
       return formats::WriteFile(json_, rows.dump(1) + "\n");
     }
+    const auto sentence = [](const std::string& key) {
+      return key == "what" || key == "source" || key == "parameters";
+    };
+    const bool folded =
+        std::find(listing.keys.begin(), listing.keys.end(), "parameters") != listing.keys.end();
     TextTable table;
-    for (const std::string& key : listing.keys) table.AddColumn(key);
-    for (const auto& row : listing.rows) table.AddRow(row);
-    fmt::print("{}", table.ToString());
+    for (const std::string& key : listing.keys) {
+      if (!folded || !sentence(key)) table.AddColumn(key);
+    }
+    for (const auto& row : listing.rows) {
+      std::vector<std::string> cells;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (!folded || !sentence(listing.keys[c])) cells.push_back(row[c]);
+      }
+      table.AddRow(cells);
+    }
+    if (!folded) {
+      fmt::print("{}", table.ToString());
+      return;
+    }
+    // Sentences would make lines that no screen holds: each has one of its own below its row.
+    std::istringstream lines(table.ToString());
+    std::string line;
+    std::getline(lines, line);
+    fmt::print("{}\n", line);
+    for (const auto& row : listing.rows) {
+      std::getline(lines, line);
+      fmt::print("{}\n", line);
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (!sentence(listing.keys[c]) || row[c].empty()) continue;
+        fmt::print("    {}{}\n", listing.keys[c] == "what" ? "" : listing.keys[c] + ": ", row[c]);
+      }
+    }
   }
 
   std::string kind_;
