@@ -61,8 +61,8 @@ struct Task {
   // Runtime of a trivial placement on `devices`: the fastest single GPU that fits, else the expert's (the
   // scenario's, else the rule's), else the fastest single CPU; where none fits, the fastest of them all
   // without memory limit. Positive. It scales rewards and costs no sample: it is computed before the budget
-  // opens. PROTOCOL 4.0 asks the CPU before the expert: its runtime is ten times that of anything an agent
-  // would keep, and all rewards would be crowded at one end.
+  // opens. PROTOCOL 4.0 asks the CPU before the expert: its runtime is several times that of anything an
+  // agent would keep, and all rewards would be crowded at one end.
   sim::Picos reference_runtime = 1;
   std::string reference;  // whose runtime that is: "gpu0", "expert", "cpu0, which does not fit"
 

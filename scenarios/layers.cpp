@@ -28,8 +28,9 @@ Tensor Pairwise(GraphBuilder& b, const std::string& type, const std::string& nam
 // Sliding windows along one axis. SAME pads to ceil(size / stride) of them.
 std::int64_t Windows(std::int64_t size, std::int64_t kernel, const Window& window) {
   if (window.same) return (size + window.stride - 1) / window.stride;
-  BERTH_CHECK_LE(kernel, size);
-  return (size - kernel) / window.stride + 1;
+  const std::int64_t reach = (kernel - 1) * window.dilation + 1;
+  BERTH_CHECK_LE(reach, size);
+  return (size - reach) / window.stride + 1;
 }
 
 Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channels) {
@@ -40,9 +41,15 @@ Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channe
 }
 
 sim::Attributes Describe(const Window& window) {
-  return {{"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
-          {"strides", {sim::Attribute::List{Number(window.stride), Number(window.stride)}}},
-          {"padding", Text(window.same ? "SAME" : "VALID")}};
+  const auto both = [](std::int64_t value) {
+    return sim::Attribute{sim::Attribute::List{Number(value), Number(value)}};
+  };
+  sim::Attributes attributes = {
+      {"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
+      {"strides", both(window.stride)},
+      {"padding", Text(window.same ? "SAME" : "VALID")}};
+  if (window.dilation != 1) attributes.emplace_back("dilations", both(window.dilation));
+  return attributes;
 }
 
 Tensor Pool(GraphBuilder& b, const std::string& type, const std::string& name, Tensor x,
@@ -141,6 +148,10 @@ Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
   return Pairwise(b, "Mul", name, x, y);
 }
 
+Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
+  BERTH_CHECK(b.shape(x) == b.shape(y));
+  return Pairwise(b, "Sub", name, x, y);
+}
 Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask) {
   return b.Append(
       {.type = "Add", .name = name, .inputs = {x, mask}, .outputs = {{b.shape(x)}}, .in_place = 0});
@@ -305,7 +316,7 @@ Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t un
   return BiasAdd(b, "bias_add", MatMul(b, "matmul", x, weights), bias);
 }
 
-Tensor Project(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
+Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
   const GraphBuilder::Scope scope(b, name);
   const Tensor weights = b.Variable("weights", {b.shape(x).back(), units});
   return MatMul(b, "matmul", x, weights);

@@ -36,6 +36,7 @@ Tensor Dropout(GraphBuilder& b, const std::string& name, Tensor x);
 // Element-wise, two inputs; the shape is that of the one with more elements, the other is broadcast.
 Tensor Add(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
 Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
+Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);         // of one shape
 Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask);  // in place where it may be
 
 // Moving and shaping.
@@ -61,7 +62,8 @@ struct Window {
   std::int64_t height = 1;
   std::int64_t width = 1;
   std::int64_t stride = 1;
-  bool same = true;  // padding: SAME, else VALID
+  bool same = true;           // padding: SAME, else VALID
+  std::int64_t dilation = 1;  // from one element of the kernel to the next
 };
 Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, const Window& window);
 // `weights`: [kh, kw, channels, 1]
@@ -81,6 +83,6 @@ Tensor RmsNorm(GraphBuilder& b, const std::string& name, Tensor x);
 // Adds weights [k, n], bias [n], the product and the bias-add.
 Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
 // Adds weights [k, n] and the product.
-Tensor Project(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
+Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
 
 }  // namespace berth::scenarios

@@ -141,6 +141,9 @@ const std::vector<RawTemplate>& Templates() {
         {"Reshape", "Reshape", kAxes, {"Slice", "Reshape/shape"}},
         Shape("Shape")},
        {"Reshape", "Shape"}},
+      {"Scale", "forward", {{"y", kConst}}, {"y"}},
+      {"Scale", "backward", {{"y", kConst}}, {"y"}},
+      {"Shift", "forward", {{"x", kConst}}, {"x"}},
       {"SoftmaxCrossEntropyWithLogits", "forward", {Shape("Shape")}, {"Shape"}},
       {"SoftmaxGrad",
        "backward",
@@ -163,6 +166,12 @@ const std::vector<RawTemplate>& Templates() {
        {"floordiv"},
        {{"Reshape", "Reshape", kNothing, {"DynamicStitch"}}},
        {}},
+      {"TopK", "forward", {{"k", kConst}}, {"k"}},
+      {"Transpose", "forward", {{"perm", kConst, kAxes}}, {"perm"}},
+      {"Transpose",
+       "backward",
+       {{"perm", kConst, kAxes}, {"InvertPermutation", "InvertPermutation", kAxes, {"perm"}}},
+       {"InvertPermutation"}},
   };
   return rows;
 }

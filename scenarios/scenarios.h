@@ -20,7 +20,6 @@ struct WorkloadRow {
   const char* what;                         // one line, with the source of the architecture
   const char* parameters;                   // with defaults: "batch=32,mode=training"
   sim::OpGraph (*build)(const Spec& spec);  // Finish()ed; throws InputError for parameters that make no sense
-  double published_parameters;              // trainable, of the default spec; 0 = nothing published
 };
 const std::vector<WorkloadRow>& Workloads();
 

@@ -7,6 +7,7 @@
 
 #include "agents/agent.h"
 #include "bench/commands/commands.h"
+#include "bench/commands/listing.h"
 #include "bench/console.h"
 #include "bench/tables/table.h"
 #include "cost_models/cost_models.h"
@@ -19,11 +20,6 @@
 
 namespace berth::bench {
 namespace {
-
-struct Listing {
-  std::vector<std::string> keys;  // of the columns; "name" first
-  std::vector<std::vector<std::string>> rows;
-};
 
 template <typename Row>
 Listing Named(const std::vector<Row>& table) {
@@ -109,7 +105,7 @@ struct KindRow {
 
 const std::vector<KindRow>& Kinds() {
   static const std::vector<KindRow> rows = {
-      {"workloads", [] { return Named(scenarios::Workloads()); }},
+      {"workloads", ListWorkloads},
       {"clusters", [] { return Named(scenarios::Clusters()); }},
       {"agents", ListAgents},
       {"groupers", [] { return Named(agents::Groupers()); }},

@@ -8,8 +8,14 @@
 // The query is the top decoder layer's output; tanh of a projection of output and context goes to a softmax
 // per step. Placeto's rows: batch=256,gradients=colocated. A stage is a layer, of encoder and decoder alike;
 // the embeddings go with the first, attention and softmax with the last (PROTOCOL 3).
+//
+// nmt_family: 32 of them with 10, 15, ... 50 steps and batches of 32, 64, 128 or 256, and the sizes of Placeto's set
+// as recalled: 2 layers, hidden=512, vocabulary=30000 (PROTOCOL 6.7). index=0 to 31 sets the defaults of steps and
+// batch; attribute `half`: families.h.
 #include <optional>
+#include <utility>
 
+#include "scenarios/families.h"
 #include "scenarios/recurrent.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
@@ -134,23 +140,64 @@ class Translator {
   std::vector<Tensor> labels_;
 };
 
+constexpr std::int64_t kMostSteps = 1000;
+
+// 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
+ModelDefaults Defaults(std::int64_t batch) {
+  return {.batch = batch, .optimizer = Optimizer::kAdam, .framework_ops = 4};
+}
+
+sim::OpGraph Build(const Spec& spec, const ModelOptions& options, const Sizes& sizes,
+                   sim::Attributes attributes) {
+  GraphBuilder builder(spec.name, options.builder);
+  Translator(builder, sizes).Build();
+  return builder.Finish(std::move(attributes));
+}
+
+struct Member {
+  std::int64_t steps;
+  std::int64_t batch;
+};
+
+// Every length with every batch, shuffled once for the family: members differ from one another.
+Member DrawMember(const std::string& family, int index) {
+  std::vector<Member> all;
+  for (std::int64_t steps = 10; steps <= 50; steps += 5) {
+    for (const std::int64_t batch : {32, 64, 128, 256}) all.push_back({steps, batch});
+  }
+  Dice dice = DiceOf(family, kFamilySize);  // beside the members' own dice
+  for (std::size_t i = all.size() - 1; i > 0; --i) {
+    std::swap(all[i], all[static_cast<std::size_t>(dice.Roll(static_cast<std::int64_t>(i) + 1))]);
+  }
+  return all[static_cast<std::size_t>(index)];
+}
+
 }  // namespace
 
 sim::OpGraph BuildNmt(const Spec& spec) {
   ParameterReader read(spec);
-  // 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kAdam, .framework_ops = 4});
-  Sizes sizes;
-  sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
-  sizes.hidden = read.Int("hidden", 1024, 1, 1 << 16);
-  sizes.steps = read.Int("steps", 40, 1, 1000);
-  sizes.vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24);
+  const ModelOptions options = ReadModelOptions(read, Defaults(64));
+  Sizes sizes{.batch = options.batch,
+              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+              .hidden = read.Int("hidden", 1024, 1, 1 << 16),
+              .steps = read.Int("steps", 40, 1, kMostSteps),
+              .vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24)};
+  return Build(spec, options, sizes, Describe(spec, read, sizes.layers, "stage"));
+}
 
-  GraphBuilder builder(spec.name, options.builder);
-  Translator(builder, sizes).Build();
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+sim::OpGraph BuildNmtFamily(const Spec& spec) {
+  ParameterReader read(spec);
+  const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
+  const Member member = DrawMember(spec.name, index);
+  const ModelOptions options = ReadModelOptions(read, Defaults(member.batch));
+  Sizes sizes{.batch = options.batch,
+              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+              .hidden = read.Int("hidden", 512, 1, 1 << 16),
+              .steps = read.Int("steps", member.steps, 1, kMostSteps),
+              .vocabulary = read.Int("vocabulary", 30000, 2, 1 << 24)};
+  sim::Attributes attributes = Describe(spec, read, sizes.layers, "stage");
+  AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
+  return Build(spec, options, sizes, std::move(attributes));
 }
 
 }  // namespace berth::scenarios

@@ -96,12 +96,14 @@ class TransformerXl {
     const Shape of_memory = {sizes_.memory, sizes_.batch, n};
     const Tensor seen = Concat(b_, "seen", {b_.Placeholder("memory", of_memory), x}, 0);
     Slice(b_, "new_memory", seen, of_memory);
-    const std::vector<Tensor> parts = Split(b_, "split", Project(b_, "query_key_value", seen, 3 * n), 2, 3);
+    const std::vector<Tensor> parts =
+        Split(b_, "split", DenseWithoutBias(b_, "query_key_value", seen, 3 * n), 2, 3);
     const Tensor query = Heads("query", Slice(b_, "query", parts[0], of_segment));
     const Tensor key = HeadsFirst("key", Heads("key", parts[1]));
     const Tensor value = HeadsFirst("value", Heads("value", parts[2]));
-    const Tensor distance = Transpose(b_, "distance/transpose",
-                                      Heads("distance", Project(b_, "distance", positions_, n)), {1, 0, 2});
+    const Tensor distance =
+        Transpose(b_, "distance/transpose",
+                  Heads("distance", DenseWithoutBias(b_, "distance", positions_, n)), {1, 0, 2});
 
     const Shape square = {sizes_.batch, sizes_.heads, sizes_.segment, sizes_.seen()};
     const Tensor by_content =
@@ -114,7 +116,7 @@ class TransformerXl {
                                      "bnij,bnjd->bnid", result, sizes_.seen());
     const Tensor merged =
         Reshape(b_, "found/merge", Transpose(b_, "found/transpose", found, {2, 0, 1, 3}), of_segment);
-    return Residual(x, Project(b_, "output", merged, n));
+    return Residual(x, DenseWithoutBias(b_, "output", merged, n));
   }
 
   Tensor FeedForward(Tensor x) {

@@ -1,6 +1,6 @@
 #include "tests/scenarios/graph_counts.h"
 
-#include "tests/scenarios/serial_memory.h"
+#include "scenarios/sizes.h"
 
 namespace berth::scenarios {
 

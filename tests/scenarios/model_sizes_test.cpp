@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
+#include "scenarios/sizes.h"
 #include "tests/scenarios/graph_counts.h"
-#include "tests/scenarios/serial_memory.h"
 
 namespace berth::scenarios {
 namespace {
