@@ -64,8 +64,9 @@ sim::Attributes LocationAttributes(const Location& location);
 // `value`: bool, std::int64_t, double, std::string or a list.
 template <typename T>
 void AddAttribute(sim::Attributes& attributes, const std::string& key, T value) {
-  attributes.emplace_back().first = key;
-  attributes.back().second.value = std::move(value);
+  sim::Attribute attribute;
+  attribute.value = std::move(value);
+  attributes.emplace_back(key, std::move(attribute));
 }
 
 struct TensorSpec {

@@ -48,13 +48,12 @@ void Folder::Concat() {
   Value joined{shape,
                In(0).ints() != nullptr ? decltype(Value::data)(Ints()) : decltype(Value::data)(Reals())};
   ForEachIndex(shape, [&](Shape index) {
-    const auto [part, at] = parts[static_cast<std::size_t>(index[axis])];
+    const auto& [number, at] = parts[static_cast<std::size_t>(index[axis])];
+    const Value& part = In(number);
     index[axis] = at;
-    const std::size_t position = Position(index, In(part).shape);
+    const std::size_t position = Position(index, part.shape);
     std::visit(
-        [&](auto& data) {
-          data.push_back(std::get<std::decay_t<decltype(data)>>(In(part).data).at(position));
-        },
+        [&](auto& data) { data.push_back(std::get<std::decay_t<decltype(data)>>(part.data).at(position)); },
         joined.data);
   });
   OutLike(std::move(joined));

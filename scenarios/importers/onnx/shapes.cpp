@@ -1,8 +1,10 @@
 #include "scenarios/importers/onnx/shapes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
@@ -25,7 +27,7 @@ const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int opset) {
 }
 
 // What the rules of the library divide by or index with, without a check of their own.
-void CheckAttributes(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
+void CheckAttributes(const onnx::NodeProto& node) {
   for (const char* name : {"strides", "dilations", "kernel_shape"}) {
     const auto values = IntsAttribute(node, name);
     if (std::any_of(values.begin(), values.end(), [](std::int64_t v) { return v < 1 || v > 1 << 20; })) {
@@ -48,8 +50,38 @@ void CheckAttributes(const onnx::NodeProto& node, const std::vector<const Tensor
   if (std::any_of(split.begin(), split.end(), [](std::int64_t v) { return v < 0; })) {
     throw std::invalid_argument("its split must not be negative");
   }
-  const bool reads_first = !inputs.empty() && inputs.front() == nullptr;
-  if (reads_first) throw std::invalid_argument("its first input is left out");
+}
+
+// Windows that slide over images: as many numbers in each attribute as the image has axes behind its channels.
+void CheckWindow(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
+  static constexpr const char* kTypes[] = {"Conv",    "ConvTranspose", "ConvInteger", "QLinearConv",
+                                           "MaxPool", "AveragePool",   "LpPool",      "MaxUnpool"};
+  const std::string& type = node.op_type();
+  if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes) || inputs.empty()) return;
+  const std::size_t rank = inputs[0]->shape.size();
+  if (rank < 3)
+    throw std::invalid_argument("its input has " + std::to_string(rank) + " axes, but needs at least 3");
+  const std::size_t weights = type == "QLinearConv" ? 3 : 1;
+  if (type.find("Conv") != std::string::npos && inputs.at(weights)->shape.size() != rank) {
+    throw std::invalid_argument("its filter has another number of axes than its input");
+  }
+  for (const auto& [name, wanted] :
+       {std::pair("kernel_shape", rank - 2), std::pair("strides", rank - 2), std::pair("dilations", rank - 2),
+        std::pair("pads", 2 * (rank - 2)), std::pair("output_padding", rank - 2)}) {
+    if (FindAttribute(node, name) != nullptr && IntsAttribute(node, name).size() != wanted) {
+      throw std::invalid_argument(std::string("its ") + name + " must be " + std::to_string(wanted) +
+                                  " numbers");
+    }
+  }
+}
+
+void CheckRanks(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
+  if (inputs.empty() || inputs[0] == nullptr) return;
+  const auto rank = static_cast<std::int64_t>(inputs[0]->shape.size());
+  if (node.op_type() == "STFT" && rank < 2) throw std::invalid_argument("its signal has fewer than 2 axes");
+  if (node.op_type() != "LayerNormalization") return;
+  const std::int64_t axis = IntAttribute(node, "axis", -1);
+  if (axis < -rank || axis >= rank) throw std::invalid_argument("its axis is not one of its input");
 }
 
 class Context final : public onnx::InferenceContext {
@@ -124,7 +156,9 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   const onnx::OpSchema* schema = FindSchema(node, opset);
   if (schema == nullptr) return outputs;
   schema->Verify(node);
-  CheckAttributes(node, inputs);
+  CheckAttributes(node);
+  CheckRanks(node, inputs);
+  CheckWindow(node, inputs);
   Context context(node, inputs);
   schema->GetTypeAndShapeInferenceFunction()(context);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Describe(*context.getOutputType(i));
