@@ -44,7 +44,7 @@ file(WRITE ${FOLDER}/REQUIRES.txt
 "berth and the libraries it needs. Copy the whole folder anywhere and run ./${program}; nothing is installed.
 
 Requires: Linux on ${platform} with the GNU C library ${needed} or newer (ldd --version says).
-Left out: the learning agents (libtorch); they are refused with that reason.
+Left out: the learning agents (libtorch) and the import of ONNX models; they are refused with that reason.
 
   ${program}
   ${listing}
