@@ -270,6 +270,7 @@ const std::vector<std::string>& DefaultWorkloads() {
       "rnnlm(batch=16,hidden=192,steps=4,layers=4,vocabulary=200,mode=inference)",
       "nmt(batch=8,hidden=64,steps=6,vocabulary=500)",
       "nmt(batch=16,hidden=128,steps=4,vocabulary=300,mode=inference)",
+      "cifar10(batch=1,mode=inference)",
       "nasnet_a(batch=1,mode=inference)",
       "inception_v3(batch=1,mode=inference)",
       "resnet_152(batch=1,mode=inference)",

@@ -58,6 +58,31 @@ std::unique_ptr<Kernel> MakeMul(const OpTensors& t) {
   return MakeBinary(t, [](float x, float y) { return x * y; });
 }
 
+std::unique_ptr<Kernel> MakeSub(const OpTensors& t) {
+  return MakeBinary(t, [](float x, float y) { return x - y; });
+}
+
+// out[i] = f(x[i]).
+template <typename F>
+std::unique_ptr<Kernel> MakeEach(const OpTensors& t, F f) {
+  if (t.inputs() != 1 || t.outputs() != 1 || t.input(0).bytes != t.output(0).bytes) return nullptr;
+  return KernelOf([f, n = ElementsOf(t.out_shape(0))](const KernelArguments& a) {
+    const float* x = a.in(0);
+    float* out = a.out(0);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(x[i]);
+  });
+}
+std::unique_ptr<Kernel> MakeNeg(const OpTensors& t) {
+  return MakeEach(t, [](float x) { return -x; });
+}
+// By a constant that the graph does not say.
+std::unique_ptr<Kernel> MakeScale(const OpTensors& t) {
+  return MakeEach(t, [](float x) { return 0.5F * x; });
+}
+std::unique_ptr<Kernel> MakeShift(const OpTensors& t) {
+  return MakeEach(t, [](float x) { return x + 0.5F; });
+}
+
 // Sums over the axes that the result lacks, times `scale`; the numbers that are summed come from `term`.
 template <typename Term>
 std::unique_ptr<Kernel> MakeSum(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to,
@@ -321,7 +346,11 @@ const std::vector<KernelRow>& LoopKernels() {
       {"Add", MakeAdd},
       {"AddV2", MakeAdd},
       {"BiasAdd", MakeAdd},
+      {"Sub", MakeSub},
       {"Mul", MakeMul},
+      {"Neg", MakeNeg},
+      {"Scale", MakeScale},
+      {"Shift", MakeShift},
       {"AddN", MakeAddN},
       {"ReluGrad", MakeReluGrad},
       {"SigmoidGrad", MakeSigmoidGrad},
