@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include <unistd.h>
 
@@ -37,39 +38,73 @@ std::int64_t ClockCost() {
   return Median(std::move(costs));
 }
 
-// Bytes that ops write between the start of the step and the end of each op, in program order.
-std::vector<sim::Bytes> WrittenBy(const sim::OpGraph& graph) {
-  std::vector<sim::Bytes> written(graph.ops.size());
-  sim::Bytes sum = 0;
-  for (const sim::OpIndex op : graph.topological_order()) {
-    for (const sim::Output& output : graph.ops[static_cast<std::size_t>(op)].outputs)
-      if (output.storage == sim::Output::Storage::kOwn) sum += output.bytes;
-    written[static_cast<std::size_t>(op)] = sum;
-  }
-  return written;
-}
-
-sim::Bytes NearBytes() {
+sim::Bytes CacheBytes() {
   const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return (cache > 0 ? cache : 1 << 20) / 2;
+  return cache > 0 ? cache : 1 << 20;
 }
 
-// One op with inputs of its own; outputs come from a pool, as in the executor.
+const sim::Output& OutputAt(const sim::OpGraph& graph, sim::TensorRef tensor) {
+  return graph.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
+}
+
+sim::Bytes BytesOf(const sim::OpGraph& graph, sim::OpIndex index) {
+  const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
+  sim::Bytes bytes = 0;
+  for (const sim::TensorRef input : op.inputs) bytes += OutputAt(graph, input).bytes;
+  for (const sim::Output& output : op.outputs) bytes += output.bytes;
+  return bytes;
+}
+
+// By op and input: whether the program has gone through less than half a second-level cache since the tensor was
+// last written or read; what is read once a step was read a step ago.
+std::vector<std::vector<bool>> FindNear(const sim::OpGraph& graph) {
+  std::map<sim::TensorRef, sim::Bytes> touched;
+  std::vector<std::vector<bool>> near(graph.ops.size());
+  sim::Bytes traffic = 0;
+  for (int step = 0; step < 2; ++step) {
+    for (const sim::OpIndex index : graph.topological_order()) {
+      const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
+      if (op.IsSource()) continue;
+      auto& mine = near[static_cast<std::size_t>(index)];
+      mine.clear();
+      for (const sim::TensorRef input : op.inputs) {
+        const auto found = touched.find(input);
+        mine.push_back(found != touched.end() && traffic - found->second <= CacheBytes() / 2);
+      }
+      traffic += BytesOf(graph, index);
+      for (const sim::TensorRef input : op.inputs) touched[input] = traffic;
+      for (std::size_t i = 0; i < op.outputs.size(); ++i)
+        touched[{index, static_cast<std::int32_t>(i)}] = traffic;
+    }
+  }
+  return near;
+}
+
+// One op with inputs of its own, those that are far away in `copies` that take turns; outputs come from a pool,
+// as in the executor.
 class LoneOp {
  public:
-  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const std::vector<sim::Bytes>& written)
-      : op_(graph.ops[static_cast<std::size_t>(op)]), made_(MakeKernel(graph, op)) {
+  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const std::vector<bool>& near, std::size_t copies)
+      : op_(graph.ops[static_cast<std::size_t>(op)]),
+        made_(MakeKernel(graph, op)),
+        inputs_(copies),
+        slots_(copies) {
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
-      const sim::TensorRef input = op_.inputs[i];
-      const auto first = static_cast<std::size_t>(std::find(op_.inputs.begin(), op_.inputs.end(), input) -
-                                                  op_.inputs.begin());
-      if (first < i) {
-        inputs_.push_back(inputs_[first]);
-        continue;
+      const auto first = static_cast<std::size_t>(
+          std::find(op_.inputs.begin(), op_.inputs.end(), op_.inputs[i]) - op_.inputs.begin());
+      for (std::size_t copy = 0; copy < copies; ++copy) {
+        if (first < i) {
+          inputs_[copy].push_back(inputs_[copy][first]);
+        } else if (near[i] && copy > 0) {
+          inputs_[copy].push_back(inputs_[0][i]);
+        } else {
+          AddInput(graph, op_.inputs[i], near[i], copy);
+        }
       }
-      const sim::Bytes since =
-          written[static_cast<std::size_t>(op)] - written[static_cast<std::size_t>(input.op)];
-      AddInput(graph, input, since <= NearBytes());
+    }
+    for (std::size_t copy = 0; copy < copies && !op_.inputs.empty(); ++copy) {
+      if (OutputAt(graph, op_.inputs[0]).storage == sim::Output::Storage::kPersistent)
+        slots_[copy] = inputs_[copy][0];
     }
     if (made_.kernel != nullptr) {
       scratch_ = NewBlock(made_.kernel->scratch_bytes());
@@ -78,7 +113,9 @@ class LoneOp {
   }
 
   // With its blocks taken and given back [ns].
-  std::int64_t Run(DeviceMemory& pool) {
+  std::int64_t Run(DeviceMemory& pool, int round) {
+    const std::size_t copy = static_cast<std::size_t>(round) % inputs_.size();
+    const std::vector<void*>& inputs = inputs_[copy];
     for (const auto& [block, bytes] : near_) {
       auto* words = static_cast<volatile std::uint32_t*>(block);
       for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
@@ -88,11 +125,11 @@ class LoneOp {
     for (const sim::Output& output : op_.outputs) {
       const auto alias = std::find(op_.inputs.begin(), op_.inputs.end(), output.alias);
       outputs_.push_back(output.storage == sim::Output::Storage::kInput
-                             ? inputs_[static_cast<std::size_t>(alias - op_.inputs.begin())]
+                             ? inputs[static_cast<std::size_t>(alias - op_.inputs.begin())]
                              : pool.Take(pool.Rounded(output.bytes)));
     }
     const KernelArguments arguments{
-        .inputs = &inputs_, .outputs = &outputs_, .slots = slots_, .scratch = scratch_.get()};
+        .inputs = &inputs, .outputs = &outputs_, .slots = slots_[copy], .scratch = scratch_.get()};
     if (made_.kernel != nullptr) made_.kernel->Run(arguments);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (op_.outputs[i].storage != sim::Output::Storage::kInput)
@@ -102,37 +139,35 @@ class LoneOp {
   }
 
  private:
-  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near) {
+  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near, std::size_t copy) {
     const sim::Op& producer = graph.ops[static_cast<std::size_t>(input.op)];
-    const sim::Output& tensor = producer.outputs[static_cast<std::size_t>(input.output)];
+    const sim::Output& tensor = OutputAt(graph, input);
     const bool persistent = tensor.storage == sim::Output::Storage::kPersistent;
     const sim::Bytes bytes = persistent ? std::max(tensor.bytes, producer.persistent_bytes) : tensor.bytes;
     blocks_.push_back(NewBlock(bytes));
     void* block = blocks_.back().get();
     FillWithSmallNumbers(producer, tensor, block, bytes);
-    if (persistent && inputs_.empty()) slots_ = block;
-    inputs_.push_back(block);
-    if (near && !producer.IsSource()) near_.emplace_back(block, bytes);
+    inputs_[copy].push_back(block);
+    if (near) near_.emplace_back(block, tensor.bytes);
   }
 
   const sim::Op& op_;
   MadeKernel made_;
   std::vector<Block> blocks_;
-  std::vector<void*> inputs_, outputs_;
+  std::vector<std::vector<void*>> inputs_;  // by copy
+  std::vector<void*> slots_;                // by copy
+  std::vector<void*> outputs_;
   std::vector<std::pair<void*, sim::Bytes>> near_;
-  void* slots_ = nullptr;
   Block scratch_;
 };
 
-// All ops once; false if the system took the core away meanwhile.
-void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, std::int64_t clock, std::vector<ProbedOp>* into,
-              const ProbeOptions& options) {
+// All ops once, those too that have repeats enough: who is left must not find the caches emptier.
+void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, std::int64_t clock, int round,
+              std::vector<ProbedOp>* into) {
   for (std::size_t i = 0; i < lone.size(); ++i) {
-    if (into != nullptr && static_cast<int>((*into)[i].ns.size()) >= options.repeats) continue;
     const std::int64_t before = Preemptions();
-    const std::int64_t ns = lone[i].Run(pool);
-    if (into != nullptr && Preemptions() == before)
-      (*into)[i].ns.push_back(std::max<std::int64_t>(ns - clock, 0));
+    const std::int64_t ns = lone[i].Run(pool, round);
+    if (Preemptions() == before) (*into)[i].ns.push_back(std::max<std::int64_t>(ns - clock, 0));
   }
 }
 
@@ -202,23 +237,32 @@ sim::OpGraph SmallChain() {
 
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
                                const std::vector<std::vector<int>>& cores, const ProbeOptions& options) {
-  const std::vector<sim::Bytes> written = WrittenBy(graph);
-  std::vector<ProbedOp> all(ops.size());
-  for (std::size_t i = 0; i < ops.size(); ++i) all[i].op = ops[i];
+  const std::vector<std::vector<bool>> near = FindNear(graph);
+  sim::Bytes round_bytes = 1;
+  for (const sim::OpIndex op : ops) round_bytes += BytesOf(graph, op);
+  // So many that twice the cache has gone by before a copy is read again.
+  constexpr sim::Bytes kMostCopies = 16;
+  const auto copies = static_cast<std::size_t>(std::min(kMostCopies, 1 + 2 * CacheBytes() / round_bytes));
+  std::vector<ProbedOp> all;
+  for (const sim::OpIndex op : ops) all.push_back({op, {}});
   for (const std::vector<int>& mine : cores) {
-    std::vector<ProbedOp> here = std::vector<ProbedOp>(ops.size());
+    std::vector<ProbedOp> here(ops.size());
     OnDevice(mine, [&] {
       std::vector<LoneOp> lone;
       lone.reserve(ops.size());
-      for (const sim::OpIndex op : ops) lone.emplace_back(graph, op, written);
+      for (const sim::OpIndex op : ops)
+        lone.emplace_back(graph, op, near[static_cast<std::size_t>(op)], copies);
       DeviceMemory pool(64, 0);
       const std::int64_t clock = ClockCost();
-      for (int round = 0; round < options.warm_up; ++round) RunRound(lone, pool, clock, nullptr, options);
       const auto wanting = [&](const ProbedOp& probed) {
         return static_cast<int>(probed.ns.size()) < options.repeats;
       };
-      for (int round = 0; round < options.at_most && std::any_of(here.begin(), here.end(), wanting); ++round)
-        RunRound(lone, pool, clock, &here, options);
+      int round = 0;
+      for (; round < options.warm_up; ++round) RunRound(lone, pool, clock, round, &here);
+      for (ProbedOp& probed : here) probed.ns.clear();
+      for (; round < options.warm_up + options.at_most && std::any_of(here.begin(), here.end(), wanting);
+           ++round)
+        RunRound(lone, pool, clock, round, &here);
     });
     for (std::size_t i = 0; i < ops.size(); ++i)
       all[i].ns.insert(all[i].ns.end(), here[i].ns.begin(), here[i].ns.end());

@@ -23,9 +23,9 @@ struct ProbedOp {
   std::vector<std::int64_t> ns;
 };
 
-// Each of `ops`, one after the other and then all again, so that each finds caches and code as a step leaves
-// them: inputs that the graph makes shortly before (less than half of the second-level cache ago) have just
-// been written, others, weights above all, have not been touched since the last time round.
+// Each of `ops`, one after the other and then all again, so that each finds caches and code about as a step
+// leaves them: inputs that the program has written or read less than half a second-level cache before have just
+// been touched, others have not been since twice that cache went by.
 // cores: of each device; they are probed one after the other.
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
                                const std::vector<std::vector<int>>& cores, const ProbeOptions& options);
