@@ -19,7 +19,8 @@ std::string NameOf(const char* call) {
 void Check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that is no longer there must not be found by the next call
-  throw RunError(fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status)));
+  throw RunError(
+      fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status)));
 }
 
 void Check(cublasStatus_t status, const char* call) {

@@ -1,9 +1,8 @@
-#include "profiler/cuda/kernels.h"
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "profiler/cuda/check.h"
+#include "profiler/cuda/kernels.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -11,15 +10,31 @@ namespace {
 constexpr int kThreads = 256;
 constexpr unsigned long long kLongestHold = 2'000'000'000;  // [ns]
 
-__device__ float Load(float x) { return x; }
-__device__ float Load(__half x) { return __half2float(x); }
-__device__ float Load(__nv_bfloat16 x) { return __bfloat162float(x); }
-__device__ void Store(float& y, float x) { y = x; }
-__device__ void Store(__half& y, float x) { y = __float2half(x); }
-__device__ void Store(__nv_bfloat16& y, float x) { y = __float2bfloat16(x); }
+__device__ float Load(float x) {
+  return x;
+}
+__device__ float Load(__half x) {
+  return __half2float(x);
+}
+__device__ float Load(__nv_bfloat16 x) {
+  return __bfloat162float(x);
+}
+__device__ void Store(float& y, float x) {
+  y = x;
+}
+__device__ void Store(__half& y, float x) {
+  y = __float2half(x);
+}
+__device__ void Store(__nv_bfloat16& y, float x) {
+  y = __float2bfloat16(x);
+}
 
-__device__ std::int64_t FirstIndex() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-__device__ std::int64_t Stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+__device__ std::int64_t FirstIndex() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ std::int64_t Stride() {
+  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+}
 
 // As many blocks as there are elements for, up to what fills the largest device several times.
 unsigned Blocks(std::int64_t count) {
@@ -95,14 +110,16 @@ __global__ void Softmax(const T* x, T* y, std::int64_t columns) {
   float sum = 0;
   for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) sum += expf(Load(row[i]) - largest);
   sum = BlockSum(sum);
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) Store(out[i], expf(Load(row[i]) - largest) / sum);
+  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
+    Store(out[i], expf(Load(row[i]) - largest) / sum);
 }
 
 template <typename T>
 __global__ void SoftmaxGradient(const T* y, const T* dy, T* dx, std::int64_t columns) {
   const std::int64_t begin = blockIdx.x * columns;
   float sum = 0;
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) sum += Load(y[begin + i]) * Load(dy[begin + i]);
+  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
+    sum += Load(y[begin + i]) * Load(dy[begin + i]);
   sum = BlockSum(sum);
   for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
     Store(dx[begin + i], Load(y[begin + i]) * (Load(dy[begin + i]) - sum));
@@ -151,7 +168,8 @@ __global__ void LayerNormGradient(const T* x, const T* dy, const float* scale, T
   projected = BlockSum(projected) / columns;
   for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
     const float normal = (Load(x[begin + i]) - moments.mean) * moments.inverse_deviation;
-    Store(dx[begin + i], (Load(dy[begin + i]) * scale[i] - sum - normal * projected) * moments.inverse_deviation);
+    Store(dx[begin + i],
+          (Load(dy[begin + i]) * scale[i] - sum - normal * projected) * moments.inverse_deviation);
   }
 }
 
@@ -161,8 +179,10 @@ __global__ void Ids(std::int32_t* ids, std::int64_t count, std::int64_t rows) {
   }
 }
 
-__global__ void Gather(const float* table, const std::int32_t* ids, float* y, std::int64_t count, std::int64_t width) {
-  for (std::int64_t i = FirstIndex(); i < count; i += Stride()) y[i] = table[ids[i / width] * width + i % width];
+__global__ void Gather(const float* table, const std::int32_t* ids, float* y, std::int64_t count,
+                       std::int64_t width) {
+  for (std::int64_t i = FirstIndex(); i < count; i += Stride())
+    y[i] = table[ids[i / width] * width + i % width];
 }
 
 __global__ void ScatterAdd(const float* dy, const std::int32_t* ids, float* table, std::int64_t count,
@@ -172,14 +192,17 @@ __global__ void ScatterAdd(const float* dy, const std::int32_t* ids, float* tabl
   }
 }
 
-__device__ float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+__device__ float Sigmoid(float x) {
+  return 1.0f / (1.0f + expf(-x));
+}
 
 template <typename T>
 __global__ void LstmGates(const T* gates, const T* cell, T* new_cell, T* hidden, std::int64_t count,
                           std::int64_t width) {
   for (std::int64_t i = FirstIndex(); i < count; i += Stride()) {
     const T* const row = gates + i / width * 4 * width + i % width;
-    const float state = Sigmoid(Load(row[width])) * Load(cell[i]) + Sigmoid(Load(row[0])) * tanhf(Load(row[2 * width]));
+    const float state =
+        Sigmoid(Load(row[width])) * Load(cell[i]) + Sigmoid(Load(row[0])) * tanhf(Load(row[2 * width]));
     Store(new_cell[i], state);
     Store(hidden[i], Sigmoid(Load(row[3 * width])) * tanhf(state));
   }
@@ -193,7 +216,8 @@ __global__ void SgdMomentum(float* parameter, const float* gradient, float* mome
   }
 }
 
-__global__ void Adam(float* parameter, const float* gradient, float* first, float* second, std::int64_t count) {
+__global__ void Adam(float* parameter, const float* gradient, float* first, float* second,
+                     std::int64_t count) {
   for (std::int64_t i = FirstIndex(); i < count; i += Stride()) {
     const float g = gradient[i];
     const float m = first[i] = 0.9f * first[i] + 0.1f * g;
@@ -230,17 +254,22 @@ void ForType(Type type, const Run& run) {
 }
 
 // One block for each row: few threads where rows are short.
-unsigned RowThreads(std::int64_t columns) { return columns <= 128 ? 64 : columns <= 1024 ? 256 : 1024; }
+unsigned RowThreads(std::int64_t columns) {
+  return columns <= 128 ? 64 : columns <= 1024 ? 256 : 1024;
+}
 
 }  // namespace
 
 Type TypeNamed(std::string_view format) {
   return format == "f16" ? Type::kF16 : format == "bf16" ? Type::kBf16 : Type::kF32;
 }
-std::size_t BytesOf(Type type) { return type == Type::kF32 ? 4 : 2; }
+std::size_t BytesOf(Type type) {
+  return type == Type::kF32 ? 4 : 2;
+}
 
 void LaunchFill(Type type, void* x, std::int64_t count, cudaStream_t stream) {
-  ForType(type, [&]<typename T>(T) { Fill<T><<<Blocks(count), kThreads, 0, stream>>>(static_cast<T*>(x), count); });
+  ForType(type,
+          [&]<typename T>(T) { Fill<T><<<Blocks(count), kThreads, 0, stream>>>(static_cast<T*>(x), count); });
 }
 
 template <typename T>
@@ -263,7 +292,8 @@ static void Mapped(Unary op, const T* x, T* y, std::int64_t count, cudaStream_t 
 }
 
 void LaunchUnary(Type type, Unary op, const void* x, void* y, std::int64_t count, cudaStream_t stream) {
-  ForType(type, [&]<typename T>(T) { Mapped<T>(op, static_cast<const T*>(x), static_cast<T*>(y), count, stream); });
+  ForType(type,
+          [&]<typename T>(T) { Mapped<T>(op, static_cast<const T*>(x), static_cast<T*>(y), count, stream); });
 }
 
 void LaunchAdd(Type type, const void* a, const void* b, void* y, std::int64_t count, cudaStream_t stream) {
@@ -273,46 +303,48 @@ void LaunchAdd(Type type, const void* a, const void* b, void* y, std::int64_t co
   });
 }
 
-void LaunchRowSum(Type type, const void* x, void* y, std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
+void LaunchRowSum(Type type, const void* x, void* y, std::int64_t rows, std::int64_t columns,
+                  cudaStream_t stream) {
   ForType(type, [&]<typename T>(T) {
     RowSum<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(static_cast<const T*>(x),
-                                                                              static_cast<T*>(y), columns);
-  });
-}
-
-void LaunchSoftmax(Type type, const void* x, void* y, std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
-  ForType(type, [&]<typename T>(T) {
-    Softmax<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(static_cast<const T*>(x),
                                                                                static_cast<T*>(y), columns);
   });
 }
 
-void LaunchSoftmaxGradient(Type type, const void* y, const void* dy, void* dx, std::int64_t rows, std::int64_t columns,
-                           cudaStream_t stream) {
+void LaunchSoftmax(Type type, const void* x, void* y, std::int64_t rows, std::int64_t columns,
+                   cudaStream_t stream) {
+  ForType(type, [&]<typename T>(T) {
+    Softmax<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(static_cast<const T*>(x),
+                                                                                static_cast<T*>(y), columns);
+  });
+}
+
+void LaunchSoftmaxGradient(Type type, const void* y, const void* dy, void* dx, std::int64_t rows,
+                           std::int64_t columns, cudaStream_t stream) {
   ForType(type, [&]<typename T>(T) {
     SoftmaxGradient<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(
         static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx), columns);
   });
 }
 
-void LaunchLayerNorm(Type type, const void* x, const float* scale, const float* shift, void* y, std::int64_t rows,
-                     std::int64_t columns, cudaStream_t stream) {
+void LaunchLayerNorm(Type type, const void* x, const float* scale, const float* shift, void* y,
+                     std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
   ForType(type, [&]<typename T>(T) {
-    LayerNorm<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(static_cast<const T*>(x), scale,
-                                                                                 shift, static_cast<T*>(y), columns);
+    LayerNorm<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(
+        static_cast<const T*>(x), scale, shift, static_cast<T*>(y), columns);
   });
 }
 
-void LaunchLayerNormGradient(Type type, const void* x, const void* dy, const float* scale, void* dx, std::int64_t rows,
-                             std::int64_t columns, cudaStream_t stream) {
+void LaunchLayerNormGradient(Type type, const void* x, const void* dy, const float* scale, void* dx,
+                             std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
   ForType(type, [&]<typename T>(T) {
     LayerNormGradient<T><<<static_cast<unsigned>(rows), RowThreads(columns), 0, stream>>>(
         static_cast<const T*>(x), static_cast<const T*>(dy), scale, static_cast<T*>(dx), columns);
   });
 }
 
-void LaunchGather(const float* table, const std::int32_t* ids, float* y, std::int64_t tokens, std::int64_t width,
-                  cudaStream_t stream) {
+void LaunchGather(const float* table, const std::int32_t* ids, float* y, std::int64_t tokens,
+                  std::int64_t width, cudaStream_t stream) {
   Gather<<<Blocks(tokens * width), kThreads, 0, stream>>>(table, ids, y, tokens * width, width);
   BERTH_CUDA(cudaGetLastError());
 }
@@ -328,12 +360,12 @@ void LaunchIds(std::int32_t* ids, std::int64_t count, std::int64_t rows, cudaStr
   BERTH_CUDA(cudaGetLastError());
 }
 
-void LaunchLstmGates(Type type, const void* gates, const void* cell, void* new_cell, void* hidden, std::int64_t batch,
-                     std::int64_t width, cudaStream_t stream) {
+void LaunchLstmGates(Type type, const void* gates, const void* cell, void* new_cell, void* hidden,
+                     std::int64_t batch, std::int64_t width, cudaStream_t stream) {
   ForType(type, [&]<typename T>(T) {
-    LstmGates<T><<<Blocks(batch * width), kThreads, 0, stream>>>(static_cast<const T*>(gates),
-                                                                 static_cast<const T*>(cell), static_cast<T*>(new_cell),
-                                                                 static_cast<T*>(hidden), batch * width, width);
+    LstmGates<T><<<Blocks(batch * width), kThreads, 0, stream>>>(
+        static_cast<const T*>(gates), static_cast<const T*>(cell), static_cast<T*>(new_cell),
+        static_cast<T*>(hidden), batch * width, width);
   });
 }
 

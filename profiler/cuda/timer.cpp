@@ -7,7 +7,8 @@
 namespace berth::profiler::cuda {
 
 double NowMicros() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 Gate::Gate() : flag_(sizeof(std::int32_t)) {}
