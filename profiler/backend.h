@@ -17,7 +17,7 @@ class Unavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct ProbeOptions {
+struct MeasureOptions {
   Timing timing;
   bool quick = false;
 };
@@ -31,7 +31,7 @@ class Backend {
   virtual sim::Attribute Clocks() const = 0;     // as found now; null where nobody tells
   // The result of a part: {"rows": […]}. Throws Unavailable where this device or library cannot, RunError where
   // it fails.
-  virtual sim::Attribute Run(const Probe& probe, const ProbeOptions& options) = 0;
+  virtual sim::Attribute Run(const Probe& probe, const MeasureOptions& options) = 0;
 };
 
 // The only symbol that the plug-in exports for this program. Throws Unavailable where there is no device.

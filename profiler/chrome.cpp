@@ -129,7 +129,7 @@ class Printer {
   }
 
   void AddDevices() {
-    for (const Kernel& kernel : trace_.kernels) {
+    for (const KernelRecord& kernel : trace_.kernels) {
       AddWork(kernel, "kernel", kernel.name,
               fmt::format("\"grid\": [{}], \"block\": [{}]", fmt::join(kernel.grid, ", "),
                           fmt::join(kernel.block, ", ")));

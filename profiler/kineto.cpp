@@ -186,7 +186,7 @@ class Reader {
   }
 
   void AddKernel(const Event& event) {
-    Kernel& kernel = trace().kernels.emplace_back();
+    KernelRecord& kernel = trace().kernels.emplace_back();
     FillWork(event, kernel);
     kernel.name = event.name;
     kernel.grid = event.args.Three("grid");

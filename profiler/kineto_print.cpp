@@ -45,7 +45,7 @@ class Printer {
     out_ += "]},\n \"traceEvents\": [";
     for (const Marker& marker : trace_.markers) PrintMarker(marker);
     for (const ApiCall& call : trace_.calls) PrintCall(call);
-    for (const Kernel& kernel : trace_.kernels) PrintKernel(kernel);
+    for (const KernelRecord& kernel : trace_.kernels) PrintKernel(kernel);
     for (const Copy& copy : trace_.copies) PrintCopy(copy);
     for (const Memset& memset : trace_.memsets) PrintMemset(memset);
     for (const Synchronisation& wait : trace_.synchronisations) PrintSynchronisation(wait);
@@ -87,7 +87,7 @@ class Printer {
     Slice(category, name, work.device, work.stream, work.start, work.end, Work(work) + ", " + more);
   }
 
-  void PrintKernel(const Kernel& kernel) {
+  void PrintKernel(const KernelRecord& kernel) {
     PrintWork(
         "kernel", kernel.name, kernel,
         fmt::format("\"grid\": [{}], \"block\": [{}], \"registers per thread\": {}, \"shared memory\": {}, "

@@ -21,7 +21,7 @@ void VisitFields(DeviceWork& work, Visit&& visit) {
 }
 
 template <typename Visit>
-void VisitFields(Kernel& kernel, Visit&& visit) {
+void VisitFields(KernelRecord& kernel, Visit&& visit) {
   visit("name", kernel.name);
   VisitFields(static_cast<DeviceWork&>(kernel), visit);
   visit("grid", kernel.grid);

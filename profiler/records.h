@@ -35,14 +35,14 @@ struct DeviceWork {
   bool operator==(const DeviceWork&) const = default;
 };
 
-struct Kernel : DeviceWork {
+struct KernelRecord : DeviceWork {
   std::string name;
   std::array<std::int32_t, 3> grid{};   // blocks
   std::array<std::int32_t, 3> block{};  // threads
   std::int32_t registers = 0;           // per thread
   sim::Bytes static_shared_bytes = 0;   // per block
   sim::Bytes dynamic_shared_bytes = 0;
-  bool operator==(const Kernel&) const = default;
+  bool operator==(const KernelRecord&) const = default;
 };
 
 enum class MemoryKind : std::uint8_t { kUnknown, kPageable, kPinned, kDevice, kArray, kManaged };
@@ -141,7 +141,7 @@ struct ActivityTrace {
   std::int64_t cut_records = 0;      // found damaged at the end of a buffer, and what stood behind them
   std::vector<std::string> refused;  // kinds of records that could not be switched on, each with the reason
 
-  std::vector<Kernel> kernels;
+  std::vector<KernelRecord> kernels;
   std::vector<Copy> copies;
   std::vector<Memset> memsets;
   std::vector<ApiCall> calls;

@@ -82,7 +82,7 @@ class CudaBackend : public Backend {
         "pcie.link.width.current,clocks_throttle_reasons.active");
   }
 
-  sim::Attribute Run(const Probe& probe, const ProbeOptions& options) override {
+  sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {
     const MeasureProbe measure = FindMeasurement(probe.name);
     BERTH_CHECK(measure != nullptr);
     return measure(probe, options);

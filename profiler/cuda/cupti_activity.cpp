@@ -108,7 +108,7 @@ void FillWork(const Record& record, DeviceWork& work) {
 }
 
 void Add(const CUpti_ActivityKernel10& record, ActivityTrace& trace) {
-  Kernel& kernel = trace.kernels.emplace_back();
+  KernelRecord& kernel = trace.kernels.emplace_back();
   FillWork(record, kernel);
   kernel.name = record.name == nullptr ? "" : record.name;
   kernel.grid = {record.gridX, record.gridY, record.gridZ};

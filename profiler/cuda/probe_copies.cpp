@@ -56,7 +56,7 @@ int QueueLength(const std::vector<double>& alone_us) {
 
 }  // namespace
 
-sim::Attribute MeasureCopies(const Probe& probe, const ProbeOptions& options) {
+sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options) {
   const std::vector<sim::Bytes> sizes = CopySizes(options.quick);
   const Stream stream;
   const Ends ends(probe.name, sizes.back());
@@ -78,7 +78,7 @@ sim::Attribute MeasureCopies(const Probe& probe, const ProbeOptions& options) {
   return Rows(std::move(rows));
 }
 
-sim::Attribute MeasureBothCopies(const Probe&, const ProbeOptions& options) {
+sim::Attribute MeasureBothCopies(const Probe&, const MeasureOptions& options) {
   const std::vector<sim::Bytes> sizes = CopySizes(options.quick);
   const Ends ends[] = {Ends("copy_h2d_pinned", sizes.back()), Ends("copy_d2h_pinned", sizes.back())};
   constexpr const char* kDirections[] = {"h2d", "d2h"};

@@ -60,7 +60,7 @@ OpCase CaseOf(std::string op, std::string format, std::vector<std::pair<std::str
 
 }  // namespace
 
-sim::Attribute MeasureLaunch(const Probe&, const ProbeOptions& options) {
+sim::Attribute MeasureLaunch(const Probe&, const MeasureOptions& options) {
   const Stream stream;
   Timer timer(options.timing, stream);
   const Work empty = [&] { LaunchEmpty(stream.get()); };
@@ -70,7 +70,7 @@ sim::Attribute MeasureLaunch(const Probe&, const ProbeOptions& options) {
                           {"event_pair", Summary(timer.OnDevice([] {}))}}};
 }
 
-sim::Attribute MeasureKernelGap(const Probe&, const ProbeOptions&) {
+sim::Attribute MeasureKernelGap(const Probe&, const MeasureOptions&) {
   const Stream stream;
   Gate gate;
   LaunchEmpty(stream.get());  // loaded before the gate closes
@@ -87,7 +87,7 @@ sim::Attribute MeasureKernelGap(const Probe&, const ProbeOptions&) {
     }
   });
   std::vector<double> kernels, gaps, calls, delays;
-  for (const Kernel& kernel : queued.kernels) {
+  for (const KernelRecord& kernel : queued.kernels) {
     if (kernel.name.find("Empty") != std::string::npos) kernels.push_back(Micros(kernel.end - kernel.start));
   }
   for (const Gap& gap : Correlate(queued).gaps) {
@@ -111,7 +111,7 @@ sim::Attribute MeasureKernelGap(const Probe&, const ProbeOptions&) {
                           {"launch_to_start", Summary(delays)}}};
 }
 
-sim::Attribute MeasureGraphNodes(const Probe&, const ProbeOptions& options) {
+sim::Attribute MeasureGraphNodes(const Probe&, const MeasureOptions& options) {
   const Stream stream;
   Timer timer(options.timing, stream);
   LaunchEmpty(stream.get());
@@ -130,7 +130,7 @@ sim::Attribute MeasureGraphNodes(const Probe&, const ProbeOptions& options) {
   return Rows(std::move(rows));
 }
 
-sim::Attribute MeasureAllocation(const Probe&, const ProbeOptions& options) {
+sim::Attribute MeasureAllocation(const Probe&, const MeasureOptions& options) {
   const Stream stream;
   Timer timer(options.timing, stream);
   struct Way {
@@ -189,7 +189,7 @@ sim::Attribute MeasureAllocation(const Probe&, const ProbeOptions& options) {
   return Rows(std::move(rows));
 }
 
-sim::Attribute MeasureStreams(const Probe&, const ProbeOptions& options) {
+sim::Attribute MeasureStreams(const Probe&, const MeasureOptions& options) {
   const Stream streams[2];
   const Libraries first_libraries(streams[0]), second_libraries(streams[1]);
   const PinnedBuffer host(std::size_t{64} << 20);

@@ -17,7 +17,7 @@ sim::Attributes KeyOf(const OpCase& one) {
 
 }  // namespace
 
-sim::Attribute MeasureOps(const Probe& probe, const ProbeOptions& options) {
+sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
   const Stream stream;
   const Libraries libraries(stream);
   const DeviceBuffer other(kFlushed);

@@ -9,17 +9,17 @@
 namespace berth::profiler::cuda {
 
 // The result of the part.
-using MeasureProbe = sim::Attribute (*)(const Probe& probe, const ProbeOptions& options);
+using MeasureProbe = sim::Attribute (*)(const Probe& probe, const MeasureOptions& options);
 MeasureProbe FindMeasurement(std::string_view probe);  // null if nobody measures it
 
-sim::Attribute MeasureOps(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureCopies(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureBothCopies(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureLaunch(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureKernelGap(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureGraphNodes(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureAllocation(const Probe& probe, const ProbeOptions& options);
-sim::Attribute MeasureStreams(const Probe& probe, const ProbeOptions& options);
+sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureBothCopies(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureLaunch(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureKernelGap(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureGraphNodes(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureAllocation(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureStreams(const Probe& probe, const MeasureOptions& options);
 
 // {"rows": rows}
 sim::Attribute Rows(sim::Attribute::List rows);

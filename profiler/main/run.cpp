@@ -82,7 +82,7 @@ Recording Resumed(const Recording& fresh, const std::string& path) {
   return old;
 }
 
-Part Measure(Backend& backend, const Probe& probe, const ProbeOptions& options) {
+Part Measure(Backend& backend, const Probe& probe, const MeasureOptions& options) {
   Part part;
   part.date = NowUtc();
   part.command = CommandLine();
@@ -105,7 +105,7 @@ Part Measure(Backend& backend, const Probe& probe, const ProbeOptions& options) 
 int Run(const Options& options) {
   const std::vector<const Probe*> probes = Chosen(options.probes);
   const std::unique_ptr<Backend> backend = OpenCuda();
-  const ProbeOptions how{options.quick ? kQuickTiming : Timing{}, options.quick};
+  const MeasureOptions how{options.quick ? kQuickTiming : Timing{}, options.quick};
   Recording recording = Resumed(Fresh(*backend, options, how.timing), options.out);
   const Clock::time_point start = Clock::now();
   int missing = 0;

@@ -45,7 +45,7 @@ ActivityTrace Crowded() {
   for (int i = *rc::gen::inRange(0, 25); i > 0; --i) {
     const Nanos start = time(), end = start + time() - 1;
     trace.calls.push_back({"call", start, end, ApiCall::Level::kRuntime, 1, *rc::gen::inRange<Id>(1, 3), i});
-    Kernel kernel;
+    KernelRecord kernel;
     kernel.name = "k";
     kernel.start = start;
     kernel.end = end;

@@ -62,7 +62,7 @@ TEST(Correlation, NodesOfAGraphShareOneCall) {
   ActivityTrace trace = SoundTrace(3);
   trace.calls.resize(1);
   trace.calls[0].name = "cudaGraphLaunch_v10000";
-  for (Kernel& kernel : trace.kernels) {
+  for (KernelRecord& kernel : trace.kernels) {
     kernel.graph = 9;
     kernel.correlation = 1;
   }

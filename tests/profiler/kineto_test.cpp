@@ -20,7 +20,7 @@ TEST(Kineto, EveryKindOfEventIsRead) {
   const ActivityTrace& trace = read.trace;
   EXPECT_EQ(trace.base_ns, 1'763'640'000'000'000'000);
   ASSERT_EQ(trace.kernels.size(), 2u);
-  const Kernel& kernel = trace.kernels[0];
+  const KernelRecord& kernel = trace.kernels[0];
   EXPECT_EQ(kernel.start, 5'000'025'001);
   EXPECT_EQ(kernel.end - kernel.start, 8'032);
   EXPECT_EQ(kernel.stream, 7);
@@ -108,7 +108,7 @@ ActivityTrace Expressible(ActivityTrace trace) {
     end = start + end % kLongest;
   };
   ForEachDeviceWork(trace, [&](DeviceWork& work) { bound(work.start, work.end); });
-  for (Kernel& kernel : trace.kernels) {
+  for (KernelRecord& kernel : trace.kernels) {
     for (sim::Bytes* bytes : {&kernel.static_shared_bytes, &kernel.dynamic_shared_bytes})
       *bytes = std::abs(*bytes) / 2;
   }

@@ -81,7 +81,7 @@ TEST(Sanitiser, KernelsBeforeTheirLaunchLoseTheirDelayAlone) {
 
 TEST(Sanitiser, AClockBehindTheHostsIsRefused) {
   ActivityTrace trace = SoundTrace(100);
-  for (Kernel& kernel : trace.kernels) {
+  for (KernelRecord& kernel : trace.kernels) {
     kernel.start -= 30'000;
     kernel.end -= 30'000;
   }
@@ -93,7 +93,7 @@ TEST(Sanitiser, ACorruptDurationIsSeenByTheSuccessorsItCovers) {
   trace.kernels[30].end = trace.kernels[33].end + 1000;
   const SanitisedTrace result = Sanitise(trace);
   Expect(result, Verdict::kRepaired, Fault::kCorruptDuration, 1, 99);
-  for (const Kernel& kernel : result.trace.kernels) EXPECT_EQ(kernel.end - kernel.start, 30'000);
+  for (const KernelRecord& kernel : result.trace.kernels) EXPECT_EQ(kernel.end - kernel.start, 30'000);
 }
 
 TEST(Sanitiser, ACorruptDurationOfTheLastOneIsSeenByTheEndOfTheRun) {

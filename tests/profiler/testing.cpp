@@ -77,7 +77,7 @@ ActivityTrace SoundTrace(int kernels) {
     const Nanos call = (i + 1) * 100 * kMicro;
     const Id id = i + 1;
     trace.calls.push_back({"cudaLaunchKernel", call, call + 5 * kMicro, ApiCall::Level::kRuntime, 1, 2, id});
-    Kernel kernel;
+    KernelRecord kernel;
     kernel.name = "k" + std::to_string(i % 3);
     kernel.start = call + 20 * kMicro;
     kernel.end = call + 50 * kMicro;

@@ -37,7 +37,7 @@ class Buffer {
   std::vector<std::uint64_t> words_;
 };
 
-CUpti_ActivityKernel10 KernelRecord(std::uint32_t correlation, std::uint64_t start) {
+CUpti_ActivityKernel10 FakeKernel(std::uint32_t correlation, std::uint64_t start) {
   CUpti_ActivityKernel10 record{};
   record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   record.name = "gemm";
@@ -75,7 +75,7 @@ CUpti_ActivityExternalCorrelation ExternalRecord(std::uint32_t correlation, std:
 
 TEST(CuptiActivity, DecodesKernelsCallsAndTheirOps) {
   const ActivityTrace trace =
-      Buffer().Add(ExternalRecord(3, 9)).Add(KernelRecord(3, 1000)).Add(LaunchRecord(3, 900)).Decoded();
+      Buffer().Add(ExternalRecord(3, 9)).Add(FakeKernel(3, 1000)).Add(LaunchRecord(3, 900)).Decoded();
   EXPECT_EQ(trace.cut_records, 0);
   ASSERT_EQ(trace.kernels.size(), 1u);
   EXPECT_EQ(trace.kernels[0].name, "gemm");
@@ -149,7 +149,7 @@ TEST(CuptiActivity, BothEndsOfARangeBecomeOneMarker) {
 }
 
 TEST(CuptiActivity, AnEmptyBufferIsNoFault) {
-  const ActivityTrace trace = Buffer().Add(KernelRecord(1, 10)).Decoded(0);
+  const ActivityTrace trace = Buffer().Add(FakeKernel(1, 10)).Decoded(0);
   EXPECT_TRUE(trace.kernels.empty());
   EXPECT_EQ(trace.cut_records, 0);
 }
@@ -160,7 +160,7 @@ RC_GTEST_PROP(CuptiActivity, ATruncatedBufferGivesWhatIsWholeAndCountsTheCut, ()
   for (std::uint32_t i = 1; i <= 4; ++i) {
     buffer.Add(LaunchRecord(i, i * 100));
     ends.push_back(buffer.bytes());
-    buffer.Add(KernelRecord(i, i * 100 + 20));
+    buffer.Add(FakeKernel(i, i * 100 + 20));
     ends.push_back(buffer.bytes());
   }
   const std::size_t bytes = *rc::gen::inRange<std::size_t>(0, buffer.bytes() + 1);
@@ -182,7 +182,7 @@ RC_GTEST_PROP(CuptiActivity, RecordsOutOfOrderAreCorrelatedTheSame, ()) {
   for (const std::uint32_t number : order) {
     const std::uint32_t id = number / 3 + 1;
     if (number % 3 == 0) buffer.Add(LaunchRecord(id, id * 1000));
-    if (number % 3 == 1) buffer.Add(KernelRecord(id, id * 1000 + 200));
+    if (number % 3 == 1) buffer.Add(FakeKernel(id, id * 1000 + 200));
     if (number % 3 == 2) buffer.Add(ExternalRecord(id, id + 50));
   }
   ActivityTrace trace = buffer.Decoded();
