@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agents/random.h"
+#include "agents/placements.h"
 #include "sim/error.h"
 
 namespace berth::agents {
@@ -18,14 +18,6 @@ using Json = nlohmann::json;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Placements are told apart by this hash; two of 10^6 different ones fall together with a probability below
-// 10^-7.
-std::uint64_t Hash(const UnitPlacement& placement) {
-  std::uint64_t hash = placement.size();
-  for (const sim::DeviceIndex device : placement) hash = Mix(hash ^ static_cast<std::uint64_t>(device));
-  return hash;
 }
 
 Evaluation FromOutcome(const sim::Outcome& outcome, bool want_starts) {
@@ -116,7 +108,7 @@ struct Evaluator::Impl {
 
   void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
     ++samples;
-    distinct.insert(Hash(placement));
+    distinct.insert(HashOf(placement));
     if (!evaluation.feasible || evaluation.stopped) return;
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
@@ -217,6 +209,7 @@ std::string Evaluator::SaveState() const {
 }
 
 void Evaluator::RestoreState(const std::string& text) {
+  BERTH_CHECK_EQ(samples(), 0);  // else an agent could set its counter back
   try {
     const Json state = Json::parse(text);
     if (state.at("task").get<std::uint64_t>() != Fingerprint(impl_->task)) {

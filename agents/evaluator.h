@@ -74,7 +74,8 @@ class Evaluator {
   const std::vector<CurvePoint>& curve() const;  // one point for each improvement
   double simulator_seconds() const;
 
-  // Everything counted so far as text, and back, for checkpoints. Restore throws InputError for another task.
+  // Everything counted so far as text, and back, for checkpoints. Only an evaluator that has spent nothing
+  // may be restored (aborts). Throws InputError for another task.
   std::string SaveState() const;
   void RestoreState(const std::string& state);
 

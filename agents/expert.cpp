@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "agents/agents.h"
+#include "agents/placements.h"
 #include "sim/error.h"
 
 namespace berth::agents {
@@ -147,6 +148,36 @@ UnitPlacement GivenPlacement(const Task& task) {
   return placement;
 }
 
+std::string AutoRule(const Task& task) {
+  const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
+  return attribute == "branch" ? "branches" : "layers";
+}
+
+UnitPlacement ByRule(const Task& task, const std::string& rule) {
+  const std::vector<sim::DeviceIndex> devices = Accelerators(task);
+  const auto gpus = static_cast<std::int32_t>(devices.size());
+  const std::int32_t stages =
+      task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
+  const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
+  std::vector<std::int32_t> part(task.units.ops.size(), 0);
+  if (rule == "branches") {
+    part = Branches(task);
+  } else if (staged) {
+    part = Stages(task);
+  } else if (rule == "halves" && stages > 1) {
+    part = EqualStages(task, devices.front(), stages, gpus);
+  } else if (rule != "one") {
+    part = EqualParts(task, devices.front(), gpus);
+  }
+  UnitPlacement placement;
+  for (const std::int32_t number : part) {
+    const std::int64_t known = std::max(number, 0);
+    const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
+    placement.push_back(devices[static_cast<std::size_t>(gpu)]);
+  }
+  return placement;
+}
+
 class Expert final : public Agent {
  public:
   explicit Expert(const Spec& spec) {
@@ -161,47 +192,20 @@ class Expert final : public Agent {
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
     evaluator.CountProposal();
-    evaluator.Evaluate(task.expert.empty() ? ByRule(task) : GivenPlacement(task));
+    const std::string rule = rule_ == "auto" ? AutoRule(task) : rule_;
+    evaluator.Evaluate(task.expert.empty() ? ByRule(task, rule) : GivenPlacement(task));
   }
 
  private:
-  std::string RuleFor(const Task& task) const {
-    if (rule_ != "auto") return rule_;
-    const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
-    return attribute == "branch" ? "branches" : "layers";
-  }
-
-  UnitPlacement ByRule(const Task& task) const {
-    const std::vector<sim::DeviceIndex> devices = Accelerators(task);
-    const auto gpus = static_cast<std::int32_t>(devices.size());
-    const std::string rule = RuleFor(task);
-    const std::int32_t stages =
-        task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
-    const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
-    std::vector<std::int32_t> part(task.units.ops.size(), 0);
-    if (rule == "branches") {
-      part = Branches(task);
-    } else if (staged) {
-      part = Stages(task);
-    } else if (rule == "halves" && stages > 1) {
-      part = EqualStages(task, devices.front(), stages, gpus);
-    } else if (rule != "one") {
-      part = EqualParts(task, devices.front(), gpus);
-    }
-    UnitPlacement placement;
-    for (const std::int32_t number : part) {
-      const std::int64_t known = std::max(number, 0);
-      const std::int64_t gpu = rule == "layers" && staged ? known * gpus / stages : known % gpus;
-      placement.push_back(devices[static_cast<std::size_t>(gpu)]);
-    }
-    return placement;
-  }
-
   std::string name_;
   std::string rule_;
 };
 
 }  // namespace
+
+UnitPlacement ExpertByRule(const Task& task) {
+  return ByRule(task, AutoRule(task));
+}
 
 std::unique_ptr<Agent> MakeExpert(const Spec& spec) {
   return std::make_unique<Expert>(spec);

@@ -31,4 +31,10 @@ UnitPlacement BlockPlacement(const Task& task, Rng& rng) {
   return placement;
 }
 
+std::uint64_t HashOf(const UnitPlacement& placement) {
+  std::uint64_t hash = placement.size();
+  for (const sim::DeviceIndex device : placement) hash = Mix(hash ^ static_cast<std::uint64_t>(device));
+  return hash;
+}
+
 }  // namespace berth::agents

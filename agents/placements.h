@@ -1,4 +1,4 @@
-// Placements that several agents start from.
+// Placements that several agents know.
 #pragma once
 
 #include "agents/random.h"
@@ -13,7 +13,14 @@ UnitPlacement UniformPlacement(const Task& task, Rng& rng);
 // (PROTOCOL 1.8).
 UnitPlacement StartPlacement(const Task& task, std::uint64_t seed);
 
+// What the agent `expert` places by its rule=auto (expert.cpp).
+UnitPlacement ExpertByRule(const Task& task);
+
 // Contiguous blocks of units, in unit order, each on a device of its own draw: between 1 and 4 per device.
 UnitPlacement BlockPlacement(const Task& task, Rng& rng);
+
+// Placements are told apart by this number; two of 10^6 different ones fall together with a probability below
+// 10^-7.
+std::uint64_t HashOf(const UnitPlacement& placement);
 
 }  // namespace berth::agents

@@ -37,9 +37,11 @@ const std::vector<AgentRow>& Agents() {
        "Addanki et al., NeurIPS 2019",
        "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-3, lr_end=lr/10, entropy=0.1 (paper, "
        "code: 1), "
-       "entropy_end=0.001 (paper: 0, code: 1), clip=1.25, window=10, greedy=25 (paper, code: 999), "
+       "entropy_end=0.001 (paper: 0, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, window=10, "
+       "greedy=25 (paper, code: 999), "
        "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
-       "memory=no",
+       "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
+       "runtimes), relative=yes (paper, code: no)",
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

@@ -1,7 +1,9 @@
 // Static mapping by the Scotch library (Pellegrini, Roman, 1996), the partitioner baseline of the papers
 // (PROTOCOL 3).
 //   scotch   maps onto all devices of the task; cpu=no leaves the CPUs out
-//   mincut   the same call onto the GPUs alone
+//   mincut   the same call onto the GPUs alone: the MinCut baseline of ICML 2017 and ICLR 2018 was Scotch
+//            without the CPU among its targets (recalled; no setting of it is published). Parts are balanced,
+//            so it is no minimum s-t cut
 // Vertex weights are costs on the first GPU, edge weights bytes; a device's share is its speed over all units
 // (weights=speed) or the same for all (weights=equal). Knows nothing of memory, latency or the order of ops:
 // fails where the critical path matters more than the balance. One sample.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "agents/placements.h"
 #include "agents/random.h"
 #include "agents/timing.h"
 #include "sim/error.h"
@@ -78,40 +79,60 @@ bool SameDevice(const sim::Device& a, const sim::Device& b) {
          a.concurrency_ppm == b.concurrency_ppm && a.launch_cost == b.launch_cost;
 }
 
-// The fastest of some trivial placements, and whether it fits.
-struct Trivial {
-  bool feasible = false;
-  sim::Picos runtime = std::numeric_limits<sim::Picos>::max();
+// The fastest of some trivial placements, those that fit first.
+class Trivial {
+ public:
+  explicit Trivial(const Task& task) : task_(task), simulator_(sim::MakeSimulator(*task.problem)) {}
 
-  void Offer(const sim::Outcome& outcome) {
-    if (outcome.feasible() < feasible) return;
-    if (outcome.feasible() > feasible || outcome.runtime < runtime) runtime = outcome.runtime;
-    feasible = outcome.feasible();
+  bool fits() const { return fits_; }
+  sim::Picos runtime() const { return std::max<sim::Picos>(runtime_, 1); }
+  std::string name() const { return fits_ ? name_ : name_ + ", which does not fit"; }
+
+  void OfferSingle(const std::vector<DeviceIndex>& devices) {
+    for (auto d = devices.begin(); d != devices.end(); ++d) {
+      const bool seen = std::any_of(devices.begin(), d, [&](DeviceIndex other) {
+        return SameDevice(task_.device(other), task_.device(*d));
+      });
+      if (!seen) Offer({std::vector(task_.problem->graph().ops.size(), *d), {}}, task_.device(*d).name);
+    }
   }
+
+  // The scenario's, if it keeps to the task's devices, else the rule's.
+  void OfferExpert() {
+    const auto allowed = [&](DeviceIndex d) {
+      return std::binary_search(task_.devices.begin(), task_.devices.end(), d);
+    };
+    if (!task_.expert.empty() && std::all_of(task_.expert.begin(), task_.expert.end(), allowed)) {
+      Offer({task_.expert, {}}, "the scenario's expert");
+    } else {
+      Offer(Expand(task_, ExpertByRule(task_)), "expert");
+    }
+  }
+
+ private:
+  void Offer(const sim::Placement& placement, const std::string& name) {
+    const sim::Outcome& outcome = simulator_->Run(placement);
+    if (outcome.feasible() < fits_) return;
+    if (outcome.feasible() == fits_ && outcome.runtime >= runtime_) return;
+    fits_ = outcome.feasible();
+    runtime_ = outcome.runtime;
+    name_ = name;
+  }
+
+  const Task& task_;
+  std::unique_ptr<sim::Simulator> simulator_;
+  bool fits_ = false;
+  sim::Picos runtime_ = std::numeric_limits<sim::Picos>::max();
+  std::string name_;
 };
 
-sim::Picos ReferenceRuntime(const Task& task) {
-  const sim::Cluster& cluster = task.problem->cluster();
-  const std::unique_ptr<sim::Simulator> simulator = sim::MakeSimulator(*task.problem);
-  sim::Placement placement;
-  Trivial fastest;
-  const auto offer_class = [&](sim::DeviceClass device_class) {
-    for (DeviceIndex d = 0; d < cluster.size(); ++d) {
-      const sim::Device& device = cluster.devices[static_cast<std::size_t>(d)];
-      const bool seen = std::any_of(cluster.devices.begin(), cluster.devices.begin() + d,
-                                    [&](const sim::Device& other) { return SameDevice(other, device); });
-      if (device.device_class != device_class || seen) continue;
-      placement.device.assign(task.problem->graph().ops.size(), d);
-      fastest.Offer(simulator->Run(placement));
-    }
-  };
-  offer_class(sim::DeviceClass::kGpu);
-  if (!fastest.feasible) offer_class(sim::DeviceClass::kCpu);
-  if (!fastest.feasible && !task.expert.empty()) {
-    placement.device = task.expert;
-    fastest.Offer(simulator->Run(placement));
-  }
-  return std::max<sim::Picos>(fastest.runtime, 1);
+void SetReference(Task& task) {
+  Trivial fastest(task);
+  fastest.OfferSingle(Accelerators(task));
+  if (!fastest.fits()) fastest.OfferExpert();
+  if (!fastest.fits()) fastest.OfferSingle(task.devices);
+  task.reference_runtime = fastest.runtime();
+  task.reference = fastest.name();
 }
 
 }  // namespace
@@ -156,7 +177,7 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper,
     sim::CheckPlacement(problem.graph(), problem.cluster(), *expert);
     task.expert = expert->device;
   }
-  task.reference_runtime = ReferenceRuntime(task);
+  SetReference(task);
   return task;
 }
 
@@ -262,6 +283,7 @@ std::uint64_t Fingerprint(const Task& task) {
   hash.AddAll(task.problem->costs().picos);
   hash.AddAll(task.devices);
   hash.AddAll(task.units.unit_of_op);
+  hash.Add(task.reference_runtime);
   return hash.value();
 }
 

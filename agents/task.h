@@ -58,10 +58,13 @@ struct Task {
   std::vector<sim::Bytes> output;         // by unit: own storage of its ops' outputs
   std::vector<std::int32_t> stage;        // by unit: smallest `stage` attribute of its ops, -1 = none
   std::vector<sim::DeviceIndex> expert;   // by op, given by the scenario; empty = none, agents use the rule
-  // Runtime of the fastest feasible trivial placement: single GPU, else CPU only, else the given expert
-  // (PROTOCOL 4.0), on whatever devices the cluster has; where none fits, the fastest of them without memory
-  // limit. Positive. It scales rewards and costs no sample: it is computed before the budget opens.
+  // Runtime of a trivial placement on `devices`: the fastest single GPU that fits, else the expert's (the
+  // scenario's, else the rule's), else the fastest single CPU; where none fits, the fastest of them all
+  // without memory limit. Positive. It scales rewards and costs no sample: it is computed before the budget
+  // opens. PROTOCOL 4.0 asks the CPU before the expert: its runtime is several times that of anything an
+  // agent would keep, and all rewards would be crowded at one end.
   sim::Picos reference_runtime = 1;
+  std::string reference;  // whose runtime that is: "gpu0", "expert", "cpu0, which does not fit"
 
   const sim::Device& device(sim::DeviceIndex d) const {
     return problem->cluster().devices[static_cast<std::size_t>(d)];
@@ -82,7 +85,8 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper,
 // Ops take the device of their unit.
 sim::Placement Expand(const Task& task, const UnitPlacement& units);
 
-// A number that tells tasks apart (graph, units, devices, costs, preset): written into checkpoints.
+// A number that tells tasks apart (graph, units, devices, costs, preset, reference runtime): written into
+// checkpoints.
 std::uint64_t Fingerprint(const Task& task);
 
 // The members of task.devices of one class; may be empty.

@@ -6,6 +6,7 @@
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
+#include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/interconnect.h"
 #include "sim/spec.h"
@@ -23,8 +24,16 @@ std::string DeviceList(const sim::Cluster& cluster) {
   return JoinNames(names);
 }
 
+sim::OpGraph LoadGraph(const ProblemSource& source) {
+  return formats::CheckedAt(source.graph_place, [&] {
+    return scenarios::LoadGraph(source.graph, &cost_models::BuiltinCatalogue());
+  });
+}
+
 sim::Cluster LoadOverridden(const ProblemSource& source) {
-  sim::Cluster cluster = scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
+  sim::Cluster cluster = formats::CheckedAt(source.cluster_place, [&] {
+    return scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
+  });
   if (!source.preset.empty()) OverridePreset(cluster, source.preset);
   if (!source.interconnect.empty()) {
     sim::CheckInterconnect(source.interconnect);
@@ -55,11 +64,20 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : LoadedProblem(scenarios::LoadGraph(source.graph), LoadOverridden(source),
-                    *cost_models::MakeCostModel(source.cost_model)) {}
+    : graph_(LoadGraph(source)), cluster_(LoadOverridden(source)) {
+  const auto model = formats::CheckedAt(source.cost_model_place,
+                                        [&] { return cost_models::MakeCostModel(source.cost_model); });
+  // What is wrong now lies in how the files fit together.
+  formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
+                     [&] { Price(*model); });
+}
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
+  Price(model);
+}
+
+void LoadedProblem::Price(const sim::CostModel& model) {
   problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
 }
 

@@ -22,6 +22,9 @@ struct ProblemSource {
   std::string preset;               // "native", "placeto"; empty = the cluster's
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
+
+  // Where a scenario file gives what stands above, for messages; empty = the command line does.
+  std::string graph_place, cluster_place, cost_model_place;
 };
 
 // The options --cost-model, --preset, --interconnect and --memory.
@@ -40,6 +43,8 @@ class LoadedProblem {
   const sim::Problem& problem() const { return *problem_; }
 
  private:
+  void Price(const sim::CostModel& model);
+
   sim::OpGraph graph_;
   sim::Cluster cluster_;
   std::unique_ptr<sim::Problem> problem_;

@@ -39,8 +39,7 @@ sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
   };
   agent->Search(task, evaluator, {});
   if (units.empty())
-    throw InputError(
-        fmt::format("--placement {}: this agent makes no placement of {}.", spec, problem.graph().name));
+    throw InputError(fmt::format("the agent '{}' makes no placement of {}.", spec, problem.graph().name));
   return agents::Expand(task, units);
 }
 
@@ -52,13 +51,13 @@ sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem
   const agents::AgentRow* row = FindAgent(Spec::Parse(name_or_path).name);
   if (row == nullptr) {
     throw InputError(
-        fmt::format("--placement {}: is neither a file nor an agent that needs no search; those are {}.",
+        fmt::format("'{}' is neither a placement file nor an agent that needs no search; those are {}.",
                     name_or_path, AgentsWithoutSearch()));
   }
   if (row->kind == agents::AgentKind::kSearch || row->kind == agents::AgentKind::kLearner) {
-    throw InputError(fmt::format(
-        "--placement {}: this agent searches; `berth place --agent {}` runs it. Without search there are {}.",
-        name_or_path, name_or_path, AgentsWithoutSearch()));
+    throw InputError(
+        fmt::format("the agent '{}' searches; `berth place --agent {}` runs it. Without search there are {}.",
+                    name_or_path, name_or_path, AgentsWithoutSearch()));
   }
   return FromAgent(name_or_path, problem);
 }

@@ -11,6 +11,8 @@ set(BERTH_WITH_RL AUTO CACHE STRING "Build the learning agents on libtorch: AUTO
 set_property(CACHE BERTH_WITH_RL PROPERTY STRINGS AUTO ON OFF)
 set(BERTH_WITH_CUDA AUTO CACHE STRING "Build the CUDA plug-in of berth-profile: AUTO, ON or OFF")
 set_property(CACHE BERTH_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(BERTH_WITH_ONNX AUTO CACHE STRING "Import ONNX models through libonnx: AUTO, ON or OFF")
+set_property(CACHE BERTH_WITH_ONNX PROPERTY STRINGS AUTO ON OFF)
 set(BERTH_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 option(BERTH_WITH_TBB "Parallel evaluation on oneTBB; OFF uses the plain std::thread version" ON)
 option(BERTH_BUILD_TESTS "Build the tests" ON)

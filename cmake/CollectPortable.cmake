@@ -52,8 +52,8 @@ file(WRITE ${FOLDER}/REQUIRES.txt
 "berth and the libraries it needs. Copy the whole folder anywhere and run ./${program}; nothing is installed.
 
 Requires: Linux on ${platform} with the GNU C library ${needed} or newer (ldd --version says).
-Left out: the learning agents (libtorch); they are refused with that reason. Of CUDA nothing comes along: berth-profile
-finds the machine's driver, cuBLAS, cuDNN and CUPTI, or says what is missing.
+Left out: the learning agents (libtorch) and the import of ONNX models; they are refused with that reason.
+Of CUDA nothing comes along: berth-profile finds the machine's driver, cuBLAS, cuDNN and CUPTI, or says what is missing.
 
   ${listing}
 ")

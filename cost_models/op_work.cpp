@@ -74,7 +74,7 @@ bool IsChannelsFirst(const sim::Op& op) {
          sim::FindString(op.attributes, "data_format") == "NCHW";
 }
 
-// A filter's gradient has no image layout; everything else of a convolution has.
+// Its output is a filter; that of everything else of a convolution is an image.
 bool IsFilterGradient(const sim::Op& op) {
   return op.type.ends_with("BackpropFilter");
 }
@@ -86,9 +86,11 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   double elements = 1;
   for (const std::int64_t dimension : shape) elements *= static_cast<double>(dimension);
   if (elements <= 0) return std::nullopt;
-  const bool channels_first = grid == Grid::kMatrix && IsChannelsFirst(op) && !IsFilterGradient(op);
+  // Columns are output channels: the axis behind the batch of an image, the first of a filter (OIHW).
+  const bool channels_first = grid == Grid::kMatrix && IsChannelsFirst(op);
+  const std::size_t channels = channels_first ? (IsFilterGradient(op) ? 0 : 1) : shape.size() - 1;
   MatrixProduct product;
-  product.columns = static_cast<double>(channels_first ? shape[1] : shape.back());
+  product.columns = static_cast<double>(shape[channels]);
   product.rows =
       grid == Grid::kBatched ? static_cast<double>(shape[shape.size() - 2]) : elements / product.columns;
   product.count = elements / (product.rows * product.columns);

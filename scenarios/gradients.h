@@ -20,6 +20,7 @@ class GradientContext {
   Tensor output(int i) const { return {index_, i}; }
   int inputs() const { return static_cast<int>(forward_.inputs.size()); }
   const Shape& shape(Tensor tensor) const { return builder_.shape(tensor); }
+  TensorSpec spec(Tensor tensor) const { return {builder_.shape(tensor), builder_.dtype(tensor)}; }
 
   // Gradient of an output; empty if nothing that leads to a loss reads it.
   std::optional<Tensor> gradient(int output) const;

@@ -4,12 +4,19 @@
 #include <utility>
 
 #include "scenarios/gradients.h"
+#include "scenarios/raw.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
 namespace {
 
-constexpr sim::Bytes kWord = 4;  // f32 and i32: the only types that the builders use
+struct Dtype {
+  std::string_view name;
+  sim::Bytes bytes;
+};
+constexpr Dtype kDtypes[] = {{"f64", 8}, {"f32", 4}, {"f16", 2}, {"bf16", 2}, {"i64", 8},
+                             {"i32", 4}, {"i16", 2}, {"i8", 1},  {"u64", 8},  {"u32", 4},
+                             {"u16", 2}, {"u8", 1},  {"bool", 1}};
 
 }  // namespace
 
@@ -24,6 +31,16 @@ std::int64_t Elements(const Shape& shape) {
   std::int64_t elements = 1;
   for (const auto dim : shape) elements *= dim;
   return elements;
+}
+
+sim::Bytes BytesPerElement(std::string_view dtype) {
+  const auto* row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                                 [&](const Dtype& known) { return known.name == dtype; });
+  return row != std::end(kDtypes) ? row->bytes : 0;
+}
+
+bool IsFloating(std::string_view dtype) {
+  return dtype.starts_with('f') || dtype.starts_with("bf");
 }
 
 int Slots(Optimizer optimizer) {
@@ -84,7 +101,8 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   op.inputs = spec.inputs;
   for (const TensorSpec& tensor : spec.outputs) {
     sim::Output output;
-    output.bytes = Elements(tensor.shape) * kWord;
+    BERTH_CHECK(BytesPerElement(tensor.dtype) > 0);
+    output.bytes = Elements(tensor.shape) * BytesPerElement(tensor.dtype);
     output.dtype = tensor.dtype;
     output.shape = tensor.shape;
     op.outputs.push_back(std::move(output));
@@ -94,6 +112,9 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
     BERTH_CHECK_EQ(Elements(shape(source)), Elements(spec.outputs.at(0).shape));
     op.outputs[0].storage = sim::Output::Storage::kInput;
     op.outputs[0].alias = source;
+  }
+  if (spec.colocate_with >= 0) {
+    op.colocate = this->op(spec.inputs.at(static_cast<std::size_t>(spec.colocate_with))).colocate;
   }
   op.flops = spec.flops;
   op.framework_ops = options_.framework_ops;
@@ -105,12 +126,13 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   bool requires_gradient = false;
   for (const Tensor input : spec.inputs) {
     BERTH_CHECK(input.op >= 0 && input.op < static_cast<sim::OpIndex>(graph_.ops.size()));
-    requires_gradient = requires_gradient || requires_gradient_[static_cast<std::size_t>(input.op)];
+    requires_gradient = requires_gradient || this->requires_gradient(input);
   }
   graph_.ops.push_back(std::move(op));
   locations_.push_back(location);
   requires_gradient_.push_back(requires_gradient);
   in_place_.push_back(spec.in_place);
+  forward_of_.push_back(-1);
   return {static_cast<sim::OpIndex>(graph_.ops.size()) - 1, 0};
 }
 
@@ -122,19 +144,44 @@ Tensor GraphBuilder::Placeholder(const std::string& name, const Shape& shape, co
   return Append({.type = "Placeholder", .name = name, .inputs = {}, .outputs = {{shape, dtype}}});
 }
 
-Tensor GraphBuilder::Constant(const std::string& name, const Shape& shape) {
-  return Append({.type = "Constant", .name = name, .inputs = {}, .outputs = {{shape}}});
+bool GraphBuilder::requires_gradient(Tensor tensor) const {
+  return requires_gradient_[static_cast<std::size_t>(tensor.op)] && IsFloating(dtype(tensor));
 }
 
-Tensor GraphBuilder::Variable(const std::string& name, const Shape& shape) {
-  const Tensor variable = Append({.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape}}});
+bool GraphBuilder::IsViewOfVariable(Tensor tensor) const {
+  const sim::Output* output = &op(tensor).outputs[static_cast<std::size_t>(tensor.output)];
+  while (output->storage == sim::Output::Storage::kInput) {
+    tensor = output->alias;
+    output = &op(tensor).outputs[static_cast<std::size_t>(tensor.output)];
+  }
+  return output->storage == sim::Output::Storage::kPersistent;
+}
+
+Tensor GraphBuilder::Constant(const std::string& name, const Shape& shape, const std::string& dtype) {
+  return Append({.type = "Constant", .name = name, .inputs = {}, .outputs = {{shape, dtype}}});
+}
+
+Tensor GraphBuilder::Variable(const std::string& name, const Shape& shape, const std::string& dtype) {
+  const Tensor variable =
+      Append({.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape, dtype}}});
   sim::Op& made = graph_.ops.back();
-  const int words = 1 + (training() ? Slots(options_.optimizer) : 0);
+  const int copies = 1 + (training() ? Slots(options_.optimizer) : 0);
   made.outputs[0].storage = sim::Output::Storage::kPersistent;
-  made.persistent_bytes = Elements(shape) * kWord * words;
+  made.persistent_bytes = made.outputs[0].bytes * copies;
   if (training()) made.colocate = made.name;
   requires_gradient_.back() = true;
   return variable;
+}
+
+Tensor GraphBuilder::State(const std::string& name, const Shape& shape, const std::string& dtype) {
+  OpSpec spec{.type = "Variable", .name = name, .inputs = {}, .outputs = {{shape, dtype}}};
+  AddAttribute(spec.attributes, "trainable", false);
+  const Tensor state = Append(spec);
+  sim::Op& made = graph_.ops.back();
+  made.outputs[0].storage = sim::Output::Storage::kPersistent;
+  made.persistent_bytes = made.outputs[0].bytes;
+  made.colocate = made.name;
+  return state;
 }
 
 void GraphBuilder::Minimise(Tensor loss) {
@@ -150,6 +197,11 @@ sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
     AppendUpdates(forward_ops);
   }
   SettleStorage();
+  if (options_.granularity == Granularity::kRaw) {
+    constexpr std::string_view kApply = "Apply";
+    graph_ = ExpandRaw(graph_, forward_of_,
+                       std::string_view(UpdateType(options_.optimizer)).substr(kApply.size()));
+  }
   graph_.Finish();
   return std::move(graph_);
 }
@@ -185,14 +237,14 @@ Tensor GraphBuilder::Total(Tensor tensor, std::string colocate) {
   if (parts.size() == 1) return parts.front();
 
   const auto is_sparse = [this](Tensor part) { return op(part).type == kSparseGradient; };
-  OpSpec spec{.type = "AddN", .name = "", .inputs = parts, .outputs = {{shape(tensor)}}};
+  OpSpec spec{.type = "AddN", .name = "", .inputs = parts, .outputs = {{shape(tensor), dtype(tensor)}}};
   if (std::all_of(parts.begin(), parts.end(), is_sparse)) {
     // Rows of several look-ups are put one after another, not added: the update goes through them all.
     Shape rows = shape(parts.front());
     rows[0] = 0;
     for (const Tensor part : parts) rows[0] += shape(part)[0];
     spec.type = "ConcatV2";
-    spec.outputs = {{rows}};
+    spec.outputs = {{rows, dtype(tensor)}};
   }
   std::string name = "gradients/" + op(tensor).name + "/sum";
   if (op(tensor).outputs.size() > 1) name += std::to_string(tensor.output);

@@ -9,7 +9,7 @@
 // - an update per variable, colocated with it, that waits for the backward ops that still read the variable.
 // So file order is an order in which one device could run the step; `dispatch: {order: program}` does.
 //
-// Memory: a variable holds 4 B x elements x (1 + slots of the optimizer) for the whole run (inference: no
+// Memory: a variable holds its bytes x (1 + slots of the optimizer) for the whole run (inference: no
 // slots); gradients are ordinary tensors. Views (Reshape) share their input's storage. Ops that frameworks
 // run in place (ReLU, bias-add, scale, mask-add) share it too where that is correct: nobody else, forward or
 // backward, reads the input or anything that already shares its storage, and it is no variable, constant or
@@ -33,16 +33,23 @@ namespace berth::scenarios {
 using Tensor = sim::TensorRef;
 using Shape = std::vector<std::int64_t>;
 std::int64_t Elements(const Shape& shape);
+// Of one element of "f32", "f16", "i64", "bool", …; 0 if the name is not known.
+sim::Bytes BytesPerElement(std::string_view dtype);
+bool IsFloating(std::string_view dtype);
 
 enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
 int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
 const char* UpdateType(Optimizer optimizer);  // "ApplyAdam", …
 
+// kLean: one op for each op of the model's mathematics. kRaw: as a framework holds it (raw.h).
+enum class Granularity : std::uint8_t { kLean, kRaw };
+
 struct BuilderOptions {
   bool training = true;  // false: forward ops only
   Optimizer optimizer = Optimizer::kSgd;
   bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
-  std::int32_t framework_ops = 1;   // of every op: see workload_options.h
+  std::int32_t framework_ops = 1;   // of every lean op: see workload_options.h
+  Granularity granularity = Granularity::kLean;
 };
 
 // Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
@@ -57,8 +64,9 @@ sim::Attributes LocationAttributes(const Location& location);
 // `value`: bool, std::int64_t, double, std::string or a list.
 template <typename T>
 void AddAttribute(sim::Attributes& attributes, const std::string& key, T value) {
-  attributes.emplace_back().first = key;
-  attributes.back().second.value = std::move(value);
+  sim::Attribute attribute;
+  attribute.value = std::move(value);
+  attributes.emplace_back(key, std::move(attribute));
 }
 
 struct TensorSpec {
@@ -75,6 +83,7 @@ struct OpSpec {
   sim::Attributes attributes = {};  // backward ops inherit them
   int view_of = -1;                 // output 0 is the storage of this input (Reshape)
   int in_place = -1;                // output 0 may take over the storage of this input
+  int colocate_with = -1;           // on the device of this input, a variable or state
 };
 
 class GraphBuilder {
@@ -101,18 +110,24 @@ class GraphBuilder {
   void SetBranch(int branch) { location_.branch = branch; }
 
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
-  Tensor Constant(const std::string& name, const Shape& shape);
-  Tensor Variable(const std::string& name, const Shape& shape);  // f32, trainable
+  Tensor Constant(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
+  Tensor Variable(const std::string& name, const Shape& shape, const std::string& dtype = "f32");  // trainable
+  // Kept from step to step like a variable but no weight: not trained, no parameter.
+  Tensor State(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   // Output 0; the others are {result.op, 1}, ….
   Tensor Append(const OpSpec& spec);
 
   const Shape& shape(Tensor tensor) const;
   const std::string& dtype(Tensor tensor) const;
+  // A trainable variable is upstream of it, over tensors of floating numbers alone.
+  bool requires_gradient(Tensor tensor) const;
+  bool IsViewOfVariable(Tensor tensor) const;  // a variable itself included
 
   // The sum of all losses given is minimised; each is an output that no op of the model reads.
   void Minimise(Tensor loss);
 
-  // Adds backward and update ops if training, settles storage, and returns the finished graph. Call once.
+  // Adds backward and update ops if training, settles storage, expands the graph if it is to be raw, and
+  // returns it finished. Call once.
   sim::OpGraph Finish(sim::Attributes attributes);
 
  private:
@@ -133,9 +148,10 @@ class GraphBuilder {
   sim::OpGraph graph_;
   std::string prefix_;
   Location location_;
-  std::vector<Location> locations_;      // by op
-  std::vector<bool> requires_gradient_;  // by op: a variable is upstream
-  std::vector<int> in_place_;            // by op: OpSpec::in_place
+  std::vector<Location> locations_;       // by op
+  std::vector<bool> requires_gradient_;   // by op: a trainable variable is upstream
+  std::vector<int> in_place_;             // by op: OpSpec::in_place
+  std::vector<sim::OpIndex> forward_of_;  // by op: the op whose gradient it computes, or -1
   std::vector<Tensor> losses_;
   std::map<Tensor, std::vector<Tensor>> gradients_;  // by forward tensor, in order of arrival
 };

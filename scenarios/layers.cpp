@@ -28,8 +28,9 @@ Tensor Pairwise(GraphBuilder& b, const std::string& type, const std::string& nam
 // Sliding windows along one axis. SAME pads to ceil(size / stride) of them.
 std::int64_t Windows(std::int64_t size, std::int64_t kernel, const Window& window) {
   if (window.same) return (size + window.stride - 1) / window.stride;
-  BERTH_CHECK_LE(kernel, size);
-  return (size - kernel) / window.stride + 1;
+  const std::int64_t reach = (kernel - 1) * window.dilation + 1;
+  BERTH_CHECK_LE(reach, size);
+  return (size - reach) / window.stride + 1;
 }
 
 Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channels) {
@@ -40,9 +41,15 @@ Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channe
 }
 
 sim::Attributes Describe(const Window& window) {
-  return {{"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
-          {"strides", {sim::Attribute::List{Number(window.stride), Number(window.stride)}}},
-          {"padding", Text(window.same ? "SAME" : "VALID")}};
+  const auto both = [](std::int64_t value) {
+    return sim::Attribute{sim::Attribute::List{Number(value), Number(value)}};
+  };
+  sim::Attributes attributes = {
+      {"kernel", {sim::Attribute::List{Number(window.height), Number(window.width)}}},
+      {"strides", both(window.stride)},
+      {"padding", Text(window.same ? "SAME" : "VALID")}};
+  if (window.dilation != 1) attributes.emplace_back("dilations", both(window.dilation));
+  return attributes;
 }
 
 Tensor Pool(GraphBuilder& b, const std::string& type, const std::string& name, Tensor x,
@@ -68,6 +75,21 @@ Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights
               .outputs = {{result}},
               .flops = 2 * multiply_adds};
   if (recurrent) AddAttribute(spec.attributes, "recurrent", true);
+  return b.Append(spec);
+}
+
+Tensor MatMulTransposed(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights) {
+  BERTH_CHECK_EQ(b.shape(x).back(), b.shape(weights)[1]);
+  Shape result = b.shape(x);
+  result.back() = b.shape(weights)[0];
+  const double multiply_adds =
+      static_cast<double>(Elements(b.shape(x))) * static_cast<double>(b.shape(weights)[0]);
+  OpSpec spec{.type = "MatMul",
+              .name = name,
+              .inputs = {x, weights},
+              .outputs = {{result}},
+              .flops = 2 * multiply_adds};
+  AddAttribute(spec.attributes, "transpose_b", true);
   return b.Append(spec);
 }
 
@@ -101,6 +123,19 @@ Tensor Softmax(GraphBuilder& b, const std::string& name, Tensor x) {
   return SameShape(b, "Softmax", name, x);
 }
 
+Tensor Erf(GraphBuilder& b, const std::string& name, Tensor x) {
+  return SameShape(b, "Erf", name, x);
+}
+Tensor Swish(GraphBuilder& b, const std::string& name, Tensor x) {
+  return SameShape(b, "Swish", name, x);
+}
+Tensor Scale(GraphBuilder& b, const std::string& name, Tensor x) {
+  return SameShape(b, "Scale", name, x, 0);
+}
+Tensor Shift(GraphBuilder& b, const std::string& name, Tensor x) {
+  return SameShape(b, "Shift", name, x, 0);
+}
+
 Tensor Dropout(GraphBuilder& b, const std::string& name, Tensor x) {
   if (!b.training()) return x;
   return b.Append({.type = "Dropout", .name = name, .inputs = {x}, .outputs = {{b.shape(x)}, {b.shape(x)}}});
@@ -111,6 +146,15 @@ Tensor Add(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
 }
 Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
   return Pairwise(b, "Mul", name, x, y);
+}
+
+Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
+  BERTH_CHECK(b.shape(x) == b.shape(y));
+  return Pairwise(b, "Sub", name, x, y);
+}
+Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask) {
+  return b.Append(
+      {.type = "Add", .name = name, .inputs = {x, mask}, .outputs = {{b.shape(x)}}, .in_place = 0});
 }
 
 Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis) {
@@ -159,6 +203,21 @@ Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& sh
 
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape) {
   return b.Append({.type = "Reshape", .name = name, .inputs = {x}, .outputs = {{shape}}, .view_of = 0});
+}
+
+Tensor Transpose(GraphBuilder& b, const std::string& name, Tensor x, const std::vector<int>& permutation) {
+  BERTH_CHECK_EQ(permutation.size(), b.shape(x).size());
+  Shape result;
+  sim::Attribute::List axes;
+  for (const int axis : permutation) {
+    result.push_back(b.shape(x).at(static_cast<std::size_t>(axis)));
+    axes.push_back(Number(axis));
+  }
+  return b.Append({.type = "Transpose",
+                   .name = name,
+                   .inputs = {x},
+                   .outputs = {{result}},
+                   .attributes = {{"permutation", {axes}}}});
 }
 
 Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids) {
@@ -238,6 +297,18 @@ Tensor BatchNorm(GraphBuilder& b, const std::string& name, Tensor x, bool scale)
   return b.Append({.type = "FusedBatchNorm", .name = name, .inputs = inputs, .outputs = {{b.shape(x)}}});
 }
 
+Tensor LayerNorm(GraphBuilder& b, const std::string& name, Tensor x) {
+  const Shape last = {b.shape(x).back()};
+  const Tensor gamma = b.Variable(name + "/gamma", last);
+  const Tensor beta = b.Variable(name + "/beta", last);
+  return b.Append({.type = "LayerNorm", .name = name, .inputs = {x, gamma, beta}, .outputs = {{b.shape(x)}}});
+}
+
+Tensor RmsNorm(GraphBuilder& b, const std::string& name, Tensor x) {
+  const Tensor gamma = b.Variable(name + "/gamma", {b.shape(x).back()});
+  return b.Append({.type = "RMSNorm", .name = name, .inputs = {x, gamma}, .outputs = {{b.shape(x)}}});
+}
+
 Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
   const GraphBuilder::Scope scope(b, name);
   const Tensor weights = b.Variable("weights", {b.shape(x).back(), units});
@@ -245,25 +316,10 @@ Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t un
   return BiasAdd(b, "bias_add", MatMul(b, "matmul", x, weights), bias);
 }
 
-LstmWeights LstmVariables(GraphBuilder& b, const std::string& name, std::int64_t inputs, std::int64_t units) {
+Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units) {
   const GraphBuilder::Scope scope(b, name);
-  const Tensor weights = b.Variable("weights", {inputs + units, 4 * units});
-  return {weights, b.Variable("bias", {4 * units})};
-}
-
-LstmState LstmCell(GraphBuilder& b, const std::string& name, Tensor x, const LstmState& state,
-                   const LstmWeights& weights) {
-  const GraphBuilder::Scope scope(b, name);
-  const Tensor joined = Concat(b, "concat", {x, state.h}, 1);
-  const Tensor product = MatMul(b, "matmul", joined, weights.weights, true);
-  const std::vector<Tensor> gates = Split(b, "split", BiasAdd(b, "bias_add", product, weights.bias), 1, 4);
-  const Tensor input = Sigmoid(b, "input_gate", gates[0]);
-  const Tensor candidate = Tanh(b, "candidate", gates[1]);
-  const Tensor forget = Sigmoid(b, "forget_gate", gates[2]);
-  const Tensor output = Sigmoid(b, "output_gate", gates[3]);
-  const Tensor kept = Mul(b, "keep", forget, state.c);
-  const Tensor c = Add(b, "c", kept, Mul(b, "write", input, candidate));
-  return {c, Mul(b, "h", output, Tanh(b, "tanh_c", c))};
+  const Tensor weights = b.Variable("weights", {b.shape(x).back(), units});
+  return MatMul(b, "matmul", x, weights);
 }
 
 }  // namespace berth::scenarios

@@ -12,6 +12,8 @@ namespace berth::scenarios {
 // [..., k] x [k, n] -> [..., n]. `recurrent` marks the product of a recurrent cell: frameworks run it at
 // another rate than a large one.
 Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, bool recurrent = false);
+// [..., k] x [n, k] -> [..., n]: with a table that rows are looked up in as well (tied weights).
+Tensor MatMulTransposed(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights);
 // A product of batches of matrices or vectors, as an equation says ("bs,bsn->bn"); `contracted` = the length
 // summed over.
 Tensor BatchMatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y, const std::string& equation,
@@ -23,12 +25,19 @@ Tensor Relu(GraphBuilder& b, const std::string& name, Tensor x);  // in place wh
 Tensor Sigmoid(GraphBuilder& b, const std::string& name, Tensor x);
 Tensor Tanh(GraphBuilder& b, const std::string& name, Tensor x);
 Tensor Softmax(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor Erf(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor Swish(GraphBuilder& b, const std::string& name, Tensor x);  // x * sigmoid(x)
+// Times a number, and a number more; in place where they may be.
+Tensor Scale(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor Shift(GraphBuilder& b, const std::string& name, Tensor x);
 // Training: keeps a mask of numbers beside its output. Inference: no op, returns x.
 Tensor Dropout(GraphBuilder& b, const std::string& name, Tensor x);
 
 // Element-wise, two inputs; the shape is that of the one with more elements, the other is broadcast.
 Tensor Add(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
 Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);
+Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y);         // of one shape
+Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask);  // in place where it may be
 
 // Moving and shaping.
 Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor>& parts, int axis);
@@ -39,7 +48,9 @@ Tensor Pack(GraphBuilder& b, const std::string& name, const std::vector<Tensor>&
 Tensor Pad(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);
 Tensor Slice(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);
 Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& shape);  // a view
-Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids);       // rows of [V, n]
+// Axis i of the result is axis permutation[i] of x.
+Tensor Transpose(GraphBuilder& b, const std::string& name, Tensor x, const std::vector<int>& permutation);
+Tensor Gather(GraphBuilder& b, const std::string& name, Tensor table, Tensor ids);  // rows of [V, n]
 Tensor Sum(GraphBuilder& b, const std::string& name, Tensor x, int axis);
 Tensor SpatialMean(GraphBuilder& b, const std::string& name, Tensor x);  // NHWC -> NC
 
@@ -51,7 +62,8 @@ struct Window {
   std::int64_t height = 1;
   std::int64_t width = 1;
   std::int64_t stride = 1;
-  bool same = true;  // padding: SAME, else VALID
+  bool same = true;           // padding: SAME, else VALID
+  std::int64_t dilation = 1;  // from one element of the kernel to the next
 };
 Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, const Window& window);
 // `weights`: [kh, kw, channels, 1]
@@ -64,21 +76,13 @@ Tensor AvgPool(GraphBuilder& b, const std::string& name, Tensor x, const Window&
 // modelled.
 Tensor BatchNorm(GraphBuilder& b, const std::string& name, Tensor x, bool scale);
 
+// Over the last axis. Add the variables gamma and, for LayerNorm, beta, and the op.
+Tensor LayerNorm(GraphBuilder& b, const std::string& name, Tensor x);
+Tensor RmsNorm(GraphBuilder& b, const std::string& name, Tensor x);
+
 // Adds weights [k, n], bias [n], the product and the bias-add.
 Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
-
-// One LSTM layer's parameters, shared by all its steps: weights [inputs + n, 4n], bias [4n].
-struct LstmWeights {
-  Tensor weights;
-  Tensor bias;
-};
-struct LstmState {
-  Tensor c;
-  Tensor h;
-};
-LstmWeights LstmVariables(GraphBuilder& b, const std::string& name, std::int64_t inputs, std::int64_t units);
-// One step of [B, inputs]: 13 ops (concat, product, bias, split, 3 sigmoid, 2 tanh, 3 mul, add).
-LstmState LstmCell(GraphBuilder& b, const std::string& name, Tensor x, const LstmState& state,
-                   const LstmWeights& weights);
+// Adds weights [k, n] and the product.
+Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
 
 }  // namespace berth::scenarios

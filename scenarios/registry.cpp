@@ -4,10 +4,12 @@
 
 #include "scenarios/clusters.h"
 #include "scenarios/importers/msr.h"
+#include "scenarios/importers/onnx.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
 
 namespace berth::scenarios {
 namespace {
@@ -43,45 +45,92 @@ std::string NameOf(const std::string& text) {
   return text.substr(0, text.find('('));
 }
 
-sim::OpGraph ReadAnyGraph(const std::string& path) {
+sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, path);
+      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path), {}).graph;
     }
   }
-  return formats::ParseGraph(content, path);
+  return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
 }
 
 }  // namespace
 
 const std::vector<WorkloadRow>& Workloads() {
   static const std::vector<WorkloadRow> rows = {
-      {"chain", "ops in a row", "ops=16,us=100,bytes=1000000,cost=us", BuildChain, 0},
+      {"chain", "ops in a row", "ops=16,us=100,bytes=1000000,cost=us", BuildChain},
       {"diamond", "a source, parallel paths, a sink", "width=4,depth=1,us=100,bytes=1000000,cost=us",
-       BuildDiamond, 0},
+       BuildDiamond},
       {"random_dag", "a seeded random graph in layers",
-       "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag, 0},
+       "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag},
       {"inception_v3", "Inception-V3 on 299 x 299 images (Szegedy et al. 2016)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,framework_ops=22,bn=yes,aux=no,classes=1000",
-       BuildInceptionV3, 23'817'352},
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=22,"
+       "bn=yes,aux=no,classes=1000",
+       BuildInceptionV3},
       {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
-       "batch=32,mode=training,optimizer=momentum,gradients=free,framework_ops=10,classes=1000",
-       BuildResNet152, 60'192'808},
-      {"nasnet_a", "NASNet-A for ImageNet, mobile or large (Zoph et al. 2018)",
-       "batch=64,mode=training,optimizer=rmsprop,gradients=free,framework_ops=10,size=mobile,classes=1000",
-       BuildNasNetA, 5'289'978},
+       "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,"
+       "classes=1000",
+       BuildResNet152},
+      {"nasnet_a", "NASNet-A for ImageNet, mobile or large, or for CIFAR-10 (Zoph et al. 2018)",
+       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "size=mobile,classes=1000",
+       BuildNasNetA},
+      {"amoebanet_d", "AmoebaNet-D (Real et al. 2019; sizes assumed)",
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "image=224,cells=18,filters=208,classes=1001",
+       BuildAmoebaNetD},
+      {"cifar10", "a family of 32 small networks for CIFAR-10, drawn by ENAS' rules (Pham et al. 2018)",
+       "batch=160,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,"
+       "index=0,layers=6,filters=20",
+       BuildCifar10},
+      {"wavenet",
+       "WaveNet: stacks of dilated convolutions over audio (van den Oord et al. 2016; sizes assumed)",
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=10,"
+       "stacks=2,depth=9,residual=128,dilation=128,skip=256,samples=100000,input=scalar",
+       BuildWaveNet},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,framework_ops=4,layers=2,hidden=2048,steps=35,"
-       "vocabulary=10000,"
-       "softmax=once",
-       BuildRnnlm, 0},
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=2048,steps=35,vocabulary=10000,softmax=once",
+       BuildRnnlm},
       {"nmt",
        "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=adam,gradients=free,framework_ops=4,layers=2,hidden=1024,steps=40,"
-       "vocabulary=40000",
-       BuildNmt, 0},
+       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=1024,steps=40,vocabulary=40000",
+       BuildNmt},
+      {"gnmt",
+       "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
+       "assumed)",
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=1024,steps=40,vocabulary=32000",
+       BuildGnmt},
+      {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
+       "batch=24,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=12,hidden=768,heads=12,sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       BuildBert},
+      {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
+       "batch=15,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       BuildTransformerXl},
+      {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,"
+       "pass=whole",
+       BuildLlama},
+      {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
+       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,"
+       "pass=whole,experts=8,top_k=2,capacity=1",
+       BuildMoe},
+      {"ptb", "a family of 32 recurrent cells for Penn Treebank, drawn by ENAS' rules (Pham et al. 2018)",
+       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000",
+       BuildPtb},
+      {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)",
+       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "layers=2,hidden=512,steps=25,vocabulary=30000",
+       BuildNmtFamily},
   };
   return rows;
 }
@@ -102,16 +151,26 @@ const std::vector<ClusterRow>& Clusters() {
 
 const std::vector<ImporterRow>& Importers() {
   static const std::vector<ImporterRow> rows = {
-      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph, ImportMsrGraph},
+      {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph,
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         if (!options.empty()) {
+           throw InputError(source +
+                            ": --dim, --training and --strict are for ONNX models; a profiled graph "
+                            "is taken as it is");
+         }
+         return ImportedGraph{ImportMsrGraph(content, source)};
+       }},
+      {"onnx", "ONNX models: inference as exported, or with backward and update ops", RecognisesOnnx,
+       ImportOnnx},
   };
   return rows;
 }
 
-sim::OpGraph LoadGraph(const std::string& name_or_path) {
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(Spec::Parse(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
-  return ReadAnyGraph(name_or_path);
+  return ReadAnyGraph(name_or_path, catalogue);
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
@@ -125,8 +184,8 @@ sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCat
 sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
                              const sim::Cluster& cluster) {
   const std::string content = formats::ReadFile(path);
-  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, path, graph, cluster);
-  return formats::ParsePlacement(content, path, graph, cluster);
+  if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, formats::SourceOf(path), graph, cluster);
+  return formats::ParsePlacement(content, formats::SourceOf(path), graph, cluster);
 }
 
 }  // namespace berth::scenarios

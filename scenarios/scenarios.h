@@ -2,7 +2,9 @@
 // registry.cpp.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cluster.h"
@@ -18,7 +20,6 @@ struct WorkloadRow {
   const char* what;                         // one line, with the source of the architecture
   const char* parameters;                   // with defaults: "batch=32,mode=training"
   sim::OpGraph (*build)(const Spec& spec);  // Finish()ed; throws InputError for parameters that make no sense
-  double published_parameters;              // trainable, of the default spec; 0 = nothing published
 };
 const std::vector<WorkloadRow>& Workloads();
 
@@ -30,17 +31,33 @@ struct ClusterRow {
 };
 const std::vector<ClusterRow>& Clusters();
 
+// What an importer may be told; what it has no use for it refuses.
+struct ImportOptions {
+  std::vector<std::pair<std::string, std::int64_t>> dims = {};  // values of symbolic dimensions
+  std::string training = {};  // an optimizer: backward and update ops are added; empty: the graph as it is
+  bool strict = false;        // refuse ops whose cost is not known
+
+  bool empty() const { return dims.empty() && training.empty() && !strict; }
+};
+
+struct ImportedGraph {
+  sim::OpGraph graph;
+  std::vector<std::string> notes = {};  // what the user should know of how it was read: a sentence each
+};
+
 struct ImporterRow {
-  const char* name;  // "msr", later "onnx", …
+  const char* name;
   const char* what;
   bool (*recognises)(const std::string& content);
-  sim::OpGraph (*import)(const std::string& content, const std::string& source);
+  ImportedGraph (*import)(const std::string& content, const std::string& source,
+                          const ImportOptions& options);
 };
 const std::vector<ImporterRow>& Importers();
 
 // A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
-// content. Throws InputError listing the known names.
-sim::OpGraph LoadGraph(const std::string& name_or_path);
+// content. Throws InputError listing the known names. Where a catalogue is given the kinds that a graph file's
+// `cost_us` names must be its own.
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue = nullptr);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
 // A berth.placement file, or a human-expert split of msr-fiddle/dnn-partitioning for a graph imported from
 // there.

@@ -1,5 +1,6 @@
 #include "scenarios/workload_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "sim/error.h"
@@ -19,10 +20,7 @@ Optimizer ReadOptimizer(ParameterReader& read, Optimizer fallback) {
   for (const auto& name : OptimizerNames()) {
     if (name != choices.front()) choices.push_back(name);
   }
-  const std::string chosen = read.Choice("optimizer", choices);
-  std::uint8_t index = 0;
-  while (OptimizerNames()[index] != chosen) ++index;
-  return static_cast<Optimizer>(index);
+  return OptimizerNamed(read.Choice("optimizer", choices), "optimizer");
 }
 
 // Whole numbers stay numbers, so that readers of a graph file need not parse text.
@@ -38,14 +36,26 @@ void AddParameter(sim::Attributes& attributes, const std::string& key, const std
 
 }  // namespace
 
+Optimizer OptimizerNamed(const std::string& name, const std::string& what) {
+  const auto& names = OptimizerNames();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw InputError(what + " " + name + ": there is no such optimizer; there are " + JoinNames(names));
+  }
+  return static_cast<Optimizer>(found - names.begin());
+}
+
 ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults) {
   ModelOptions options;
   options.batch = read.Int("batch", defaults.batch, 1, 1 << 16);
   options.builder.training = read.Choice("mode", {"training", "inference"}) == "training";
   options.builder.optimizer = ReadOptimizer(read, defaults.optimizer);
   options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
-  options.builder.framework_ops =
-      static_cast<std::int32_t>(read.Int("framework_ops", defaults.framework_ops, 1, 1000));
+  const bool raw = read.Choice("granularity", {"lean", "raw"}) == "raw";
+  options.builder.granularity = raw ? Granularity::kRaw : Granularity::kLean;
+  // A raw op is an op of the framework.
+  options.builder.framework_ops = static_cast<std::int32_t>(
+      read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, raw ? 1 : 1000));
   return options;
 }
 

@@ -26,8 +26,11 @@ struct ModelOptions {
   BuilderOptions builder;
 };
 
-// Reads batch, mode=training|inference, optimizer=sgd|momentum|adam|rmsprop, gradients=free|colocated and
-// framework_ops.
+// Of sgd, momentum, adam, rmsprop; anything else is an InputError that begins with `what`.
+Optimizer OptimizerNamed(const std::string& name, const std::string& what);
+
+// Reads batch, mode=training|inference, optimizer=sgd|momentum|adam|rmsprop, gradients=free|colocated,
+// granularity=lean|raw (raw.h) and framework_ops, which is 1 in raw graphs.
 ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults);
 
 // Refuses positional and unknown parameters, and returns the attributes of the graph: `workload` (the

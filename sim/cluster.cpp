@@ -1,15 +1,14 @@
 #include "sim/cluster.h"
 
 #include <algorithm>
-#include <limits>
-#include <queue>
+#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "sim/error.h"
 #include "sim/exact.h"
 #include "sim/interconnect.h"
+#include "sim/route_search.h"
 
 namespace berth::sim {
 namespace {
@@ -29,6 +28,9 @@ void CheckDevice(const Device& device) {
     throw InputError(who + "streams must be between 1 and 1024");
   if (device.copy_engines < 1 || device.copy_engines > 1024) {
     throw InputError(who + "copy_engines must be between 1 and 1024");
+  }
+  if (device.concurrency_ppm.size() > static_cast<std::size_t>(device.streams)) {
+    throw InputError(who + "concurrency has more rates than the device has streams");
   }
   for (const auto rate : device.concurrency_ppm) {
     if (rate < 1 || rate > kPpm) throw InputError(who + "concurrency must be above 0 and at most 1");
@@ -73,59 +75,6 @@ void CheckUnique(const Names& names, const std::string& what) {
   }
 }
 
-// Label of a path for the search: what DESIGN 4.1 compares, in its order.
-struct PathLabel {
-  Picos cost = 0;  // sum of latencies + 1 MiB / narrowest bandwidth
-  std::vector<std::int32_t> links;
-  Picos latency = 0;
-  std::int64_t narrowest = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int32_t> nodes;
-};
-
-// DESIGN 4.1: least cost, then fewest links, then file order.
-bool Better(const PathLabel& a, const PathLabel& b) {
-  return std::tuple(a.cost, a.links.size()) != std::tuple(b.cost, b.links.size())
-             ? std::tuple(a.cost, a.links.size()) < std::tuple(b.cost, b.links.size())
-             : a.links < b.links;
-}
-struct Worse {
-  bool operator()(const PathLabel& a, const PathLabel& b) const { return Better(b, a); }
-};
-
-PathLabel Extend(const PathLabel& path, const Link& link, std::int32_t link_index, std::int32_t node) {
-  PathLabel next = path;
-  next.latency += link.latency;
-  next.narrowest = std::min(next.narrowest, link.bandwidth);
-  next.cost = next.latency + MulDivNearest(Bytes{1} << 20, kPicosPerSecond, next.narrowest);
-  next.links.push_back(link_index);
-  next.nodes.push_back(node);
-  return next;
-}
-
-// Whether no continuation of `path` can beat the same continuation of a path kept at the same node. Latency
-// and width must both be compared: the cost of a path is not a sum over its links. A path that is slower
-// stays costlier however it goes on; among equally slow ones the number of links and file order decide, which
-// a continuation does not change.
-bool Dominated(const PathLabel& path, const std::vector<PathLabel>& kept) {
-  return std::any_of(kept.begin(), kept.end(), [&](const PathLabel& other) {
-    if (other.latency > path.latency || other.narrowest < path.narrowest) return false;
-    if (other.latency < path.latency) return true;
-    return other.links.size() != path.links.size() ? other.links.size() < path.links.size()
-                                                   : other.links <= path.links;
-  });
-}
-
-std::vector<Cluster::Hop> ToHops(const PathLabel& path, DeviceIndex from, const std::vector<Link>& links) {
-  std::vector<Cluster::Hop> hops;
-  std::int32_t at = from;
-  for (std::size_t i = 0; i < path.links.size(); ++i) {
-    const Link& link = links[static_cast<std::size_t>(path.links[i])];
-    hops.push_back({path.links[i], link.ends[0] == at});
-    at = path.nodes[i];
-  }
-  return hops;
-}
-
 }  // namespace
 
 const char* ToString(DeviceClass device_class) {
@@ -142,7 +91,12 @@ DeviceIndex Cluster::Find(const std::string& device_name) const {
   return -1;
 }
 
-void Cluster::Finish() {
+const std::string& Cluster::NodeName(std::int32_t node) const {
+  const auto i = static_cast<std::size_t>(node);
+  return i < devices.size() ? devices[i].name : switches[i - devices.size()];
+}
+
+void Cluster::CheckAll() const {
   if (devices.empty()) throw InputError("a cluster needs at least one device");
   if (devices.size() > 4096) throw InputError("a cluster of more than 4096 devices");
   std::vector<std::string> nodes, link_names;
@@ -159,85 +113,57 @@ void Cluster::Finish() {
   CheckUnique(link_names, "the link");
   CheckInterconnect(interconnect);
   if (dispatch.cost < 0) throw InputError("dispatch.cost must not be negative");
+  if (links.empty() && !routes.empty()) throw InputError("routes are given, but the cluster has no links");
+}
 
-  const auto count = devices.size();
-  route_.assign(count * count, {});
-  if (links.empty()) {
-    if (!routes.empty()) throw InputError("routes are given, but the cluster has no links");
-    return;
+std::vector<Cluster::Hop> Cluster::Follow(const Route& given) const {
+  if (given.from < 0 || given.from >= size() || given.to < 0 || given.to >= size() ||
+      given.from == given.to) {
+    throw InputError("a route must lead from one device to another");
   }
+  const std::string who = "the route from '" + NodeName(given.from) + "' to '" + NodeName(given.to) + "' ";
+  std::vector<Hop> hops;
+  std::int32_t at = given.from;
+  for (const auto l : given.via) {
+    if (l < 0 || l >= static_cast<std::int32_t>(links.size()))
+      throw InputError(who + "names a link that does not exist");
+    const Link& link = links[static_cast<std::size_t>(l)];
+    if (link.ends[0] != at && link.ends[1] != at) {
+      throw InputError(who + "takes link '" + link.name + "', which does not continue from '" + NodeName(at) +
+                       "'");
+    }
+    hops.push_back({l, link.ends[0] == at});
+    at = link.ends[0] == at ? link.ends[1] : link.ends[0];
+  }
+  if (at != given.to) throw InputError(who + "ends at '" + NodeName(at) + "'");
+  return hops;
+}
 
-  std::vector<std::vector<std::int32_t>> links_of(nodes.size());
-  for (std::size_t l = 0; l < links.size(); ++l) {
-    for (const auto end : links[l].ends)
-      links_of[static_cast<std::size_t>(end)].push_back(static_cast<std::int32_t>(l));
+void Cluster::Finish() {
+  CheckAll();
+  std::map<std::pair<DeviceIndex, DeviceIndex>, std::vector<Hop>> given;
+  for (const Route& route : routes) {
+    if (!given.emplace(std::pair(route.from, route.to), Follow(route)).second) {
+      throw InputError("two routes lead from '" + NodeName(route.from) + "' to '" + NodeName(route.to) +
+                       "'; give one");
+    }
   }
-  const auto forwards = [&](std::int32_t node) {
-    return static_cast<std::size_t>(node) >= count ||
-           devices[static_cast<std::size_t>(node)].device_class == DeviceClass::kCpu;
-  };
+  hops_.clear();
+  hop_begin_.assign(1, 0);
+  RouteSearch search(*this);
   for (DeviceIndex from = 0; from < size(); ++from) {
-    std::vector<std::vector<PathLabel>> kept(nodes.size());
-    std::priority_queue<PathLabel, std::vector<PathLabel>, Worse> open;
-    open.push({});
-    while (!open.empty()) {
-      const PathLabel path = open.top();
-      open.pop();
-      const std::int32_t at = path.nodes.empty() ? from : path.nodes.back();
-      auto& kept_here = kept[static_cast<std::size_t>(at)];
-      if (Dominated(path, kept_here)) continue;
-      kept_here.push_back(path);
-      if (at != from && !forwards(at)) continue;
-      for (const auto l : links_of[static_cast<std::size_t>(at)]) {
-        const Link& link = links[static_cast<std::size_t>(l)];
-        const std::int32_t next = link.ends[0] == at ? link.ends[1] : link.ends[0];
-        if (next == from || std::find(path.nodes.begin(), path.nodes.end(), next) != path.nodes.end())
-          continue;
-        open.push(Extend(path, link, l, next));
-      }
-    }
+    if (!links.empty()) search.From(from);
     for (DeviceIndex to = 0; to < size(); ++to) {
-      // Labels leave the queue best first, so the first kept one is the best.
-      const auto& found = kept[static_cast<std::size_t>(to)];
-      if (to != from && !found.empty()) {
-        route_[static_cast<std::size_t>(from) * count + static_cast<std::size_t>(to)] =
-            ToHops(found.front(), from, links);
+      if (from != to && !links.empty()) {
+        const auto by_hand = given.find({from, to});
+        const std::vector<Hop> route = by_hand != given.end() ? by_hand->second : search.To(to);
+        if (route.empty()) {
+          throw InputError("device '" + NodeName(to) + "' cannot be reached from '" + NodeName(from) +
+                           "'; connect them by links, switches or CPUs, or give a route");
+        }
+        hops_.insert(hops_.end(), route.begin(), route.end());
       }
-    }
-  }
-
-  for (const Route& given : routes) {
-    if (given.from < 0 || given.from >= size() || given.to < 0 || given.to >= size() ||
-        given.from == given.to) {
-      throw InputError("a route must lead from one device to another");
-    }
-    const std::string who = "route from '" + devices[static_cast<std::size_t>(given.from)].name + "' to '" +
-                            devices[static_cast<std::size_t>(given.to)].name + "': ";
-    std::vector<Hop> hops;
-    std::int32_t at = given.from;
-    for (const auto l : given.via) {
-      if (l < 0 || l >= static_cast<std::int32_t>(links.size()))
-        throw InputError(who + "names a link that does not exist");
-      const Link& link = links[static_cast<std::size_t>(l)];
-      if (link.ends[0] != at && link.ends[1] != at) {
-        throw InputError(who + "link '" + link.name + "' does not continue from '" +
-                         nodes[static_cast<std::size_t>(at)] + "'");
-      }
-      hops.push_back({l, link.ends[0] == at});
-      at = link.ends[0] == at ? link.ends[1] : link.ends[0];
-    }
-    if (at != given.to) throw InputError(who + "ends at '" + nodes[static_cast<std::size_t>(at)] + "'");
-    route_[static_cast<std::size_t>(given.from) * count + static_cast<std::size_t>(given.to)] =
-        std::move(hops);
-  }
-
-  for (DeviceIndex from = 0; from < size(); ++from) {
-    for (DeviceIndex to = 0; to < size(); ++to) {
-      if (from != to && route(from, to).empty()) {
-        throw InputError("device '" + devices[static_cast<std::size_t>(to)].name +
-                         "' cannot be reached from '" + devices[static_cast<std::size_t>(from)].name +
-                         "'; connect them by links, switches or CPUs, or give a route");
-      }
+      hop_begin_.push_back(hops_.size());
     }
   }
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,9 +81,9 @@ class Cluster {
   std::vector<Route> routes;          // given by hand; override the search
   Dispatch dispatch;
 
-  // Checks what DESIGN 3 refuses (duplicate names, bad ends, non-positive bandwidth, a reserve above memory,
-  // an unreachable pair of devices where there are links) and computes all routes. Throws InputError. Call
-  // once.
+  // Checks what DESIGN 3 refuses (duplicate names or routes, bad ends, non-positive bandwidth, a reserve above
+  // memory, an unreachable pair of devices where there are links) and computes all routes. Throws InputError.
+  // Call once.
   void Finish();
 
   DeviceIndex size() const { return static_cast<DeviceIndex>(devices.size()); }
@@ -93,12 +95,21 @@ class Cluster {
     std::int32_t link;
     bool forward;  // from ends[0] to ends[1]
   };
-  const std::vector<Hop>& route(DeviceIndex from, DeviceIndex to) const {
-    return route_[static_cast<std::size_t>(from) * devices.size() + static_cast<std::size_t>(to)];
+  std::span<const Hop> route(DeviceIndex from, DeviceIndex to) const {
+    const std::size_t pair = static_cast<std::size_t>(from) * devices.size() + static_cast<std::size_t>(to);
+    return std::span(hops_).subspan(hop_begin_[pair], hop_begin_[pair + 1] - hop_begin_[pair]);
   }
 
+  // The hops of a route given by hand; needs devices, switches and links. Throws InputError where its links do
+  // not lead from its one end to the other.
+  std::vector<Hop> Follow(const Route& given) const;
+
  private:
-  std::vector<std::vector<Hop>> route_;  // D x D
+  void CheckAll() const;
+  const std::string& NodeName(std::int32_t node) const;  // of a device or switch
+
+  std::vector<Hop> hops_;               // of all routes
+  std::vector<std::size_t> hop_begin_;  // of each of the D x D pairs, and the end
 };
 
 // The time of a lone transfer over a link: its curve, or latency + bytes / bandwidth, to the nearest

@@ -10,13 +10,6 @@
 namespace berth::sim {
 namespace {
 
-bool EndsLikeAnOutput(const std::string& name) {
-  const auto colon = name.rfind(':');
-  return colon != std::string::npos && colon + 1 < name.size() &&
-         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(colon) + 1, name.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
-}
-
 [[noreturn]] void Fail(const Op& op, const std::string& what) {
   throw InputError("op '" + op.name + "': " + what);
 }
@@ -51,21 +44,24 @@ void CheckNumbers(const Op& op) {
   for (const auto& [kind, micros] : op.cost_us_by_kind) CheckMicros(op, "cost_us." + kind, micros);
 }
 
-// Sums over a graph must stay inside 64 bits.
+// Sums over a graph must stay inside 64 bits. Doubles cannot wrap, and 2^60 leaves them room to be inexact.
 void CheckSums(const OpGraph& graph) {
   constexpr double kMost = 0x1p60;
-  double bytes = 0;
+  double bytes = 0, elements = 0;
   for (const Op& op : graph.ops) {
     bytes += static_cast<double>(op.persistent_bytes) + static_cast<double>(op.workspace_bytes);
     for (const Output& output : op.outputs) {
       bytes += static_cast<double>(output.bytes);
-      double elements = 1;
-      for (const auto dim : output.shape) elements *= static_cast<double>(dim);
-      if (elements > kMost) Fail(op, "an output has a shape of more than 2^60 elements");
+      double product = 1;  // a dimension of 0 makes no product of the others smaller
+      for (const auto dim : output.shape) product *= std::max(1.0, static_cast<double>(dim));
+      if (product > kMost) Fail(op, "an output has a shape of more than 2^60 elements");
+      elements += product;
     }
   }
   if (bytes > kMost)
     throw InputError("graph '" + graph.name + "' holds more than 2^60 bytes in all; check its sizes");
+  if (elements > kMost)
+    throw InputError("graph '" + graph.name + "' holds more than 2^60 elements in all; check its shapes");
 }
 
 // The ops of one cycle, found by walking from a stuck op to a stuck producer until one comes again.
@@ -117,6 +113,11 @@ void CheckReferences(const Op& op, const std::vector<Op>& ops) {
 
 }  // namespace
 
+bool EndsLikeAnOutput(const std::string& text) {
+  const auto colon = text.find_last_not_of("0123456789");
+  return colon != std::string::npos && colon + 1 < text.size() && text[colon] == ':';
+}
+
 const Attribute* FindAttribute(const Attributes& attributes, const std::string& key) {
   for (const auto& [name, value] : attributes) {
     if (name == key) return &value;
@@ -143,6 +144,7 @@ bool Op::IsSource() const {
 }
 
 void OpGraph::Finish() {
+  if (ops.empty()) throw InputError("a graph needs at least one op");
   if (static_cast<std::int64_t>(ops.size()) >= kMaxOps) throw InputError("a graph of 2^31 ops or more");
   index_.clear();
   index_.reserve(ops.size());

@@ -40,6 +40,9 @@ const Attribute* FindAttribute(const Attributes& attributes, const std::string& 
 std::optional<double> FindNumber(const Attributes& attributes, const std::string& key);
 std::optional<std::string> FindString(const Attributes& attributes, const std::string& key);
 
+// "conv0:1": a text that reads as an output, so no name of an op.
+bool EndsLikeAnOutput(const std::string& text);
+
 struct Output {
   // Whose storage the output shares: its own, one of the op's inputs (a view), or the op's persistent bytes.
   enum class Storage : std::uint8_t { kOwn, kInput, kPersistent };
@@ -80,7 +83,7 @@ class OpGraph {
   Attributes attributes;
   std::vector<Op> ops;
 
-  // Checks everything DESIGN 3 refuses that can be seen here (duplicate or illegal names, dangling
+  // Checks everything DESIGN 3 refuses that can be seen here (no ops, duplicate or illegal names, dangling
   // references, cycles, negative, non-finite or huge numbers, aliases of what is no input) and derives what
   // the getters below return. Throws InputError that names the op. Must be called once after the ops are
   // filled in; ops must not be changed afterwards.

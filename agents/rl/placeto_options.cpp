@@ -48,6 +48,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);
   options.entropy.last =
       read.Double("entropy_end", std::min(options.entropy.last, options.entropy.first), 0, 1000);
+  options.entropy_floor = read.Double("entropy_floor", options.entropy_floor, 0, 1);
   options.clip = read.Double("clip", options.clip, 1e-9, 1e9);
   options.window = static_cast<int>(read.Int("window", options.window, 1, 1'000'000));
   options.greedy = static_cast<int>(read.Int("greedy", options.greedy, 0, 1'000'000));
@@ -59,6 +60,10 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.graph = read.Bool("graph", options.graph);
   options.starts = read.Bool("starts", options.starts);
   options.memory = read.Bool("memory", options.memory);
+  options.penalty = read.Double("penalty", options.penalty, 0, 1e6);
+  options.limit_gb = read.Double("limit_gb", options.limit_gb, 0, 1e6);
+  options.cap_s = read.Double("cap_s", options.cap_s, 0, 1e6);
+  options.relative = read.Bool("relative", options.relative);
   read.Finish();
   options.name = read.Canonical();
   return options;

@@ -1,4 +1,5 @@
 // berth graph info | import | convert.
+#include <charconv>
 #include <cstdio>
 #include <map>
 
@@ -21,7 +22,7 @@ namespace {
 struct TypeUse {
   std::int64_t ops = 0;
   double flops = 0;
-  double output_bytes = 0;
+  sim::Bytes output_bytes = 0;
 };
 
 std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph) {
@@ -31,7 +32,7 @@ std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph
     ++use.ops;
     use.flops += op.flops;
     for (const sim::Output& output : op.outputs) {
-      if (output.storage == sim::Output::Storage::kOwn) use.output_bytes += static_cast<double>(output.bytes);
+      if (output.storage == sim::Output::Storage::kOwn) use.output_bytes += output.bytes;
     }
   }
   std::vector<std::pair<std::string, TypeUse>> sorted(by_type.begin(), by_type.end());
@@ -79,7 +80,7 @@ class InfoCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph);
+    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph, &cost_models::BuiltinCatalogue());
     std::vector<TierShare> shares;
     if (!source_.cluster.empty()) shares = SharesByTier(LoadedProblem(source_).problem());
     if (json_.empty()) {
@@ -123,8 +124,8 @@ class InfoCommand {
     types.AddColumn("type");
     for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
     for (const auto& [type, use] : UseByType(graph)) {
-      types.AddRow(
-          {type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9), BytesText(use.output_bytes)});
+      types.AddRow({type, CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9),
+                    BytesText(static_cast<double>(use.output_bytes))});
     }
     fmt::print("{}", types.ToString());
     if (shares.empty()) return;
@@ -162,16 +163,27 @@ class ImportCommand {
     app.add_option("--from", from_,
                    "the format, else guessed from the content: " + JoinNames(ImporterNames()))
         ->option_text("FORMAT");
+    app.add_option("--dim", dims_, "ONNX: value of a symbolic dimension: batch=8 (may be repeated)")
+        ->option_text("NAME=N");
+    app.add_option(
+           "--training", options_.training,
+           "ONNX: add a loss, backward ops and the updates of this optimizer: sgd, momentum, adam, rmsprop")
+        ->option_text("OPTIMIZER");
+    app.add_flag("--strict", options_.strict, "ONNX: refuse ops whose cost is not known");
   }
 
   void Run() {
+    for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
     const std::string content = formats::ReadFile(file_);
     for (const scenarios::ImporterRow& row : scenarios::Importers()) {
       if (from_.empty() ? row.recognises(content) : from_ == row.name) {
-        const sim::OpGraph graph = row.import(content, file_);
-        formats::WriteGraph(out_, graph);
-        if (out_ != "-")
-          fmt::print("{}: {} ops from {} ({})\n", out_, CountText(graph.size()), file_, row.name);
+        const scenarios::ImportedGraph imported = row.import(content, file_, options_);
+        formats::WriteGraph(out_, imported.graph);
+        // Beside a graph on standard output there is room on standard error alone.
+        std::FILE* const report = out_ == "-" ? stderr : stdout;
+        fmt::print(report, "{}: {} ops from {} ({})\n", out_, CountText(imported.graph.size()), file_,
+                   row.name);
+        for (const std::string& note : imported.notes) fmt::print(report, "  {}\n", note);
         return;
       }
     }
@@ -182,9 +194,23 @@ class ImportCommand {
   }
 
  private:
+  // "batch=8"; the name may hold anything.
+  static std::pair<std::string, std::int64_t> ReadDim(const std::string& text) {
+    const auto equals = text.rfind('=');
+    std::int64_t size = 0;
+    if (equals != std::string::npos && equals > 0) {
+      const char* end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, size);
+      if (error == std::errc() && stop == end) return {text.substr(0, equals), size};
+    }
+    throw InputError("--dim " + text + ": write the name of a dimension and a whole number: --dim batch=8");
+  }
+
   std::string file_;
   std::string out_;
   std::string from_;
+  std::vector<std::string> dims_;
+  scenarios::ImportOptions options_;
 };
 
 class ConvertCommand {
@@ -197,7 +223,7 @@ class ConvertCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(graph_);
+    const sim::OpGraph graph = scenarios::LoadGraph(graph_, &cost_models::BuiltinCatalogue());
     formats::WriteGraph(out_, graph);
     if (out_ != "-") fmt::print("{}: {} ops\n", out_, CountText(graph.size()));
   }

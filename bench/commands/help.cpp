@@ -60,7 +60,8 @@ std::string PrintCliMarkdown(const CLI::App& app) {
       "failed, 2 the input or the call is wrong (one sentence on standard error). With `--json -` standard "
       "output holds\n"
       "the JSON and nothing else; progress goes to standard error. Ctrl-C ends long work cleanly, with what "
-      "is done saved.\n";
+      "is done saved\n"
+      "and exit status 0; `run.json` of `berth place` then says that it was interrupted.\n";
   for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
     PrintVerb(*child, "berth " + child->get_name(), text);
   }

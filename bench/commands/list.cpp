@@ -1,5 +1,7 @@
 // berth list KIND: the instances of every folder's table, as text or JSON.
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 
 #include "agents/agent.h"
 #include "bench/commands/commands.h"
+#include "bench/commands/listing.h"
 #include "bench/console.h"
 #include "bench/tables/table.h"
 #include "cost_models/cost_models.h"
@@ -19,11 +22,6 @@
 
 namespace berth::bench {
 namespace {
-
-struct Listing {
-  std::vector<std::string> keys;  // of the columns; "name" first
-  std::vector<std::vector<std::string>> rows;
-};
 
 template <typename Row>
 Listing Named(const std::vector<Row>& table) {
@@ -109,7 +107,7 @@ struct KindRow {
 
 const std::vector<KindRow>& Kinds() {
   static const std::vector<KindRow> rows = {
-      {"workloads", [] { return Named(scenarios::Workloads()); }},
+      {"workloads", ListWorkloads},
       {"clusters", [] { return Named(scenarios::Clusters()); }},
       {"agents", ListAgents},
       {"groupers", [] { return Named(agents::Groupers()); }},
@@ -155,10 +153,39 @@ class ListCommand : public Command {
       }
       return formats::WriteFile(json_, rows.dump(1) + "\n");
     }
+    const auto sentence = [](const std::string& key) {
+      return key == "what" || key == "source" || key == "parameters";
+    };
+    const bool folded =
+        std::find(listing.keys.begin(), listing.keys.end(), "parameters") != listing.keys.end();
     TextTable table;
-    for (const std::string& key : listing.keys) table.AddColumn(key);
-    for (const auto& row : listing.rows) table.AddRow(row);
-    fmt::print("{}", table.ToString());
+    for (const std::string& key : listing.keys) {
+      if (!folded || !sentence(key)) table.AddColumn(key);
+    }
+    for (const auto& row : listing.rows) {
+      std::vector<std::string> cells;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (!folded || !sentence(listing.keys[c])) cells.push_back(row[c]);
+      }
+      table.AddRow(cells);
+    }
+    if (!folded) {
+      fmt::print("{}", table.ToString());
+      return;
+    }
+    // Sentences would make lines that no screen holds: each has one of its own below its row.
+    std::istringstream lines(table.ToString());
+    std::string line;
+    std::getline(lines, line);
+    fmt::print("{}\n", line);
+    for (const auto& row : listing.rows) {
+      std::getline(lines, line);
+      fmt::print("{}\n", line);
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (!sentence(listing.keys[c]) || row[c].empty()) continue;
+        fmt::print("    {}{}\n", listing.keys[c] == "what" ? "" : listing.keys[c] + ": ", row[c]);
+      }
+    }
   }
 
   std::string kind_;

@@ -1,4 +1,6 @@
 // berth place: lets an agent search a placement and keeps what it found.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -19,6 +21,8 @@
 #include "bench/report.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -29,6 +33,8 @@ struct Search {
   std::string scenario;  // its name
   std::string grouper = "colocation";
   std::string expert;  // placement file; empty = the rule
+  std::string grouper_place,
+      expert_place;  // in a scenario file, for messages; empty = the command line gives them
   std::int64_t samples = 1000;
   std::int64_t seed = 1;
 };
@@ -37,8 +43,10 @@ struct Found {
   const agents::Task& task;
   const agents::Evaluator& evaluator;
   std::string agent;
-  sim::Picos bound = 0;
+  agents::LowerBound bound;
   double wall_seconds = 0;
+
+  bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
 
 // Paths in a scenario file are meant from where the file stands.
@@ -67,10 +75,13 @@ nlohmann::ordered_json Summary(const Search& search, const Found& found) {
                                  {"samples_to_1pct", nullptr},
                                  {"best_runtime_us", nullptr},
                                  {"feasible", feasible},
-                                 {"lower_bound_us", sim::ToMicros(found.bound)},
+                                 {"lower_bound_us", sim::ToMicros(found.bound.best())},
+                                 {"proven_infeasible", found.bound.nothing_fits},
+                                 {"reference_runtime_us", sim::ToMicros(found.task.reference_runtime)},
+                                 {"reference", found.task.reference},
                                  {"wall_seconds", found.wall_seconds},
                                  {"simulator_seconds", evaluator.simulator_seconds()},
-                                 {"interrupted", evaluator.stop_requested() && evaluator.remaining() > 0},
+                                 {"interrupted", found.interrupted()},
                                  {"command", now.command},
                                  {"revision", now.revision},
                                  {"dirty", now.dirty},
@@ -130,21 +141,25 @@ class PlaceCommand : public Command {
         ->option_text("T");
     app.add_option("--out", out_, "folder for placement.json, outcome.json, curve.csv, trace.json, run.json")
         ->option_text("DIR");
-    app.add_flag(
-        "--resume", options_.resume,
-        "learners go on from their checkpoint in --out; other agents start over and come to the same");
+    app.add_flag("--resume", options_.resume, "go on from the checkpoint in --out; learners alone keep one");
     app.add_option("--json", json_, "write a summary to this file; - is standard output")
         ->option_text("FILE");
   }
 
   void Run() override {
+    const std::atomic<bool>& stop = StopRequested();  // from here on Ctrl-C ends the search, not the program
     Prepare();
     const LoadedProblem loaded(search_.source);
     sim::Placement expert;
-    if (!search_.expert.empty()) expert = LoadPlacement(search_.expert, loaded.problem());
-    const agents::Task task =
-        agents::MakeTask(loaded.problem(), search_.grouper, SelectDevices(loaded.cluster(), devices_),
-                         search_.expert.empty() ? nullptr : &expert);
+    if (!search_.expert.empty()) {
+      expert = formats::CheckedAt(search_.expert_place,
+                                  [&] { return LoadPlacement(search_.expert, loaded.problem()); });
+    }
+    const std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
+    const agents::Task task = formats::CheckedAt(search_.grouper_place, [&] {
+      return agents::MakeTask(loaded.problem(), search_.grouper, devices,
+                              search_.expert.empty() ? nullptr : &expert);
+    });
     const auto agent = agents::MakeAgent(agent_);
     if (!out_.empty()) {
       std::filesystem::create_directories(out_);
@@ -154,14 +169,14 @@ class PlaceCommand : public Command {
     agents::Evaluator::Options limits;
     limits.budget = search_.samples;
     limits.threads = options_.threads;
-    limits.stop = &StopRequested();
+    limits.stop = &stop;
     limits.on_sample = [&](const agents::Evaluator& now) {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + TimeText(now.best_runtime()) : "nothing fits yet");
     };
     agents::Evaluator evaluator(task, limits);
     // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved.
-    const sim::Picos bound = agents::ComputeLowerBound(loaded.problem(), task.devices).best();
+    const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();
@@ -180,6 +195,10 @@ class PlaceCommand : public Command {
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
+    if (options_.resume && !IsLearner()) {
+      throw InputError(fmt::format(
+          "--resume: {} keeps no checkpoint, only learners do; start it without --resume.", agent_));
+    }
     if (!scenario_file_.empty()) ReadScenario();
     if (scenario_file_.empty()) search_.scenario = search_.source.graph + " on " + search_.source.cluster;
     if (search_.seed < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", search_.seed));
@@ -189,16 +208,34 @@ class PlaceCommand : public Command {
     options_.seed = static_cast<std::uint64_t>(search_.seed);
   }
 
+  bool IsLearner() const {
+    const std::string name = Spec::Parse(agent_).name;
+    const auto& rows = agents::Agents();
+    return std::any_of(rows.begin(), rows.end(), [&](const agents::AgentRow& row) {
+      return row.name == name && row.kind == agents::AgentKind::kLearner;
+    });
+  }
+
   // What was given on the command line wins over the file.
   void ReadScenario() {
     const formats::Scenario scenario = formats::ReadScenario(scenario_file_);
     search_.scenario = scenario.name;
     search_.source.graph = FromFolderOf(scenario_file_, scenario.workload);
     search_.source.cluster = FromFolderOf(scenario_file_, scenario.cluster);
-    if (search_.source.cost_model.empty())
+    search_.source.graph_place = scenario.places.at("workload");
+    search_.source.cluster_place = scenario.places.at("cluster");
+    if (search_.source.cost_model.empty() && !scenario.cost_model.empty()) {
       search_.source.cost_model = FromFolderOf(scenario_file_, scenario.cost_model);
-    search_.expert = FromFolderOf(scenario_file_, scenario.expert);
-    if (grouper_->count() == 0 && !scenario.grouper.empty()) search_.grouper = scenario.grouper;
+      search_.source.cost_model_place = scenario.places.at("cost_model");
+    }
+    if (!scenario.expert.empty()) {
+      search_.expert = FromFolderOf(scenario_file_, scenario.expert);
+      search_.expert_place = scenario.places.at("expert");
+    }
+    if (grouper_->count() == 0 && !scenario.grouper.empty()) {
+      search_.grouper = scenario.grouper;
+      search_.grouper_place = scenario.places.at("grouper");
+    }
     if (samples_->count() == 0) search_.samples = scenario.samples;
     if (seed_->count() == 0 && !scenario.seeds.empty()) search_.seed = scenario.seeds.front();
   }
@@ -222,18 +259,27 @@ class PlaceCommand : public Command {
     }
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
+    PrintSummary(found, outcome, best);
+  }
+
+  static void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) {
+    const agents::Evaluator& evaluator = found.evaluator;
+    const std::string samples =
+        fmt::format("{} of {} samples{}", CountText(evaluator.samples()), CountText(evaluator.budget()),
+                    found.interrupted() ? " (interrupted)" : "");
     if (outcome == nullptr) {
-      fmt::print("{}: no placement that fits in {} samples; proven lower bound {}\n", found.agent,
-                 CountText(evaluator.samples()), TimeText(found.bound));
+      fmt::print("{}: no placement that fits in {}; {}\n", found.agent, samples,
+                 found.bound.nothing_fits
+                     ? "none exists: it is proven that the graph does not fit on these devices"
+                     : "proven lower bound " + TimeText(found.bound.best()));
       return;
     }
+    const sim::Picos bound = found.bound.best();
     fmt::print("{}\n", PrintReport(*outcome, *found.task.problem, best));
-    fmt::print(
-        "{}: best {} after {} of {} samples (within 1 % after {}), proven lower bound {} (gap {:.2f})\n",
-        found.agent, TimeText(evaluator.best_runtime()), CountText(evaluator.samples_to_best()),
-        CountText(evaluator.samples()), CountText(evaluator.samples_to_within(0.01)), TimeText(found.bound),
-        found.bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(found.bound)
-                        : 0.0);
+    fmt::print("{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} (gap {:.2f})\n",
+               found.agent, TimeText(evaluator.best_runtime()), CountText(evaluator.samples_to_best()),
+               samples, CountText(evaluator.samples_to_within(0.01)), TimeText(bound),
+               bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0);
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

@@ -8,6 +8,7 @@
 #include "bench/loaded_problem.h"
 #include "bench/placement_source.h"
 #include "bench/report.h"
+#include "sim/error.h"
 #include "sim/formats/formats.h"
 
 namespace berth::bench {
@@ -33,6 +34,7 @@ class SimulateCommand : public Command {
   }
 
   void Run() override {
+    CheckStandardOutput();
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = LoadPlacement(placement_, problem);
@@ -51,6 +53,21 @@ class SimulateCommand : public Command {
   }
 
  private:
+  // Standard output holds one document.
+  void CheckStandardOutput() const {
+    const char* first = nullptr;
+    for (const auto& [option, file] :
+         {std::pair{"--json", &json_}, std::pair{"--trace", &trace_}, std::pair{"--timeline", &timeline_},
+          std::pair{"--save-placement", &save_}}) {
+      if (*file != "-") continue;
+      if (first != nullptr) {
+        throw InputError(fmt::format(
+            "{} - and {} - would mix two documents on standard output; give a file to one.", first, option));
+      }
+      first = option;
+    }
+  }
+
   ProblemSource source_;
   std::string placement_;
   std::string json_;

@@ -1,10 +1,10 @@
 // How sure a comparison of two cells is: the 90 % interval of PROTOCOL 1.18 and 8.
 //
-// Percentile bootstrap over seeds (Efron, Tibshirani: An Introduction to the Bootstrap, 1993, 13.3): the seeds
-// are drawn anew with replacement, the same draw for every cell because a seed gives all agents the same start
-// and groups; the interval is what lies between the 5th and the 95th percentile of the ratios. Percentiles are
-// taken by rank, so they are the same on a log scale. The draws have a fixed seed of their own: the same rows
-// give the same interval everywhere.
+// Percentile bootstrap over seeds (Efron, Tibshirani: An Introduction to the Bootstrap, 1993, 13.3): the
+// seeds are drawn anew with replacement, the same draw for every cell because a seed gives all agents the
+// same start and groups; the interval is what lies between the 5th and the 95th percentile of the ratios.
+// Percentiles are taken by rank, so they are the same on a log scale. The draws have a fixed seed of their
+// own: the same rows give the same interval everywhere.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct Estimate {
 };
 
 // (smallest median of `ours`) / (smallest median of `theirs`). A seed that found nothing feasible counts as
-// infinitely slow; both infinite = 1. Cells that were not run do not enter; at least one of each side was run.
+// infinitely slow; both infinite = 1. Cells that were not run do not enter; each side has one that was.
 Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
                        const std::vector<const CellSummary*>& theirs);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/json_reader.h"
+#include "sim/formats/source.h"
 
 namespace berth::scenarios {
 namespace {
@@ -22,11 +24,6 @@ using formats::ValueKind;
 constexpr double kMicrosPerMilli = 1000;
 constexpr double kMaxMillis = sim::kMaxMicros / kMicrosPerMilli;
 constexpr std::string_view kIdAttribute = "msr_id";
-
-bool EndsLikeAnOutput(const std::string& name) {
-  const auto digits = name.find_last_not_of("0123456789");
-  return digits != std::string::npos && digits + 1 < name.size() && name[digits] == ':';
-}
 
 sim::Bytes RoundUp(Value value) {
   return static_cast<sim::Bytes>(std::ceil(value.Number(0, static_cast<double>(sim::kMaxBytes))));
@@ -54,11 +51,7 @@ class Importer {
     for (const Value node : top.Require("nodes").items()) AddNode(node);
     for (const Value edge : top.Require("edges").items()) AddEdge(edge);
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) SettleMemory(graph_.ops[i], sizes_[i]);
-    try {
-      graph_.Finish();
-    } catch (const InputError& error) {
-      throw InputError(source + ": " + error.what());
-    }
+    formats::CheckedAt(source, [&] { graph_.Finish(); });
     return std::move(graph_);
   }
 
@@ -73,7 +66,7 @@ class Importer {
     }
     sim::Op op;
     op.name = fields.Require("name").Name();
-    if (EndsLikeAnOutput(op.name) || !names_.insert(op.name).second) {
+    if (sim::EndsLikeAnOutput(op.name) || !names_.insert(op.name).second) {
       op.name.append("#").append(std::to_string(id));
       names_.insert(op.name);
     }
@@ -105,14 +98,10 @@ class Importer {
     if (fields.Has("cost")) fields.Require("cost").Number(0);
     const sim::Bytes bytes = RoundUp(fields.Require("size"));
     auto& outputs = graph_.ops[static_cast<std::size_t>(from)].outputs;
-    auto output =
-        std::find_if(outputs.begin(), outputs.end(), [&](const sim::Output& o) { return o.bytes == bytes; });
-    if (output == outputs.end()) {
-      outputs.emplace_back().bytes = bytes;
-      output = outputs.end() - 1;
-    }
-    const auto number = static_cast<std::int32_t>(output - outputs.begin());
-    graph_.ops[static_cast<std::size_t>(to)].inputs.push_back({from, number});
+    const auto [output, fresh] =
+        output_of_.emplace(std::pair(from, bytes), static_cast<std::int32_t>(outputs.size()));
+    if (fresh) outputs.emplace_back().bytes = bytes;
+    graph_.ops[static_cast<std::size_t>(to)].inputs.push_back({from, output->second});
   }
 
   static void SettleMemory(sim::Op& op, sim::Bytes size) {
@@ -127,6 +116,8 @@ class Importer {
   std::unordered_map<std::int64_t, sim::OpIndex> op_of_;
   std::unordered_set<std::string> names_;
   std::set<std::pair<sim::OpIndex, sim::OpIndex>> pairs_;
+  std::map<std::pair<sim::OpIndex, sim::Bytes>, std::int32_t>
+      output_of_;  // edges of one size share an output
 };
 
 // A file that says which berth format it is, is none of theirs, whatever names stand in it.
@@ -227,11 +218,7 @@ sim::Placement ImportMsrSplit(const std::string& content, const std::string& sou
                      "' is in no part of the split; every node must be in one");
   }
   sim::Placement placement{.device = devices, .priority = {}, .order = {}};
-  try {
-    sim::CheckPlacement(graph, cluster, placement);
-  } catch (const InputError& error) {
-    throw InputError(source + ": " + error.what());
-  }
+  formats::CheckedAt(source, [&] { sim::CheckPlacement(graph, cluster, placement); });
   return placement;
 }
 

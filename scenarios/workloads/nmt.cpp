@@ -8,7 +8,15 @@
 // The query is the top decoder layer's output; tanh of a projection of output and context goes to a softmax
 // per step. Placeto's rows: batch=256,gradients=colocated. A stage is a layer, of encoder and decoder alike;
 // the embeddings go with the first, attention and softmax with the last (PROTOCOL 3).
-#include "scenarios/layers.h"
+//
+// nmt_family: 32 of them with 10, 15, ... 50 steps and batches of 32, 64, 128 or 256, and the sizes of Placeto's set
+// as recalled: 2 layers, hidden=512, vocabulary=30000 (PROTOCOL 6.7). index=0 to 31 sets the defaults of steps and
+// batch; attribute `half`: families.h.
+#include <optional>
+#include <utility>
+
+#include "scenarios/families.h"
+#include "scenarios/recurrent.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
@@ -30,7 +38,7 @@ class Translator {
   void Build() {
     const std::vector<Tensor> source = Embed("encoder");
     std::vector<LstmWeights> encoder = Variables("encoder");
-    std::vector<LstmState> state = ZeroState();
+    std::vector<LstmState> state = FirstState();
     std::vector<Tensor> memory;
     for (std::size_t step = 0; step < source.size(); ++step) {
       memory.push_back(Step("encoder", step, source[step], state, encoder));
@@ -52,9 +60,7 @@ class Translator {
   std::vector<Tensor> Embed(const std::string& side) {
     At(0, side + "_embedding");
     const GraphBuilder::Scope scope(b_, side);
-    const Tensor words = b_.Placeholder("words", {sizes_.steps * sizes_.batch}, "i32");
-    const Tensor table = b_.Variable("embedding/weights", {sizes_.vocabulary, sizes_.hidden});
-    return Split(b_, "unstack", Gather(b_, "embedding", table, words), 0, sizes_.steps);
+    return EmbedSteps(b_, sizes_.steps, sizes_.batch, sizes_.vocabulary, sizes_.hidden);
   }
 
   std::string LayerName(const std::string& side, int layer) const {
@@ -71,13 +77,12 @@ class Translator {
   }
 
   // The encoder starts from nothing, the decoder from the encoder's last state, layer by layer.
-  std::vector<LstmState> ZeroState() {
+  std::vector<LstmState> FirstState() {
     std::vector<LstmState> state;
     for (int layer = 0; layer < sizes_.layers; ++layer) {
       At(layer, "encoder_layer" + std::to_string(layer));
-      const Tensor zero =
-          b_.Constant(LayerName("encoder", layer) + "/zero_state", {sizes_.batch, sizes_.hidden});
-      state.push_back({zero, zero});
+      state.push_back(
+          ZeroState(b_, LayerName("encoder", layer) + "/zero_state", sizes_.batch, sizes_.hidden));
     }
     return state;
   }
@@ -98,23 +103,16 @@ class Translator {
   void PrepareAttention(const std::vector<Tensor>& memory) {
     At(top(), "attention");
     const GraphBuilder::Scope scope(b_, "attention");
-    const std::int64_t n = sizes_.hidden;
-    query_weights_ = b_.Variable("query/weights", {n, n});
-    score_weights_ = b_.Variable("score/weights", {n});
-    output_weights_ = b_.Variable("output/weights", {2 * n, n});
-    memory_ = Pack(b_, "memory", memory, 1);  // [B, S, n]
-    keys_ = MatMul(b_, "keys", memory_, b_.Variable("memory/weights", {n, n}));
+    attention_.emplace(b_, sizes_.hidden);
+    output_weights_ = b_.Variable("output/weights", {2 * sizes_.hidden, sizes_.hidden});
+    attention_->Remember(memory);
   }
 
   // [B, n] -> [B, n]
   Tensor Attend(std::size_t step, Tensor query) {
     At(top(), "attention");
     const GraphBuilder::Scope scope(b_, "attention/step" + std::to_string(step));
-    const Tensor asked = Tanh(b_, "tanh", Add(b_, "add", keys_, MatMul(b_, "query", query, query_weights_)));
-    const Tensor scores = Sum(b_, "scores", Mul(b_, "mul", asked, score_weights_), 2);  // [B, S]
-    const Tensor context = BatchMatMul(b_, "context", Softmax(b_, "alignment", scores), memory_, "bs,bsn->bn",
-                                       {sizes_.batch, sizes_.hidden}, sizes_.steps);
-    const Tensor joined = Concat(b_, "concat", {query, context}, 1);
+    const Tensor joined = Concat(b_, "concat", {query, attention_->Context(query)}, 1);
     return Tanh(b_, "output", MatMul(b_, "project", joined, output_weights_));
   }
 
@@ -136,28 +134,70 @@ class Translator {
 
   GraphBuilder& b_;
   Sizes sizes_;
-  Tensor memory_, keys_, query_weights_, score_weights_, output_weights_;
+  std::optional<AdditiveAttention> attention_;
+  Tensor output_weights_;
   Tensor softmax_weights_, softmax_bias_;
   std::vector<Tensor> labels_;
 };
+
+constexpr std::int64_t kMostSteps = 1000;
+
+// 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
+ModelDefaults Defaults(std::int64_t batch) {
+  return {.batch = batch, .optimizer = Optimizer::kAdam, .framework_ops = 4};
+}
+
+sim::OpGraph Build(const Spec& spec, const ModelOptions& options, const Sizes& sizes,
+                   sim::Attributes attributes) {
+  GraphBuilder builder(spec.name, options.builder);
+  Translator(builder, sizes).Build();
+  return builder.Finish(std::move(attributes));
+}
+
+struct Member {
+  std::int64_t steps;
+  std::int64_t batch;
+};
+
+// Every length with every batch, shuffled once for the family: members differ from one another.
+Member DrawMember(const std::string& family, int index) {
+  std::vector<Member> all;
+  for (std::int64_t steps = 10; steps <= 50; steps += 5) {
+    for (const std::int64_t batch : {32, 64, 128, 256}) all.push_back({steps, batch});
+  }
+  Dice dice = DiceOf(family, kFamilySize);  // beside the members' own dice
+  for (std::size_t i = all.size() - 1; i > 0; --i) {
+    std::swap(all[i], all[static_cast<std::size_t>(dice.Roll(static_cast<std::int64_t>(i) + 1))]);
+  }
+  return all[static_cast<std::size_t>(index)];
+}
 
 }  // namespace
 
 sim::OpGraph BuildNmt(const Spec& spec) {
   ParameterReader read(spec);
-  // 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kAdam, .framework_ops = 4});
-  Sizes sizes;
-  sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
-  sizes.hidden = read.Int("hidden", 1024, 1, 1 << 16);
-  sizes.steps = read.Int("steps", 40, 1, 1000);
-  sizes.vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24);
+  const ModelOptions options = ReadModelOptions(read, Defaults(64));
+  Sizes sizes{.batch = options.batch,
+              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+              .hidden = read.Int("hidden", 1024, 1, 1 << 16),
+              .steps = read.Int("steps", 40, 1, kMostSteps),
+              .vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24)};
+  return Build(spec, options, sizes, Describe(spec, read, sizes.layers, "stage"));
+}
 
-  GraphBuilder builder(spec.name, options.builder);
-  Translator(builder, sizes).Build();
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+sim::OpGraph BuildNmtFamily(const Spec& spec) {
+  ParameterReader read(spec);
+  const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
+  const Member member = DrawMember(spec.name, index);
+  const ModelOptions options = ReadModelOptions(read, Defaults(member.batch));
+  Sizes sizes{.batch = options.batch,
+              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+              .hidden = read.Int("hidden", 512, 1, 1 << 16),
+              .steps = read.Int("steps", member.steps, 1, kMostSteps),
+              .vocabulary = read.Int("vocabulary", 30000, 2, 1 << 24)};
+  sim::Attributes attributes = Describe(spec, read, sizes.layers, "stage");
+  AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
+  return Build(spec, options, sizes, std::move(attributes));
 }
 
 }  // namespace berth::scenarios

@@ -4,32 +4,14 @@
 //
 //   ops=200   width=10   fan_in=3   us=100: mean   bytes=1000000: mean   seed=1   cost=us|flops (chain.cpp)
 #include <algorithm>
-#include <random>
 
+#include "scenarios/dice.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace berth::scenarios {
 namespace {
-
-// The standard fixes the engine's numbers but not those of its distributions.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-
-  // Uniform in [0, sides), by rejection.
-  std::int64_t Roll(std::int64_t sides) {
-    const auto n = static_cast<std::uint64_t>(sides);
-    const std::uint64_t limit = UINT64_MAX - UINT64_MAX % n;
-    std::uint64_t drawn = engine_();
-    while (drawn >= limit) drawn = engine_();
-    return static_cast<std::int64_t>(drawn % n);
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 std::vector<Tensor> Producers(Dice& dice, std::int64_t op, std::int64_t width, std::int64_t fan_in) {
   const std::int64_t layer_begin = op / width * width;

@@ -1,11 +1,12 @@
 // RNNLM: a word-level language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; the sizes that
-// the papers placed are assumptions, PROTOCOL decision 5 and 6.2). Checked: 108.1 M weights with 2 layers.
+// the papers placed are assumptions, PROTOCOL decision 5 and 6.2). Checked: 108.1 / 175.2 / 309.5 M weights with
+// 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2   hidden=2048   steps=35   vocabulary=10000   optimizer=sgd
 //   softmax=once: one product after the steps; per_step: one for each
 //
 // A stage is an LSTM layer: the embedding goes with the first, the softmax with the last (PROTOCOL 3).
-#include "scenarios/layers.h"
+#include "scenarios/recurrent.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
@@ -27,9 +28,7 @@ Location AtLayer(int layer, const std::string& group) {
 
 std::vector<Tensor> Embed(GraphBuilder& b, const Sizes& sizes) {
   b.SetLocation(AtLayer(0, "embedding"));
-  const Tensor words = b.Placeholder("words", {sizes.steps * sizes.batch}, "i32");
-  const Tensor table = b.Variable("embedding/weights", {sizes.vocabulary, sizes.hidden});
-  return Split(b, "unstack", Gather(b, "embedding", table, words), 0, sizes.steps);
+  return EmbedSteps(b, sizes.steps, sizes.batch, sizes.vocabulary, sizes.hidden);
 }
 
 // One layer after the other within a step, so that file order is the order of time.
@@ -41,8 +40,7 @@ std::vector<Tensor> Recur(GraphBuilder& b, const Sizes& sizes, std::vector<Tenso
     b.SetLocation(AtLayer(layer, name));
     const GraphBuilder::Scope scope(b, name);
     weights.push_back(LstmVariables(b, "cell", sizes.hidden, sizes.hidden));
-    const Tensor zero = b.Constant("zero_state", {sizes.batch, sizes.hidden});
-    state.push_back({zero, zero});
+    state.push_back(ZeroState(b, "zero_state", sizes.batch, sizes.hidden));
   }
   for (std::size_t step = 0; step < x.size(); ++step) {
     for (int layer = 0; layer < sizes.layers; ++layer) {

@@ -2,21 +2,20 @@
 // DESIGN 3.
 #include "sim/cluster.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/error.h"
+#include "sim/formats/cluster_words.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/formats/yaml_reader.h"
+#include "sim/interconnect.h"
 #include "sim/spec.h"
 
 namespace berth::formats {
@@ -41,13 +40,6 @@ constexpr std::string_view kLinkKeys[] = {"name",    "ends",   "kind",  "bandwid
 constexpr std::string_view kRouteKeys[] = {"from", "to", "via"};
 constexpr std::string_view kDispatchKeys[] = {"per", "order", "cost"};
 
-// Words in the order of their enumerators.
-constexpr std::string_view kPresets[] = {"native", "placeto"};
-constexpr std::string_view kDuplexes[] = {"full", "half"};
-constexpr std::string_view kPers[] = {"device", "process"};
-constexpr std::string_view kOrders[] = {"ready", "program"};
-
-constexpr std::string_view kAutomatic = "auto";
 constexpr sim::Bytes kGranularityOfGpu = 256;
 constexpr sim::Bytes kGranularityOfCpu = 64;
 constexpr int kMaxStreams = 1024;
@@ -65,6 +57,12 @@ template <typename Enum, std::size_t N>
 Enum ReadEnum(const Fields& fields, std::string_view key, const std::string_view (&words)[N], Enum fallback) {
   const auto value = fields.Find(key);
   return value ? static_cast<Enum>(value->Choice(words)) : fallback;
+}
+
+std::string ReadInterconnect(const Value& value) {
+  std::vector<std::string_view> known;
+  for (const auto& row : sim::Interconnects()) known.emplace_back(row.name);
+  return std::string(known[value.Choice(known)]);
 }
 
 // A length of time up to `most`.
@@ -120,9 +118,10 @@ class ClusterReader {
   ClusterReader(const Fields& top, const HardwareCatalogue& catalogue) : top_(top), catalogue_(catalogue) {}
 
   Cluster Read(const std::string& source) {
-    cluster_.name = top_.String("name", NameFromSource(source));
+    cluster_.name = top_.Name("name", NameFromSource(source));
     cluster_.preset = ReadEnum(top_, "preset", kPresets, Preset::kNative);
-    cluster_.interconnect = top_.String("interconnect", cluster_.interconnect);
+    if (const auto interconnect = top_.Find("interconnect"))
+      cluster_.interconnect = ReadInterconnect(*interconnect);
     for (const Value device : top_.Require("devices").items()) cluster_.devices.push_back(ReadDevice(device));
     if (const auto switches = top_.Find("switches")) {
       for (const Value name : switches->items()) cluster_.switches.push_back(nodes_.Add(name));
@@ -162,6 +161,12 @@ class ClusterReader {
     device.copy_engines = static_cast<int>(fields.Int("copy_engines", kind.copy_engines, 1, kMaxStreams));
     if (const auto rates = fields.Find("concurrency")) {
       for (const Value rate : rates->items()) device.concurrency_ppm.push_back(ReadShare(rate));
+      if (rates->size() > static_cast<std::size_t>(device.streams)) {
+        rates->Fail(
+            fmt::format("has {} rates, but the device has {} stream{}; give one for each number of ops "
+                        "that may run",
+                        rates->size(), device.streams, device.streams == 1 ? "" : "s"));
+      }
     }
     if (const auto rate = fields.Find("overlap_copy")) device.overlap_copy_ppm = ReadShare(*rate);
     return device;
@@ -252,12 +257,17 @@ class ClusterReader {
     return {bytes, time};
   }
 
-  sim::Route ReadRoute(const Value& value) const {
+  sim::Route ReadRoute(const Value& value) {
     const Fields fields(value, kRouteKeys);
     sim::Route route;
     route.from = nodes_.FindAmong(fields.Require("from"), cluster_.devices.size(), "a device");
     route.to = nodes_.FindAmong(fields.Require("to"), cluster_.devices.size(), "a device");
     for (const Value link : fields.Require("via").items()) route.via.push_back(links_.Find(link));
+    CheckedAt(value.Place(), [&] { cluster_.Follow(route); });
+    if (!pairs_.emplace(route.from, route.to).second) {
+      value.Fail(fmt::format("leads from {} to {}, as does a route before it; give one",
+                             Quoted(fields.Require("from").Text()), Quoted(fields.Require("to").Text())));
+    }
     return route;
   }
 
@@ -277,68 +287,9 @@ class ClusterReader {
   const HardwareCatalogue& catalogue_;
   NameIndex nodes_{"a device or switch"};
   NameIndex links_{"a link"};
+  std::set<std::pair<sim::DeviceIndex, sim::DeviceIndex>> pairs_;  // that have a route
   Cluster cluster_;
 };
-
-// ---- printing -----------------------------------------------------------------------------------
-
-// Plain where YAML would read it back so.
-std::string YamlText(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == '-';
-  });
-  const bool null = text == "null" || text == "Null" || text == "NULL";
-  return plain && !null && std::isalnum(static_cast<unsigned char>(text[0])) != 0 ? text : JsonString(text);
-}
-
-// Parts per million as a share: "0.71".
-std::string YamlShare(std::int64_t ppm) {
-  return JsonMicros(ppm);
-}
-
-std::string PrintDevice(const Device& device) {
-  std::string line = fmt::format(
-      "  - {{name: {}, kind: {}, memory: {}, reserve: {}, granularity: {}, streams: {}, copy_engines: {}",
-      YamlText(device.name), YamlText(device.kind), PrintBytes(device.memory), PrintBytes(device.reserve),
-      PrintBytes(device.granularity), device.streams, device.copy_engines);
-  if (!device.concurrency_ppm.empty()) {
-    std::vector<std::string> rates;
-    for (const auto ppm : device.concurrency_ppm) rates.push_back(YamlShare(ppm));
-    line += fmt::format(", concurrency: [{}]", fmt::join(rates, ", "));
-  }
-  return line + fmt::format(", overlap_copy: {}}}\n", YamlShare(device.overlap_copy_ppm));
-}
-
-std::string PrintLink(const Cluster& cluster, const Link& link) {
-  const auto name_of = [&](std::int32_t node) {
-    const auto i = static_cast<std::size_t>(node);
-    return YamlText(i < cluster.devices.size() ? cluster.devices[i].name
-                                               : cluster.switches[i - cluster.devices.size()]);
-  };
-  std::string line = fmt::format("  - {{name: {}, ends: [{}, {}]", YamlText(link.name), name_of(link.ends[0]),
-                                 name_of(link.ends[1]));
-  if (!link.kind.empty()) line += fmt::format(", kind: {}", YamlText(link.kind));
-  line += fmt::format(", bandwidth: {}, latency: {}, duplex: {}, both: {}", PrintBandwidth(link.bandwidth),
-                      PrintTime(link.latency), kDuplexes[static_cast<std::size_t>(link.duplex)],
-                      YamlShare(link.both_ppm));
-  if (!link.curve.empty()) {
-    std::vector<std::string> knots;
-    for (const auto& [bytes, time] : link.curve)
-      knots.push_back(fmt::format("[{}, {}]", PrintBytes(bytes), PrintTime(time)));
-    line += fmt::format(", curve: [{}]", fmt::join(knots, ", "));
-  }
-  return line + "}\n";
-}
-
-std::string PrintRoute(const Cluster& cluster, const sim::Route& route) {
-  std::vector<std::string> via;
-  for (const auto link : route.via)
-    via.push_back(YamlText(cluster.links[static_cast<std::size_t>(link)].name));
-  return fmt::format("  - {{from: {}, to: {}, via: [{}]}}\n",
-                     YamlText(cluster.devices[static_cast<std::size_t>(route.from)].name),
-                     YamlText(cluster.devices[static_cast<std::size_t>(route.to)].name),
-                     fmt::join(via, ", "));
-}
 
 }  // namespace
 
@@ -353,29 +304,6 @@ Cluster ParseCluster(std::string_view yaml, const std::string& source, const Har
 
 Cluster ReadCluster(const std::string& path, const HardwareCatalogue& catalogue) {
   return ParseCluster(ReadFile(path), SourceOf(path), catalogue);
-}
-
-std::string PrintCluster(const Cluster& cluster) {
-  const Dispatch& dispatch = cluster.dispatch;
-  std::string out =
-      fmt::format("format: berth.cluster\nversion: 1\nname: {}\npreset: {}\ninterconnect: {}\n",
-                  YamlText(cluster.name), ToString(cluster.preset), YamlText(cluster.interconnect));
-  out += fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}\n",
-                     kPers[static_cast<std::size_t>(dispatch.per)],
-                     kOrders[static_cast<std::size_t>(dispatch.order)],
-                     dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
-  out += "devices:\n";
-  for (const Device& device : cluster.devices) out += PrintDevice(device);
-  if (!cluster.switches.empty()) {
-    std::vector<std::string> names;
-    for (const auto& name : cluster.switches) names.push_back(YamlText(name));
-    out += fmt::format("switches: [{}]\n", fmt::join(names, ", "));
-  }
-  if (!cluster.links.empty()) out += "links:\n";
-  for (const Link& link : cluster.links) out += PrintLink(cluster, link);
-  if (!cluster.routes.empty()) out += "routes:\n";
-  for (const auto& route : cluster.routes) out += PrintRoute(cluster, route);
-  return out;
 }
 
 }  // namespace berth::formats

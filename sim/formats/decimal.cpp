@@ -9,7 +9,6 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
-constexpr std::size_t kMaxDigits = 19;  // all of them fit into 64 bits
 constexpr int kMaxExponent = 9999;
 
 bool IsDigit(char c) {
@@ -34,33 +33,48 @@ std::optional<int> TakeExponent(std::string_view text) {
   return exponent;
 }
 
-}  // namespace
+struct Scanned {
+  bool negative = false;
+  std::string digits;  // at least one
+  int exponent = 0;
+};
 
-std::optional<Decimal> ParseDecimal(std::string_view text) {
-  Decimal decimal;
+std::optional<Scanned> Scan(std::string_view text) {
+  Scanned number;
   if (!text.empty() && text.front() == '-') {
-    decimal.negative = true;
+    number.negative = true;
     text.remove_prefix(1);
   }
-  std::string digits;
-  if (TakeDigits(text, digits) == 0) return std::nullopt;
+  if (TakeDigits(text, number.digits) == 0) return std::nullopt;
   if (!text.empty() && text.front() == '.') {
     text.remove_prefix(1);
-    const int fraction = TakeDigits(text, digits);
+    const int fraction = TakeDigits(text, number.digits);
     if (fraction == 0) return std::nullopt;
-    decimal.exponent = -fraction;
+    number.exponent = -fraction;
   }
-  if (!text.empty()) {
-    if (text.front() != 'e' && text.front() != 'E') return std::nullopt;
-    const auto exponent = TakeExponent(text.substr(1));
-    if (!exponent) return std::nullopt;
-    decimal.exponent += *exponent;
-  }
+  if (text.empty()) return number;
+  if (text.front() != 'e' && text.front() != 'E') return std::nullopt;
+  const auto exponent = TakeExponent(text.substr(1));
+  if (!exponent) return std::nullopt;
+  number.exponent += *exponent;
+  return number;
+}
+
+}  // namespace
+
+bool IsDecimal(std::string_view text) {
+  return Scan(text).has_value();
+}
+
+std::optional<Decimal> ParseDecimal(std::string_view text) {
+  const auto number = Scan(text);
+  if (!number) return std::nullopt;
+  const std::string& digits = number->digits;
   const auto first = digits.find_first_not_of('0');
   if (first == std::string::npos) return Decimal{};
   const auto last = digits.find_last_not_of('0');
-  decimal.exponent += static_cast<int>(digits.size() - 1 - last);
   if (last - first >= kMaxDigits) return std::nullopt;
+  Decimal decimal{number->negative, 0, number->exponent + static_cast<int>(digits.size() - 1 - last)};
   std::from_chars(digits.data() + first, digits.data() + last + 1, decimal.digits);
   return decimal;
 }

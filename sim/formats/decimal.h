@@ -14,8 +14,13 @@ struct Decimal {
   int exponent = 0;
 };
 
-// Digits with an optional sign '-', fraction and exponent, as in JSON; nothing else around them. Empty for
-// anything else, and for what has more than 19 significant digits or an exponent beyond ±9999.
+inline constexpr int kMaxDigits = 19;  // significant ones of a Decimal: all of them fit into 64 bits
+
+// Digits with an optional sign '-', fraction and exponent up to ±9999, as in JSON (but zeros may lead); nothing
+// else around them.
+bool IsDecimal(std::string_view text);
+
+// Empty for what is none, and for what has more than kMaxDigits significant digits.
 std::optional<Decimal> ParseDecimal(std::string_view text);
 
 // The value if it is a whole number that fits.

@@ -20,25 +20,34 @@ namespace {
 using Node = Document::Data::Node;
 
 std::optional<double> ParseReal(std::string_view text) {
-  if (!ParseDecimal(text)) return std::nullopt;  // its grammar: no "nan", "inf" or hexadecimal
+  if (!IsDecimal(text)) return std::nullopt;  // its grammar: no "nan", "inf" or hexadecimal
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
-std::string Describe(const Document::Data& data, const Node& node) {
+// A number as messages show it: cut where it is long.
+std::string Shortened(std::string_view number) {
+  constexpr std::size_t kShown = 40;
+  return std::string(number.substr(0, kShown)) + (number.size() > kShown ? "..." : "");
+}
+
+std::string Describe(const Document::Data& data, std::uint32_t index) {
+  const Node& node = data.node(index);
   switch (node.kind) {
     case ValueKind::kNull:
-      return "empty";
+      return "null";
     case ValueKind::kBool:
       return node.boolean ? "true" : "false";
     case ValueKind::kInteger:
       return fmt::format("{}", node.integer);
     case ValueKind::kReal:
+      if (const auto written = data.long_numbers.find(index); written != data.long_numbers.end())
+        return Shortened(written->second);
       return fmt::format("{}", node.real);
     case ValueKind::kPlain:
-      if (ParseReal(data.text(node))) return std::string(data.text(node));
+      if (IsDecimal(data.text(node))) return Shortened(data.text(node));
       [[fallthrough]];
     case ValueKind::kString:
       return Quoted(data.text(node));
@@ -118,7 +127,7 @@ void Value::Fail(std::string_view what) const {
 }
 
 void Value::FailKind(std::string_view wanted) const {
-  Fail(fmt::format("must be {}, but is {}", wanted, Describe(*data_, data_->node(node_))));
+  Fail(fmt::format("must be {}, but is {}", wanted, Describe(*data_, node_)));
 }
 
 bool Value::IsNumber() const {
@@ -170,13 +179,15 @@ std::string_view Value::Text() const {
   return data_->text(node);
 }
 
+std::string Value::Label() const {
+  // Labels stand in line-based files and on terminals.
+  if (HasControl(Text())) FailKind("text without control characters");
+  return std::string(Text());
+}
+
 std::string Value::Name() const {
-  const std::string_view text = Text();
-  const bool clean =
-      std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-  // Names stand in line-based files and on terminals.
-  if (text.empty() || !clean) FailKind("a name: not empty, without control characters");
-  return std::string(text);
+  if (Text().empty() || HasControl(Text())) FailKind("a name: not empty, without control characters");
+  return std::string(Text());
 }
 
 std::size_t Value::Choice(std::span<const std::string_view> choices) const {
@@ -297,7 +308,11 @@ double Fields::Number(std::string_view key, double fallback, double low, double 
 }
 std::string Fields::String(std::string_view key, std::string_view fallback) const {
   const auto value = Find(key);
-  return std::string(value ? value->Text() : fallback);
+  return value ? value->Label() : std::string(fallback);
+}
+std::string Fields::Name(std::string_view key, std::string_view fallback) const {
+  const auto value = Find(key);
+  return value ? value->Name() : std::string(fallback);
 }
 
 std::int64_t CheckFormat(const Document& document, std::string_view format, std::int64_t newest) {

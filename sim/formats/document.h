@@ -9,7 +9,7 @@
 //   CheckFormat(document, "berth.cluster", 1);
 //   static constexpr std::string_view kKeys[] = {"format", "version", "name", "devices"};
 //   const Fields top(document.root(), kKeys);              // refuses unknown keys and lists the known ones
-//   const std::string name = top.String("name", "");
+//   const std::string name = top.Name("name", "box");
 //   for (const Value device : top.Require("devices").items()) ...
 #pragma once
 
@@ -71,7 +71,8 @@ class Value {
   double Number(double low = std::numeric_limits<double>::lowest(),
                 double high = std::numeric_limits<double>::max()) const;  // always finite
   std::string_view Text() const;                                          // a string, may be empty
-  std::string Name() const;                                               // a string that is not empty
+  std::string Label() const;  // a string without control characters, may be empty
+  std::string Name() const;   // a label that is not empty
   // One of `choices`: returns its index.
   std::size_t Choice(std::span<const std::string_view> choices) const;
 
@@ -166,7 +167,8 @@ class Fields {
   bool Bool(std::string_view key, bool fallback) const;
   std::int64_t Int(std::string_view key, std::int64_t fallback, std::int64_t low, std::int64_t high) const;
   double Number(std::string_view key, double fallback, double low, double high) const;
-  std::string String(std::string_view key, std::string_view fallback) const;
+  std::string String(std::string_view key, std::string_view fallback) const;  // a label
+  std::string Name(std::string_view key, std::string_view fallback) const;
 
  private:
   Value object_;

@@ -28,10 +28,13 @@ Document::Data::Node& DocumentBuilder::Add(ValueKind kind, int line) {
   return node;
 }
 
-void DocumentBuilder::Real(double value, bool exact) {
+void DocumentBuilder::Real(double value, bool exact, std::string_view written) {
+  const auto index = static_cast<std::uint32_t>(data_->nodes.size());
   auto& node = Add(ValueKind::kReal, 0);
   node.real = value;
   node.exact = exact;
+  const bool whole = written.find_first_of(".eE") == std::string_view::npos;
+  if (whole && !exact) data_->long_numbers.emplace(index, written);
 }
 
 void DocumentBuilder::AddText(ValueKind kind, std::string_view value, int line) {

@@ -40,6 +40,8 @@ struct Document::Data {
   std::vector<Node> nodes;       // nodes[0] is the root
   std::deque<std::string> keys;  // each once; a deque never moves them
   std::string texts;
+  // Whole numbers that no node can hold, as the file writes them: for messages.
+  std::unordered_map<std::uint32_t, std::string> long_numbers;
 
   const Node& node(std::uint32_t index) const { return nodes[index]; }
   std::string_view text(const Node& node) const {
@@ -57,7 +59,7 @@ class DocumentBuilder {
   void Null(int line = 0) { Add(ValueKind::kNull, line); }
   void Bool(bool value) { Add(ValueKind::kBool, 0).boolean = value; }
   void Integer(std::int64_t value) { Add(ValueKind::kInteger, 0).integer = value; }
-  void Real(double value, bool exact);
+  void Real(double value, bool exact, std::string_view written);
   void String(std::string_view value, int line = 0) { AddText(ValueKind::kString, value, line); }
   void Plain(std::string_view value, int line) { AddText(ValueKind::kPlain, value, line); }
   void BeginList(int line = 0) { Begin(ValueKind::kList, line); }

@@ -3,8 +3,11 @@
 // written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/cluster.h"
 #include "sim/hardware.h"
@@ -24,9 +27,12 @@ void WriteFile(const std::string& path, std::string_view content);
 
 // ---- berth.graph ------------------------------------------------------------------------------------------
 
-sim::OpGraph ReadGraph(const std::string& path);
-sim::OpGraph ParseGraph(std::string_view json, const std::string& source);  // source: what messages call it
-std::string PrintGraph(const sim::OpGraph& graph);                          // one op a line
+// Where a catalogue is given the kinds that `cost_us` names must be its own. `source`: what messages call the
+// file.
+sim::OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalogue = nullptr);
+sim::OpGraph ParseGraph(std::string_view json, const std::string& source,
+                        const sim::HardwareCatalogue* catalogue = nullptr);
+std::string PrintGraph(const sim::OpGraph& graph);  // one op a line
 void WriteGraph(const std::string& path, const sim::OpGraph& graph);
 
 // ---- berth.cluster ----------------------------------------------------------------------------------------
@@ -58,6 +64,8 @@ struct Scenario {
   std::string expert;      // path of a placement; empty = stages onto accelerators
   std::int64_t samples = 1000;
   std::vector<std::int64_t> seeds = {1, 2, 3};
+  // Where the file gives each of its keys, for the messages of who uses the values: "runs/two.yaml:3: workload".
+  std::map<std::string, std::string> places;
 };
 Scenario ReadScenario(const std::string& path);
 Scenario ParseScenario(std::string_view yaml, const std::string& source);

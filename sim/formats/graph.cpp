@@ -11,6 +11,7 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/json_text.h"
 #include "sim/formats/source.h"
+#include "sim/spec.h"
 
 namespace berth::formats {
 namespace {
@@ -66,18 +67,6 @@ std::vector<std::int64_t> ReadShape(const Value& shape) {
   return dims;
 }
 
-void ReadCost(const Value& cost, Op& op) {
-  if (cost.IsObject()) {
-    for (const auto [kind, micros] : cost.members()) {
-      op.cost_us_by_kind.emplace_back(kind, micros.Number(0, sim::kMaxMicros));
-    }
-  } else if (cost.IsNumber()) {
-    op.cost_us = cost.Number(0, sim::kMaxMicros);
-  } else {
-    cost.Fail("must be a number of microseconds, or an object of such numbers by device kind or class");
-  }
-}
-
 std::size_t LengthOf(const Value& list) {
   list.items();  // refuses what is no list
   return list.size();
@@ -85,9 +74,10 @@ std::size_t LengthOf(const Value& list) {
 
 class OpsReader {
  public:
-  explicit OpsReader(const Value& ops) : ops_(ops) {
+  OpsReader(const Value& ops, const sim::HardwareCatalogue* catalogue) : ops_(ops), catalogue_(catalogue) {
+    if (LengthOf(ops) == 0) ops.Fail("must hold at least one op");
     // Names first, since ops may read others that stand behind them.
-    index_.reserve(LengthOf(ops));
+    index_.reserve(ops.size());
     outputs_.reserve(ops.size());
     for (const Value op : ops.items()) Index(Fields(op, kOpKeys));
   }
@@ -155,9 +145,43 @@ class OpsReader {
     return output;
   }
 
+  static std::string ReadName(const Value& value) {
+    std::string name = value.Name();
+    if (sim::EndsLikeAnOutput(name)) {
+      value.Fail(fmt::format(
+          "is {}, but must not end in ':' and digits, which is how outputs are written; rename it",
+          Quoted(name)));
+    }
+    return name;
+  }
+
+  void CheckKind(const Value& micros, std::string_view kind) const {
+    const std::string classes[] = {sim::ToString(sim::DeviceClass::kCpu),
+                                   sim::ToString(sim::DeviceClass::kGpu)};
+    if (kind == classes[0] || kind == classes[1]) return;
+    if (catalogue_ == nullptr || catalogue_->FindDevice(std::string(kind)) != nullptr) return;
+    std::vector<std::string> known = catalogue_->DeviceNames();
+    known.insert(known.begin(), std::begin(classes), std::end(classes));
+    micros.Fail("prices what is no device class or kind of the catalogue; those are " + JoinNames(known));
+  }
+
+  void ReadCost(const Value& cost, Op& op) const {
+    if (cost.IsObject()) {
+      if (cost.size() == 0) cost.Fail("must price at least one device kind or class, or be left out");
+      for (const auto [kind, micros] : cost.members()) {
+        CheckKind(micros, kind);
+        op.cost_us_by_kind.emplace_back(kind, micros.Number(0, sim::kMaxMicros));
+      }
+    } else if (cost.IsNumber()) {
+      op.cost_us = cost.Number(0, sim::kMaxMicros);
+    } else {
+      cost.Fail("must be a number of microseconds, or an object of such numbers by device kind or class");
+    }
+  }
+
   Op ReadOp(const Fields& fields) const {
     Op op;
-    op.name = fields.Require("name").Name();
+    op.name = ReadName(fields.Require("name"));
     op.type = fields.Require("type").Name();
     if (const auto inputs = fields.Find("inputs")) {
       op.inputs.reserve(LengthOf(*inputs));
@@ -184,6 +208,7 @@ class OpsReader {
 
  private:
   Value ops_;
+  const sim::HardwareCatalogue* catalogue_;              // may be null
   std::unordered_map<std::string_view, OpIndex> index_;  // views of the document
   std::vector<std::size_t> outputs_;                     // how many, by op
 };
@@ -313,25 +338,26 @@ class OpPrinter {
 
 }  // namespace
 
-OpGraph ParseGraph(std::string_view json, const std::string& source) {
+OpGraph ParseGraph(std::string_view json, const std::string& source,
+                   const sim::HardwareCatalogue* catalogue) {
   const Document document = ParseJson(json, source);
   CheckFormat(document, "berth.graph", 1);
   const Fields top(document.root(), kTopKeys);
   OpGraph graph;
-  graph.name = top.String("name", NameFromSource(source));
+  graph.name = top.Name("name", NameFromSource(source));
   if (const auto attributes = top.Find("attributes")) graph.attributes = ReadAttributes(*attributes);
-  graph.ops = OpsReader(top.Require("ops")).Read();
+  graph.ops = OpsReader(top.Require("ops"), catalogue).Read();
   CheckedAt(source, [&] { graph.Finish(); });
   return graph;
 }
 
-OpGraph ReadGraph(const std::string& path) {
-  return ParseGraph(ReadFile(path), SourceOf(path));
+OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {
+  return ParseGraph(ReadFile(path), SourceOf(path), catalogue);
 }
 
 std::string PrintGraph(const OpGraph& graph) {
-  std::string out = "{\"format\": \"berth.graph\", \"version\": 1, \"name\": ";
-  AppendJsonString(out, graph.name);
+  std::string out = "{\"format\": \"berth.graph\", \"version\": 1";
+  AppendText(out, "name", graph.name);
   if (!graph.attributes.empty()) {
     out += ", \"attributes\": ";
     AppendJsonAttributes(out, graph.attributes);

@@ -11,6 +11,7 @@
 #include "sim/error.h"
 #include "sim/formats/decimal.h"
 #include "sim/formats/document_data.h"
+#include "sim/formats/source.h"
 
 namespace berth::formats {
 namespace {
@@ -29,15 +30,6 @@ std::string Explanation(const std::string& message) {
   return text;
 }
 
-// 1-based line and column of the last of the first `count` bytes.
-std::string LineAndColumn(std::string_view text, std::size_t count) {
-  const std::string_view before = text.substr(0, count == 0 ? 0 : count - 1);
-  const auto line = std::count(before.begin(), before.end(), '\n');
-  const auto newline = before.rfind('\n');
-  const auto column = newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
-  return std::to_string(line + 1) + ":" + std::to_string(column + 1);
-}
-
 // A real is an exact whole number if its text is one and double holds it without loss.
 bool IsExactInteger(double value, const std::string& text) {
   constexpr double kLimit = 9.2e18;  // below 2^63
@@ -47,7 +39,7 @@ bool IsExactInteger(double value, const std::string& text) {
   return exact && *exact == static_cast<std::int64_t>(value);
 }
 
-// Takes the events of nlohmann's parser, which checks the grammar and UTF-8. The names are its interface;
+// Takes the events of nlohmann's parser, which checks the grammar. The names are its interface;
 // what is wrong leaves by InputError, so every event answers "go on".
 class Handler {
  public:
@@ -59,11 +51,11 @@ class Handler {
   bool number_integer(std::int64_t value) { return builder_.Integer(value), true; }
   bool number_unsigned(std::uint64_t value) {
     constexpr auto kTop = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (value > kTop) return builder_.Real(static_cast<double>(value), false), true;
+    if (value > kTop) return builder_.Real(static_cast<double>(value), false, std::to_string(value)), true;
     return builder_.Integer(static_cast<std::int64_t>(value)), true;
   }
   bool number_float(double value, const std::string& text) {
-    return builder_.Real(value, IsExactInteger(value, text)), true;
+    return builder_.Real(value, IsExactInteger(value, text), text), true;
   }
   bool string(const std::string& value) { return builder_.String(value), true; }
   bool binary(const std::vector<std::uint8_t>&) { return true; }  // never called for JSON
@@ -75,7 +67,7 @@ class Handler {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     const bool too_large = error.id == 406;  // out_of_range: a number beyond double
-    throw InputError(source_ + ":" + LineAndColumn(text_, position) +
+    throw InputError(source_ + ":" + LineAndColumn(text_, position == 0 ? 0 : position - 1) +
                      (too_large ? ": " : ": is not valid JSON: ") + Explanation(error.what()));
   }
 
@@ -90,6 +82,7 @@ class Handler {
 }  // namespace
 
 Document ParseJson(std::string_view text, const std::string& source) {
+  CheckUtf8(text, source);
   Handler handler(text, source);
   nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
   return handler.Finish();

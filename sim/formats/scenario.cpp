@@ -44,7 +44,7 @@ Scenario ParseScenario(std::string_view yaml, const std::string& source) {
   CheckFormat(document, "berth.scenario", 1);
   const Fields top(document.root(), kKeys);
   Scenario scenario;
-  scenario.name = top.String("name", NameFromSource(source));
+  scenario.name = top.Name("name", NameFromSource(source));
   scenario.workload = top.Require("workload").Name();
   scenario.cluster = top.Require("cluster").Name();
   scenario.cost_model = top.String("cost_model", "");
@@ -52,6 +52,7 @@ Scenario ParseScenario(std::string_view yaml, const std::string& source) {
   scenario.expert = top.String("expert", "");
   scenario.samples = top.Int("samples", scenario.samples, 1, kMaxSamples);
   if (const auto seeds = top.Find("seeds")) scenario.seeds = ReadSeeds(*seeds);
+  for (const auto [key, value] : document.root().members()) scenario.places.emplace(key, value.Place());
   return scenario;
 }
 

@@ -51,7 +51,10 @@ constexpr Family kBandwidth{kByteUnits, "/s", sim::kMaxBytes,
 
 std::int64_t Parse(std::string_view text, const std::string& where, const Family& family) {
   const auto split = text.find_last_of("0123456789");
-  const auto decimal = ParseDecimal(text.substr(0, split == std::string_view::npos ? 0 : split + 1));
+  const std::string_view number = text.substr(0, split == std::string_view::npos ? 0 : split + 1);
+  const auto decimal = ParseDecimal(number);
+  if (!decimal && IsDecimal(number))
+    Fail(text, where, "written with at most " + std::to_string(kMaxDigits) + " significant digits");
   if (!decimal) Fail(text, where, family.wanted);
   std::string_view unit = text.substr(split + 1);
   if (unit.empty()) {

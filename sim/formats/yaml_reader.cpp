@@ -74,7 +74,8 @@ class Handler : public YAML::EventHandler {
       Fail(mark, "tags are not read; remove " + Quoted("!" + tag));
   }
   void RefuseAsKey(const YAML::Mark& mark) const {
-    if (builder_.WantsKey()) Fail(mark, "a key must be plain text");
+    // yaml-cpp takes a list or map that is not closed for a key.
+    if (builder_.WantsKey()) Fail(mark, "a key must be plain text, and every bracket must be closed");
   }
 
   const std::string& source_;
@@ -86,6 +87,7 @@ class Handler : public YAML::EventHandler {
 Document ParseYaml(std::string_view text, const std::string& source) {
   if (text.size() > kMaxYamlBytes)
     throw InputError(source + ": is larger than 64 MiB, which no file of this kind is");
+  CheckUtf8(text, source);
   std::istringstream stream{std::string(text)};
   Handler handler(source, text.size());
   try {
@@ -96,7 +98,9 @@ Document ParseYaml(std::string_view text, const std::string& source) {
     if (parser.HandleNextDocument(rest))
       throw InputError(source + ": holds a second document; a file must hold one");
   } catch (const YAML::Exception& error) {
-    handler.Fail(error.mark, "is not valid YAML: " + error.msg);
+    const bool at_end = error.mark.pos + 1 >= static_cast<int>(text.size());
+    handler.Fail(error.mark,
+                 "is not valid YAML: " + error.msg + (at_end ? "; the file may be cut short" : ""));
   }
   return handler.Finish();
 }

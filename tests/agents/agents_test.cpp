@@ -1,4 +1,5 @@
 // What single agents promise beyond the contract that conformance_test.cpp checks.
+#include <cmath>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -255,6 +256,34 @@ TEST(Searchers, FindTheOptimumOfTinyProblems) {
       EXPECT_EQ(evaluator.best_runtime(), exact.best_runtime()) << agent;
     }
   }
+}
+
+// 3^6 placements, twice as many samples: all are tried once, and the search ends of itself.
+TEST(LocalSearch, TriesEachPlacementOfATinySpaceOnceAndFindsTheOptimum) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto c = RandomCase(seed, {.ops = 6, .gpus = 2, .colocate = false, .tight_memory = seed % 2 == 0});
+    const Task task = MakeTask(*c->problem, "");
+    const auto space = static_cast<std::int64_t>(std::pow(task.devices.size(), task.units.size()));
+    for (const char* agent : {"local_search", "local_search(kick=1)"}) {
+      const auto tried = Record(agent, task, 2 * space, seed);
+      EXPECT_EQ(static_cast<std::int64_t>(tried.size()), space) << agent;
+      EXPECT_EQ(std::set(tried.begin(), tried.end()).size(), tried.size()) << agent;
+    }
+    Evaluator exact(task, {.budget = space});
+    MakeAgent("brute_force")->Search(task, exact, {});
+    Evaluator evaluator(task, {.budget = space});
+    MakeAgent("local_search")->Search(task, evaluator, {});
+    EXPECT_EQ(evaluator.has_best(), exact.has_best());
+    EXPECT_EQ(evaluator.best_runtime(), exact.best_runtime());
+  }
+}
+
+TEST(LocalSearch, WastesNoSampleOnLargerSpacesEither) {
+  const auto c = RandomCase(4, {.ops = 20, .gpus = 2, .colocate = false});
+  const auto tried = Record("local_search", MakeTask(*c->problem, ""), 500);
+  EXPECT_THAT(tried, SizeIs(500));
+  EXPECT_EQ(std::set(tried.begin(), tried.end()).size(), 500u);
 }
 
 // 60 units with 30 that fit on each GPU: one in 10^17 placements fits. Overflow first, then runtime, leads

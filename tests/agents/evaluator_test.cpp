@@ -215,12 +215,21 @@ TEST_F(EvaluatorTest, RefusesForeignStates) {
               ThrowsMessage<InputError>(HasSubstr("another graph, cluster")));
   Evaluator poor(task_, Budget(0));
   EXPECT_THAT([&] { poor.RestoreState(state); }, ThrowsMessage<InputError>(HasSubstr("the budget of 0")));
-  EXPECT_THAT([&] { evaluator.RestoreState("{\"task\":1"); },
-              ThrowsMessage<InputError>(HasSubstr("SaveState")));
+  Evaluator fresh(task_, Budget(2));
+  EXPECT_THAT([&] { fresh.RestoreState("{\"task\":1"); }, ThrowsMessage<InputError>(HasSubstr("SaveState")));
   std::string broken = state;
   broken.replace(broken.find("\"best\":["), 9, "\"best\":[9,");
-  EXPECT_THROW(evaluator.RestoreState(broken), InputError);
-  EXPECT_EQ(evaluator.samples(), 1) << "a refused state changes nothing";
+  EXPECT_THROW(fresh.RestoreState(broken), InputError);
+  EXPECT_EQ(fresh.samples(), 0) << "a refused state changes nothing";
+  EXPECT_FALSE(fresh.has_best());
+}
+
+// Else an agent could set its counter back.
+TEST_F(EvaluatorTest, AStateIsRestoredOnlyBeforeTheFirstSample) {
+  Evaluator evaluator(task_, Budget(2));
+  const std::string empty = evaluator.SaveState();
+  evaluator.Evaluate({1, 1, 1});
+  EXPECT_DEATH(evaluator.RestoreState(empty), "samples");
 }
 
 }  // namespace

@@ -86,6 +86,33 @@ TEST(Partitioners, TheCpuTakesPartOnlyInScotch) {
   EXPECT_LE(on_cpu("scotch(weights=equal)"), 16);
 }
 
+// A chain of equal ops: every GPU gets its share, and the chain is cut about once for each further GPU.
+TEST(Partitioners, CutAChainIntoEqualPartsOnTwoFourAndEightGpus) {
+  for (const int gpus : {2, 4, 8}) {
+    Case c;
+    constexpr int kOps = 800;
+    for (int i = 0; i < kOps; ++i)
+      c.Add("op" + std::to_string(i), {10},
+            i > 0 ? std::vector<sim::OpIndex>{i - 1} : std::vector<sim::OpIndex>{});
+    c.UseGpus(gpus);
+    const Task task = MakeTask(c.Finish(), "");
+    for (const char* agent : {"mincut", "metis"}) {
+      SCOPED_TRACE(testing::Message() << agent << " on " << gpus << " GPUs");
+      const UnitPlacement placement = PlacementOf(agent, task);
+      std::vector<int> ops(static_cast<std::size_t>(gpus) + 1, 0);
+      int cuts = 0;
+      for (std::size_t i = 0; i < placement.size(); ++i) {
+        ++ops[static_cast<std::size_t>(placement[i])];
+        cuts += i > 0 && placement[i] != placement[i - 1];
+      }
+      EXPECT_EQ(ops[0], 0) << "the CPU is no target";
+      for (int gpu = 1; gpu <= gpus; ++gpu)
+        EXPECT_NEAR(ops[static_cast<std::size_t>(gpu)], kOps / gpus, 0.1 * kOps / gpus);
+      EXPECT_LE(cuts, 2 * gpus);
+    }
+  }
+}
+
 TEST(Partitioners, BalanceMemoryWhenAsked) {
   // 40 ops of equal cost in a chain; the first ten hold nine tenths of the bytes.
   Case c;
@@ -111,7 +138,7 @@ TEST(Partitioners, BalanceMemoryWhenAsked) {
 TEST(Partitioners, RepeatFromAnyThread) {
   const auto c = RandomCase(9, {.ops = 300, .gpus = 3, .colocate = false});
   const Task task = MakeTask(*c->problem, "");
-  for (const char* agent : {"scotch", "metis"}) {
+  for (const char* agent : {"scotch", "mincut", "metis"}) {
     SCOPED_TRACE(agent);
     const UnitPlacement expected = PlacementOf(agent, task, 5);
     std::vector<UnitPlacement> found(4);

@@ -36,7 +36,7 @@ void RandomCluster(sim::Cluster& cluster, Rng& rng, bool tight_memory) {
   cluster.interconnect = rng.Pick(interconnects);
   for (sim::Device& device : cluster.devices) {
     device.streams = 1 + static_cast<int>(rng.Below(3));
-    if (rng.Below(2) == 0)
+    if (rng.Below(2) == 0 && device.streams > 1)
       device.concurrency_ppm = {1'000'000, 800'000};  // two at once do 1.6 times the work
     if (rng.Below(3) == 0) device.overlap_copy_ppm = 900'000;
     device.copy_engines = 1 + static_cast<int>(rng.Below(3));

@@ -101,39 +101,70 @@ TEST(Task, EstimatesTransfersOfPresetPlaceto) {
 }
 
 // On one GPU 10 + 5 + 1 = 16 us, on the CPU 10 + 20 + 1 = 31 us.
-TEST(Task, ReferenceIsTheFastestTrivialPlacementThatFits) {
+TEST(Task, ReferenceIsTheFastestSingleDeviceThatFits) {
   const auto c = Colocated();
   EXPECT_EQ(MakeTask(*c->problem, "").reference_runtime, 16'000'000);
-  EXPECT_EQ(MakeTask(*c->problem, "", {"cpu0"}).reference_runtime,
-            16'000'000);  // of the cluster, not of the choice
+  EXPECT_EQ(MakeTask(*c->problem, "").reference, "gpu0");
 
   Case small;
   small.Add("a", {20, 10}, {}, 4096);
   small.UseGpus(1);
   small.cluster.devices[1].memory = 1024;
-  EXPECT_EQ(MakeTask(small.Finish(), "").reference_runtime, 20'000'000);  // the GPU is too small
+  const Task on_cpu = MakeTask(small.Finish(), "");
+  EXPECT_EQ(on_cpu.reference_runtime, 20'000'000);  // the GPU is too small
+  EXPECT_EQ(on_cpu.reference, "cpu0");
 
   Case nothing;
   nothing.Add("a", {20, 10}, {}, 4096);
   nothing.UseGpus(1);
   for (sim::Device& device : nothing.cluster.devices) device.memory = 1024;
-  EXPECT_EQ(MakeTask(nothing.Finish(), "").reference_runtime, 10'000'000);  // without memory limit
+  const Task nowhere = MakeTask(nothing.Finish(), "");
+  EXPECT_EQ(nowhere.reference_runtime, 10'000'000);  // without memory limit
+  EXPECT_EQ(nowhere.reference, "gpu0, which does not fit");
 }
 
-TEST(Task, ReferenceFallsBackOnTheExpert) {
-  Case c;
-  c.Add("a", {10}, {}, 0).persistent_bytes = 600;
-  c.Add("b", {10}, {}, 0).persistent_bytes = 600;
-  c.UseGpus(2, false);
-  for (sim::Device& device : c.cluster.devices) device.memory = 1000;
-  c.Finish();
-  // Both together need 2 * 768 bytes and run for 20 us; one on each GPU fits and runs for 10 us.
-  EXPECT_EQ(MakeTask(*c.problem, "").reference_runtime, 20'000'000);
-  sim::Placement expert;
-  expert.device = {0, 1};
-  const Task task = MakeTask(*c.problem, "", {}, &expert);
+TEST(Task, ReferenceKeepsToTheDevicesOfTheTask) {
+  const auto c = Colocated();
+  const Task task = MakeTask(*c->problem, "", {"cpu0"});
+  EXPECT_EQ(task.reference_runtime, 31'000'000);
+  EXPECT_EQ(task.reference, "cpu0");
+}
+
+// Two ops of which one GPU holds one: 2 * 768 bytes against 1000.
+std::unique_ptr<Case> TooBigForOne(bool cpu) {
+  auto c = std::make_unique<Case>();
+  const std::vector<double> costs = cpu ? std::vector<double>{50, 10, 10} : std::vector<double>{10};
+  for (const int stage : {0, 1}) {
+    sim::Op& op = c->Add(stage == 0 ? "a" : "b", costs, {}, 0);
+    op.persistent_bytes = 600;
+    op.attributes = Stage(stage);
+  }
+  c->UseGpus(2, cpu);
+  for (sim::Device& device : c->cluster.devices) {
+    if (device.device_class == sim::DeviceClass::kGpu) device.memory = 1000;
+  }
+  c->Finish();
+  return c;
+}
+
+// One op on each GPU fits and runs for 10 us; both on the CPU would run for 100 us.
+TEST(Task, ReferenceIsTheExpertsBeforeTheCpus) {
+  const auto c = TooBigForOne(true);
+  const Task task = MakeTask(*c->problem, "");
   EXPECT_EQ(task.reference_runtime, 10'000'000);
-  EXPECT_THAT(task.expert, ElementsAre(0, 1));
+  EXPECT_EQ(task.reference, "expert");
+}
+
+TEST(Task, ReferenceTakesTheScenariosExpertIfItKeepsToTheDevices) {
+  const auto c = TooBigForOne(true);
+  sim::Placement expert;
+  expert.device = {1, 0};
+  const Task task = MakeTask(*c->problem, "", {}, &expert);
+  EXPECT_EQ(task.reference_runtime, 50'000'000);
+  EXPECT_EQ(task.reference, "the scenario's expert");
+  EXPECT_THAT(task.expert, ElementsAre(1, 0));
+  const Task gpus = MakeTask(*c->problem, "", {"gpu0", "gpu1"}, &expert);
+  EXPECT_EQ(gpus.reference, "expert") << "the scenario's uses the CPU";
 }
 
 TEST(Task, RefusesAnExpertThatIsNoPlacement) {

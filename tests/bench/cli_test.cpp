@@ -1,12 +1,15 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <signal.h>
 
 #include "bench/command.h"
 #include "sim/formats/formats.h"
@@ -57,6 +60,16 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"}, "--placements 0");
 }
 
+TEST(Cli, WrongImportsGetOneSentence) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/model.onnx";
+  formats::WriteFile(path, "no protobuf");
+  ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "onnx"}, "ONNX");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--dim", "batch"}, "--dim batch=8");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "msr", "--strict"}, "for ONNX models");
+}
+
 TEST(Cli, WrongNamesGetOneSentence) {
   ExpectRefused({"graph", "info", "no_such_workload"}, "no_such_workload");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", "no_such_cluster", "--placement", "single_gpu"},
@@ -80,6 +93,10 @@ TEST(Cli, WrongNamesGetOneSentence) {
                 "tpu");
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"},
                 "--out");
+  const TempFolder folder;
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume", "--out",
+                 folder.path()},
+                "only learners do");
 }
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
@@ -157,6 +174,55 @@ TEST(Cli, SavedPlacementsRunTheSame) {
   EXPECT_FALSE(formats::ReadFile(folder / "t.txt").empty());
 }
 
+// Whoever uses a value of a scenario says where it stands.
+TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
+  const TempFolder folder;
+  const std::string file = folder / "s.yaml";
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    std::ofstream(file) << "format: berth.scenario\nversion: 1\n" << rest;
+    ExpectRefused({"place", "--agent", "random", "--scenario", file}, "berth: " + file + ":" + says);
+  };
+  refused("workload: chain(ops=x)\ncluster: placeto\n", "3: workload: chain: parameter 'ops' is 'x'");
+  refused("workload: chain\ncluster: placeto(gpus=99)\n", "4: cluster: placeto: parameter 'gpus' is '99'");
+  refused("workload: chain\ncluster: placeto\ncost_model: psychic\n",
+          "5: cost_model: there is no cost model");
+  refused("workload: chain\ncluster: placeto\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
+  refused("workload: chain\ncluster: placeto\nexpert: nobody\n",
+          "5: expert: 'nobody' is neither a placement file nor an agent");
+}
+
+TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
+  const TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
+  ExpectRefused({"simulate", "--graph", graph, "--cluster", kCluster, "--placement", "single_gpu",
+                 "--cost-model", "chain(table)"},
+                "berth: " + graph + " on " + kCluster + ": op 'a' (T): nothing says how long it takes");
+}
+
+TEST(Cli, PricesOfUnknownKindsAreRefused) {
+  const TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
+  ExpectRefused({"graph", "info", graph},
+                graph + ": ops[0].cost_us.k8O prices what is no device class or kind");
+}
+
+TEST(Cli, StandardOutputHoldsOneDocument) {
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--json",
+                 "-", "--timeline", "-"},
+                "--json - and --timeline - would mix two documents on standard output");
+}
+
+TEST(Cli, BytesByTypeAreWholeNumbers) {
+  const auto info = JsonOf(RunBerth({"graph", "info", "chain(ops=3,bytes=1000000)", "--json", "-"}));
+  ASSERT_FALSE(info["types"].empty());
+  for (const auto& [type, use] : info["types"].items())
+    EXPECT_TRUE(use["output_bytes"].is_number_integer()) << type;
+}
+
 TEST(Cli, NothingIsWrittenForBadInput) {
   const TempFolder folder;
   std::ofstream(folder / "bad.json")
@@ -207,6 +273,42 @@ TEST(Cli, PlaceSaysWhenNothingFits) {
   EXPECT_TRUE(json["samples_to_best"].is_null());
   EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/run.json"));
+}
+
+TEST(Cli, PlaceSaysWhenItIsProvenThatNothingFits) {
+  const std::vector<std::string> call = {"place",        "--agent",   "single_gpu", "--graph",
+                                         "inception_v3", "--cluster", kCluster,     "--devices",
+                                         "gpu",          "--memory",  "gpu=301MiB"};
+  EXPECT_THAT(RunBerth(call).out, HasSubstr("it is proven that the graph does not fit"));
+  auto with_json = call;
+  with_json.insert(with_json.end(), {"--json", "-"});
+  const auto json = JsonOf(RunBerth(with_json));
+  EXPECT_TRUE(json["proven_infeasible"]);
+  EXPECT_EQ(json["reference"], "expert, which does not fit");
+}
+
+// Ctrl-C in a search of hours: exit status 0, and the best so far is written. How far it came by then is the
+// machine's affair, so it is given more time until it has a sample.
+TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
+  for (int milliseconds = 50; milliseconds < 60'000; milliseconds *= 2) {
+    const TempFolder folder;
+    testing::RunningProgram running({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster",
+                                     kCluster, "--samples", "1000000000000", "--out", folder / "run"},
+                                    folder.path());
+    for (int waited = 0; waited < 60'000 && !std::filesystem::exists(folder / "run"); ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    ASSERT_EQ(running.StopAndWait(SIGINT), 0);
+    const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
+    EXPECT_TRUE(run["interrupted"]);
+    if (run["samples"] == 0) continue;
+    const auto outcome = nlohmann::json::parse(formats::ReadFile(folder / "run/outcome.json"));
+    EXPECT_EQ(outcome["runtime_us"], run["best_runtime_us"]);
+    for (const char* file : {"placement.json", "curve.csv", "trace.json"})
+      EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
+    return;
+  }
+  FAIL() << "no sample in a minute";
 }
 
 TEST(Cli, PlaceDoesNotDependOnThreads) {

@@ -105,6 +105,12 @@ TEST(WorkOf, ConvolutionsAreProducts) {
   EXPECT_EQ(filter.product->rows, 36);
   EXPECT_EQ(filter.product->columns, 8);
   EXPECT_EQ(filter.product->depth, 512);
+  // The same one as [8, 4, 3, 3].
+  const OpWork turned =
+      Work({"Conv2DBackpropFilter", flops, {}, {{{8, 4, 3, 3}}}, {{"data_format", {"NCHW"}}}});
+  EXPECT_EQ(turned.product->rows, 36);
+  EXPECT_EQ(turned.product->columns, 8);
+  EXPECT_EQ(turned.product->depth, 512);
 }
 
 TEST(WorkOf, NoGridWhereItCannotBeDerived) {

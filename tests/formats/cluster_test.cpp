@@ -160,6 +160,9 @@ TEST(ClusterRefuses, NumbersWithoutUnitsOrOutOfRange) {
             "c.yaml:5: devices[0].streams must be a whole number between 1 and 1024, but is 0");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, concurrency: [1, 1.5]}\n"),
             "c.yaml:5: devices[0].concurrency[1] must be a number between 0 and 1, but is 1.5");
+  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, streams: 2, concurrency: [1, 0.5, 0.4]}\n"),
+            "c.yaml:5: devices[0].concurrency has 3 rates, but the device has 2 streams; give one for each "
+            "number of ops that may run");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, overlap_copy: 0}\n"),
             "c.yaml:5: devices[0].overlap_copy must be above 0 (at least 1e-6) and at most 1");
   EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, granularity: 0}\n"),
@@ -180,7 +183,7 @@ TEST(ClusterRefuses, WrongWords) {
   EXPECT_EQ(ErrorOf("preset: fancy\n"),
             "c.yaml:4: preset must be one of native and placeto, but is \"fancy\"");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
-            "c.yaml: interconnect 'telepathy' is not known; there are ideal, fifo and fair");
+            "c.yaml:5: interconnect must be one of ideal, fifo and fair, but is \"telepathy\"");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),
             "c.yaml:5: dispatch.per must be one of device and process, but is \"core\"");
   EXPECT_THAT(LinkError("{name: l, ends: [a, b], bandwidth: 1GB/s, duplex: simplex}"),
@@ -199,6 +202,16 @@ TEST(ClusterRefuses, WrongNames) {
             "c.yaml:8: links[0].ends must be two different devices or switches");
   EXPECT_EQ(LinkError("{name: l, ends: [a], bandwidth: 1GB/s}"),
             "c.yaml:8: links[0].ends must be a list of two devices or switches");
+}
+
+TEST(ClusterRefuses, NamesThatAreNoLineOfText) {
+  for (const char* name : {"''", "\"a\\nb\"", "\"\\e[2J\"", "\"\\x85\"", "\"\\0\""}) {
+    EXPECT_THAT(MessageOf([&] {
+                  ParseCluster("format: berth.cluster\nversion: 1\nname: " + std::string(name), "c.yaml",
+                               SampleCatalogue());
+                }),
+                StartsWith("c.yaml:3: name must be a name: not empty, without control characters"));
+  }
 }
 
 TEST(ClusterRefuses, BadCurves) {
@@ -234,7 +247,13 @@ TEST(ClusterRefuses, BadRoutes) {
   EXPECT_EQ(error("{from: s, to: b, via: [l]}"),
             "c.yaml:7: routes[0].from is \"s\", but must be a device: a and b");
   EXPECT_EQ(error("{from: a, to: b}"), "c.yaml:7: routes[0] has no \"via\", which is required");
-  EXPECT_THAT(error("{from: a, to: b, via: []}"), StartsWith("c.yaml: route from 'a' to 'b'"));
+  EXPECT_EQ(error("{from: a, to: b, via: []}"), "c.yaml:7: routes[0]: the route from 'a' to 'b' ends at 'a'");
+  EXPECT_EQ(error("{from: a, to: b, via: [l, l]}"),
+            "c.yaml:7: routes[0]: the route from 'a' to 'b' ends at 'a'");
+  EXPECT_EQ(error("{from: a, to: a, via: [l]}"),
+            "c.yaml:7: routes[0]: a route must lead from one device to another");
+  EXPECT_EQ(error("{from: a, to: b, via: [l]}, {from: b, to: a, via: [l]}, {from: a, to: b, via: [l]}"),
+            "c.yaml:7: routes[2] leads from \"a\" to \"b\", as does a route before it; give one");
 }
 
 // Cutting a block of YAML often leaves YAML; it must be read or refused, and never be taken for the whole.

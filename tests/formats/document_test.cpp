@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/error.h"
 #include "sim/formats/json_reader.h"
 #include "sim/formats/yaml_reader.h"
 #include "tests/formats/testing.h"
@@ -10,6 +11,7 @@
 namespace berth::formats {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -32,9 +34,8 @@ TEST(Json, SyntaxErrorsHaveLineAndColumn) {
 }
 
 TEST(Json, RefusesWhatIsNotStrictJson) {
-  for (const char* wrong :
-       {"{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": -inf}", "{} x", "{\"a\": 1,}", "// c\n{}", "{'a': 1}",
-        "[01]", "[1.]", "[+1]", "\"\xff\"", "[\"\x01\"]", "\xef\xbb{}"}) {
+  for (const char* wrong : {"{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": -inf}", "{} x", "{\"a\": 1,}",
+                            "// c\n{}", "{'a': 1}", "[01]", "[1.]", "[+1]", "[\"\x01\"]"}) {
     EXPECT_THAT(JsonError(wrong), HasSubstr("is not valid JSON")) << wrong;
   }
 }
@@ -79,6 +80,17 @@ TEST(Json, WholeNumbersAreTakenOnlyIfExact) {
   EXPECT_EQ(values[8].Number(), 9223372036854775808.0);
 }
 
+// Whole numbers beyond 64 bits are shown as they are written, not as the double nearest to them.
+TEST(Json, LongNumbersAreShownAsWritten) {
+  for (const std::string text :
+       {"9223372036854775808", "100000000000000000001", "-123456789012345678901234567890"}) {
+    EXPECT_EQ(MessageOf([&] { ParseJson(text, "f").root().Int(); }),
+              "f: the file must be a whole number, but is " + text);
+  }
+  EXPECT_EQ(MessageOf([&] { ParseJson(std::string(300, '9'), "f").root().Int(); }),
+            "f: the file must be a whole number, but is " + std::string(40, '9') + "...");
+}
+
 TEST(Json, PlacesPointAtTheValue) {
   const Document document =
       ParseJson(R"({"ops": [{}, {"outputs": [{"bytes": "12"}], "od.d": {"": null}}]})", "graph.json");
@@ -99,7 +111,7 @@ TEST(Json, SaysWhatIsThereInstead) {
   for (const Value value : document.root().items()) {
     messages.push_back(MessageOf([&] { value.Int(); }));
   }
-  const char* const kShown[] = {"empty", "true", "1.5", "\"s\"", "a list", "an object"};
+  const char* const kShown[] = {"null", "true", "1.5", "\"s\"", "a list", "an object"};
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(messages[i], "f: [" + std::to_string(i) + "] must be a whole number, but is " + kShown[i]);
   }
@@ -121,6 +133,47 @@ TEST(Json, MessagesHoldNoControlCharacters) {
   const Value value = (*document.root().members().begin()).value;
   EXPECT_EQ(MessageOf([&] { value.Int(); }), "f: [\"?[2J\"] must be a whole number, but is \"?[31m?\"");
 }
+
+// ---- both: text in UTF-8 ------------------------------------------------------------------------
+
+class Utf8 : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Of a document that holds `text`: none where it is read.
+  static std::string ErrorOf(const std::string& text) {
+    try {
+      const bool json = GetParam() == "json";
+      const Document document = json ? ParseJson(text, "f") : ParseYaml(text, "f");
+      return document.root().Place().empty() ? "no place" : "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+};
+
+TEST_P(Utf8, IsRead) {
+  for (const char* text : {"\"\x7f\"", "\"é\"", "\"\u6f22\"", "\"\U0001F600\"", "\"\uFEFF\""}) {
+    EXPECT_EQ(ErrorOf(text), "") << text;
+  }
+}
+
+TEST_P(Utf8, BrokenIsRefusedWithLineAndColumn) {
+  // A lone continuation, a lone start, overlong forms, a surrogate, beyond U+10FFFF, and 0xFF.
+  for (const char* broken : {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xf0\x80\x80\xaf", "\xed\xa0\x80",
+                             "\xf4\x90\x80\x80", "\xff"}) {
+    EXPECT_EQ(ErrorOf("[1,\n \"é" + std::string(broken) + "\"]"),
+              "f:2:5: holds a byte that is not UTF-8; a file must be text in UTF-8");
+  }
+}
+
+TEST_P(Utf8, ByteOrderMarksAndNulAreRefused) {
+  EXPECT_EQ(ErrorOf("\xef\xbb\xbf[1]"), "f: begins with a byte order mark; save it as UTF-8 without one");
+  EXPECT_EQ(ErrorOf(std::string("[1\0]", 4)), "f:1:3: holds a NUL byte; a file must be text in UTF-8");
+  EXPECT_THAT(ErrorOf(std::string("\xff\xfe[\0", 4)),
+              HasSubstr("f:1:1: holds a byte that is not UTF-8"));  // UTF-16
+}
+
+INSTANTIATE_TEST_SUITE_P(Syntaxes, Utf8, ::testing::Values("json", "yaml"),
+                         [](const auto& syntax) { return syntax.param; });
 
 // ---- Fields -------------------------------------------------------------------------------------
 
@@ -144,7 +197,7 @@ TEST(Fields, NullIsNoDefault) {
   const Document document = ParseJson(R"({"bytes": null})", "f.json");
   const Fields fields(document.root(), kKeys);
   EXPECT_EQ(MessageOf([&] { fields.Int("bytes", 7, 0, 9); }),
-            "f.json: bytes must be a whole number between 0 and 9, but is empty");
+            "f.json: bytes must be a whole number between 0 and 9, but is null");
 }
 
 TEST(FieldsDeathTest, AskingForAnUndeclaredKeyIsAFaultOfTheReader) {
@@ -201,6 +254,16 @@ TEST(Yaml, PlainScalarsAreWhatTheReaderAsksFor) {
   EXPECT_EQ(values[9].Int(), -300);
 }
 
+TEST(Yaml, NumbersMayHaveManyDigits) {
+  const Document document = ParseYaml(
+      "[0.1000000000000000055511151231257827, 3.00000000000000000000, 123456789012345678901]", "f.yaml");
+  auto value = document.root().items().begin();
+  EXPECT_EQ((*value).Number(), 0.1);
+  EXPECT_EQ((*++value).Int(), 3);
+  EXPECT_EQ(MessageOf([&] { (*++value).Int(); }),
+            "f.yaml:1: [2] must be a whole number, but is 123456789012345678901");
+}
+
 TEST(Yaml, RefusesKeysGivenTwice) {
   EXPECT_EQ(YamlError("a: 1\nb: {c: 1}\na: 2\n"), "f.yaml:3: a is there twice; every key must be given once");
 }
@@ -209,7 +272,8 @@ TEST(Yaml, RefusesWhatBerthHasNoUseFor) {
   EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
   EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
             "f.yaml:2: tags are not read; remove \"!tag:yaml.org,2002:int\"");
-  EXPECT_EQ(YamlError("? [a, b]\n: 1\n"), "f.yaml:1: a key must be plain text");
+  EXPECT_EQ(YamlError("? [a, b]\n: 1\n"),
+            "f.yaml:1: a key must be plain text, and every bracket must be closed");
   EXPECT_EQ(YamlError("a: 1\n---\nb: 2\n"), "f.yaml: holds a second document; a file must hold one");
   EXPECT_EQ(YamlError(""), "f.yaml: the file is empty");
   EXPECT_EQ(YamlError("# nothing\n"), "f.yaml: the file is empty");
@@ -221,8 +285,16 @@ TEST(Yaml, BillionLaughsAreRefused) {
 }
 
 TEST(Yaml, SyntaxErrorsHaveALine) {
-  EXPECT_EQ(YamlError("a: 1\nb: [1, 2\n"), "f.yaml:3: is not valid YAML: end of sequence flow not found");
+  EXPECT_EQ(YamlError("a: 1\nb: [1, 2\n"),
+            "f.yaml:3: is not valid YAML: end of sequence flow not found; the file may be cut short");
   EXPECT_THAT(YamlError("a: 1\n b: 2\n"), StartsWith("f.yaml:2: is not valid YAML: "));
+  for (const char* cut : {"a: {b: 1", "a: {b: 1,", "a: {b:", "a: {", "a: [1", "a: 'x"}) {
+    EXPECT_THAT(YamlError(cut),
+                AllOf(StartsWith("f.yaml:1: is not valid YAML: "), HasSubstr("; the file may be cut short")))
+        << cut;
+  }
+  EXPECT_EQ(YamlError("a: [{b: 1}, {c"),
+            "f.yaml:1: a key must be plain text, and every bracket must be closed");
 }
 
 TEST(Yaml, LimitsNesting) {

@@ -58,7 +58,7 @@ TEST(Graph, DefaultsAreEmptyAndZero) {
 }
 
 TEST(Graph, WithoutANameIsNamedByItsFile) {
-  const char* const text = R"({"format": "berth.graph", "version": 1, "ops": []})";
+  const char* const text = R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T"}]})";
   EXPECT_EQ(ParseGraph(text, "models/net.json.zst").name, "net");
 }
 
@@ -156,13 +156,50 @@ TEST(GraphRefuses, MissingAndWrongKinds) {
             "kind or class");
 }
 
+TEST(GraphRefuses, NoOps) {
+  EXPECT_EQ(ErrorOf(""), "g.json: ops must hold at least one op");
+  EXPECT_EQ(MessageOf([] { sim::OpGraph().Finish(); }), "a graph needs at least one op");
+}
+
+TEST(GraphRefuses, ControlCharactersInFreeText) {
+  for (const char* key : {"colocate", "group"}) {
+    EXPECT_EQ(
+        ErrorOf(std::string(R"({"name": "a", "type": "T", ")") + key + R"(": "x\u0085y"})"),
+        std::string("g.json: ops[0].") + key + " must be text without control characters, but is \"x?y\"");
+  }
+  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
+              HasSubstr("dtype must be text without control characters"));
+  EXPECT_THAT(
+      MessageOf([] { ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "\t"})", "g.json"); }),
+      StartsWith("g.json: name must be a name"));
+}
+
+TEST(GraphRefuses, PricesOfUnknownKindsWhereACatalogueIsGiven) {
+  const std::string head =
+      R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": )";
+  const auto error = [&](const std::string& cost) {
+    return MessageOf([&] { ParseGraph(head + cost + "}]}", "g.json", &SampleCatalogue()); });
+  };
+  EXPECT_EQ(
+      error(R"({"gpu": 1, "gpu-b": 2})"),
+      "g.json: ops[0].cost_us.gpu-b prices what is no device class or kind of the catalogue; those are cpu, "
+      "gpu, cpu-a, cpu-bare, gpu-a and gpu-one");
+  EXPECT_EQ(error("{}"),
+            "g.json: ops[0].cost_us must price at least one device kind or class, or be left out");
+  const auto good =
+      ParseGraph(head + R"({"cpu": 1, "gpu": 2, "gpu-one": 3}}]})", "g.json", &SampleCatalogue());
+  EXPECT_EQ(good.ops[0].cost_us_by_kind.size(), 3u);
+}
+
 TEST(GraphRefuses, DuplicateNames) {
   EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T"}, {"name": "a", "type": "U"})"),
             "g.json: ops[1].name is \"a\", as is ops[0].name; names must be unique");
 }
 
 TEST(GraphRefuses, NamesThatLookLikeOutputs) {
-  EXPECT_THAT(ErrorOf(R"({"name": "a:0", "type": "T"})"), StartsWith("g.json: op 'a:0': "));
+  EXPECT_EQ(ErrorOf(R"({"name": "a:0", "type": "T"})"),
+            "g.json: ops[0].name is \"a:0\", but must not end in ':' and digits, which is how outputs are "
+            "written; rename it");
 }
 
 TEST(GraphRefuses, DanglingNames) {

@@ -9,6 +9,12 @@
 #include "tests/formats/testing.h"
 
 namespace berth::formats {
+
+// What gtest calls a case; else it prints the bytes, addresses among them.
+static void PrintTo(const Reader& reader, std::ostream* out) {
+  *out << reader.name;
+}
+
 namespace {
 
 constexpr int kMutations = 1500;

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
+#include "sim/formats/source.h"
 #include "tests/formats/testing.h"
 
 namespace berth::formats {
@@ -18,11 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "graph.version.json" is read as a graph.
+// "graph.version.json" is read as a graph, and its ops are priced by what the file says of them.
 void ReadAs(const std::string& file, const std::string& text) {
   const std::string format = file.substr(0, file.find('.'));
   if (format == "graph") {
-    ParseGraph(text, file);
+    const sim::OpGraph graph = ParseGraph(text, file, &SampleCatalogue());
+    const sim::Cluster cluster = ReadCluster(SamplePath("cluster.yaml"), SampleCatalogue());
+    CheckedAt(file, [&] { sim::PriceOps(graph, cluster, NoModel()); });
   } else if (format == "cluster") {
     ParseCluster(text, file, SampleCatalogue());
   } else if (format == "scenario") {
@@ -33,14 +37,23 @@ void ReadAs(const std::string& file, const std::string& text) {
   }
 }
 
+// What ReadFile() makes of a file, called by its name alone, as the messages here call it.
+std::string TextOf(const fs::path& path) {
+  try {
+    return ReadFile(path.string());
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()).substr(path.parent_path().string().size() + 1));
+  }
+}
+
 TEST(Samples, RefusalsSayPlaceAndCure) {
   std::map<std::string, std::string> messages;  // sorted by file
   for (const auto& entry : fs::recursive_directory_iterator(SamplePath("refused"))) {
     const std::string file = entry.path().filename().string();
     if (!entry.is_regular_file() || file == "messages.txt") continue;
-    messages[file] = MessageOf([&] { ReadAs(file, ReadText(entry.path().string())); });
+    messages[file] = MessageOf([&] { ReadAs(file, TextOf(entry.path())); });
   }
-  EXPECT_GT(messages.size(), 35u);
+  EXPECT_GT(messages.size(), 60u);
   std::string text;
   for (const auto& [file, message] : messages) {
     EXPECT_EQ(message.find(file), 0u) << message;

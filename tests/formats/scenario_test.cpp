@@ -31,12 +31,14 @@ TEST(Scenario, Defaults) {
   EXPECT_EQ(scenario.cluster, "p2(gpus=2)");
   EXPECT_EQ(scenario.cost_model + scenario.grouper + scenario.expert, "");
   EXPECT_EQ(scenario.samples, 1000);
+  EXPECT_EQ(scenario.places.at("cluster"), "runs/two.yaml:4: cluster");
+  EXPECT_FALSE(scenario.places.contains("grouper"));
   EXPECT_EQ(scenario.seeds, (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 TEST(ScenarioRefuses, WithLineAndCure) {
   EXPECT_EQ(ErrorOf("workload: chain\n"), "s.yaml:1: the file has no \"cluster\", which is required");
-  EXPECT_EQ(ErrorOf("workload:\ncluster: x\n"), "s.yaml:3: workload must be text, but is empty");
+  EXPECT_EQ(ErrorOf("workload:\ncluster: x\n"), "s.yaml:3: workload must be text, but is null");
   EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nagent: placeto\n"),
             "s.yaml:5: agent is not known here; the known keys are format, version, name, workload, cluster, "
             "cost_model, "

@@ -204,7 +204,8 @@ sim::Device RandomDevice(int i) {
   device.granularity = Between(1, 5000);
   device.streams = Between(1, 9);
   device.copy_engines = Between(1, 9);
-  for (int k = Between(0, 3); k > 0; --k) device.concurrency_ppm.push_back(RandomShare());
+  for (int k = Between(0, std::min(3, device.streams)); k > 0; --k)
+    device.concurrency_ppm.push_back(RandomShare());
   device.overlap_copy_ppm = RandomShare();
   return device;
 }
@@ -273,7 +274,7 @@ std::string Difference(const sim::Cluster& a, const sim::Cluster& b) {
 
 rc::Gen<sim::OpGraph> RandomGraph() {
   return gen::exec([] {
-    const int count = Between(0, 12);
+    const int count = Between(1, 12);
     std::vector<int> index_of(static_cast<std::size_t>(count));  // place in the file, by topological rank
     for (int i = 0; i < count; ++i) index_of[static_cast<std::size_t>(i)] = i;
     for (int i = count - 1; i > 0; --i) {
@@ -282,7 +283,7 @@ rc::Gen<sim::OpGraph> RandomGraph() {
     std::vector<sim::Op> by_rank;
     for (int i = 0; i < count; ++i) by_rank.push_back(RandomOp(i, by_rank, index_of));
     sim::OpGraph graph;
-    graph.name = RandomText();
+    graph.name = RandomName(0);
     graph.attributes = RandomAttributes();
     graph.ops.resize(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < by_rank.size(); ++i)
@@ -295,7 +296,7 @@ rc::Gen<sim::OpGraph> RandomGraph() {
 rc::Gen<sim::Cluster> RandomCluster() {
   return gen::exec([] {
     sim::Cluster cluster;
-    cluster.name = RandomText();
+    cluster.name = RandomName(0);
     cluster.preset = Sometimes() ? sim::Preset::kPlaceto : sim::Preset::kNative;
     cluster.interconnect = *gen::element<std::string>("ideal", "fifo", "fair");
     const int count = Between(1, 5);

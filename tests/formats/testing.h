@@ -3,16 +3,27 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <rapidcheck.h>
 
 #include "sim/cluster.h"
+#include "sim/cost_model.h"
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 #include "tests/formats/sample_catalogue.h"
 
 namespace berth::formats {
+
+// Prices nothing: the ops of a test have their cost_us.
+class NoModel : public sim::CostModel {
+ public:
+  std::string name() const override { return "none"; }
+  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
+    return std::nullopt;
+  }
+};
 
 // What the InputError says; fails the test where there is none.
 std::string MessageOf(const std::function<void()>& refused);

@@ -66,9 +66,13 @@ TEST(UnitsText, RefusesWithPlaceAndCure) {
   EXPECT_EQ(MessageOf([] { ParseTime("2e12us", "t"); }), "t is \"2e12us\", but must be at most 1e12 us");
   for (const char* wrong :
        {"", " ", "GiB", "1gib", "1 GiB ", "1  GiB", "+1GiB", "1e99999GiB", ".5GiB", "1.GiB", "0x10B", "nan",
-        "infB", "1,5GiB", "1GiB/s", "12345678901234567890123B"}) {
+        "infB", "1,5GiB", "1GiB/s", "12345678901234567890123GiB"}) {
     EXPECT_NE(bytes(wrong), "") << wrong;
   }
+  EXPECT_EQ(ParseBytes("1.50000000000000000000000kB", "x"), 1500);
+  EXPECT_EQ(bytes("1.00000000000000000001GiB"),
+            "c.yaml:7: memory is \"1.00000000000000000001GiB\", but must be written with at most 19 "
+            "significant digits");
   for (const char* wrong : {"1GB", "1GB/", "1GB/ s", "1/s", "9e15B/s"}) {
     EXPECT_NE(MessageOf([&] { ParseBandwidth(wrong, "b"); }), "") << wrong;
   }

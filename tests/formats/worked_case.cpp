@@ -4,19 +4,6 @@
 #include "tests/formats/testing.h"
 
 namespace berth::formats {
-namespace {
-
-// Every op of a test has its cost_us.
-class NoModel : public sim::CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
-    return std::nullopt;
-  }
-};
-
-}  // namespace
-
 WorkedCase::WorkedCase(const std::string& extra, const std::string& memory)
     : graph(ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
         {"name": "a", "type": "T", "outputs": [{"bytes": 1000000}], "cost_us": 10},

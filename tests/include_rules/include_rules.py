@@ -7,7 +7,8 @@ The rules, all in the tables below:
  1. a quoted include is a path from the root and the file is there (or is one that the build generates);
  2. a folder includes only the folders that FOLDERS allows it; only tests include tests;
  3. a library's headers are included only where LIBRARIES says, and nothing that is not listed there is included at all;
- 4. no folder gets a heavy library's headers through the headers of another folder.
+ 4. no folder gets a heavy library's headers through the headers of another folder;
+ 5. what ONE_PLACE names is written only in the files that it lists.
 Tests of a folder stand under the folder's own rules; they may also include the formats, as they read files.
 """
 
@@ -48,6 +49,7 @@ LIBRARIES = (
     (("zstd",), ("sim/formats",), True),
     (("CLI/",), ("bench", "profiler/main"), True),
     (("sqlite3",), ("bench", _TESTS), True),
+    (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
@@ -56,6 +58,12 @@ LIBRARIES = (
     (("benchmark/",), ("bench", _TESTS), False),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h"),
      ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
+)
+
+# (what, the folder that it is kept out of, except for these files, why)
+ONE_PLACE = (
+    (re.compile(r"\b(MakeSimulator|BatchSimulator)\b"), "agents", ("agents/evaluator.cpp", "agents/task.cpp"),
+     "agents simulate through the evaluator alone, which counts"),
 )
 
 # The standard's headers have neither a slash nor a dot in their names. <execution> would ask every user to link TBB.
@@ -81,12 +89,16 @@ def sources(root):
     return found
 
 
+def _read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
 def read_includes(root):
     """{file: ([quoted include, …], [angle include, …])}"""
     includes = {}
     for path in sources(root):
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            matches = _INCLUDE.findall(file.read())
+        matches = _INCLUDE.findall(_read(root, path))
         includes[path] = ([quoted for quoted, _ in matches if quoted], [angle for _, angle in matches if angle])
     return includes
 
@@ -159,6 +171,16 @@ def _check_shared(path, includes):
     return broken
 
 
+def _check_one_place(root, path):
+    """Rule 5."""
+    for pattern, folder, homes, why in ONE_PLACE:
+        if not path.startswith(folder + "/") or path in homes:
+            continue
+        found = pattern.search(_read(root, path))
+        if found:
+            yield f"{path}: {found.group(0)} may be written only in {', '.join(homes)}: {why}"
+
+
 def broken_rules(root):
     includes = read_includes(root)
     broken = []
@@ -166,6 +188,7 @@ def broken_rules(root):
         broken += filter(None, (_check_quoted(path, header, includes) for header in quoted))
         broken += filter(None, (_check_angle(path, header) for header in angled))
         broken += _check_shared(path, includes)
+        broken += _check_one_place(root, path)
     return broken
 
 

@@ -26,6 +26,8 @@ CLEAN = {
     "cost_models/table.cpp": '#include "profiler/record.h"\n#include <fmt/format.h>\n',
     "scenarios/chain.cpp": '#include "sim/formats/formats.h"\n',
     "agents/agent.h": '#include "sim/op_graph.h"\n',
+    "agents/evaluator.cpp": "auto simulator = sim::MakeSimulator(problem);\n",
+    "bench/simulate.cpp": "auto simulator = sim::MakeSimulator(problem);\n",
     "agents/scotch.cpp": '#include <cstdio>\nextern "C" {\n  # include <scotch.h>\n}\n',
     "agents/rl/network.h": '#include <torch/torch.h>\n#include "agents/agent.h"\n',
     "agents/rl/network.cpp": '#include "agents/rl/network.h"\n#include <ATen/ATen.h>\n',
@@ -74,6 +76,8 @@ PLANTED = (
     ("tests obey their folder", "tests/agents/bad_test.cpp", '#include "cost_models/cost_models.h"\n',
      "agents/ may not include"),
     ("GoogleTest is for tests", "sim/bad.cpp", "#include <gtest/gtest.h>\n", "only in tests"),
+    ("agents do not simulate", "agents/rl/bad.cpp", "sim::MakeSimulator(problem)->Run(placement);\n",
+     "through the evaluator alone"),
     ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),
 )
 

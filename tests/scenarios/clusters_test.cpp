@@ -8,6 +8,12 @@
 #include "tests/scenarios/test_catalogue.h"
 
 namespace berth::scenarios {
+
+// What gtest calls a case; else it prints the bytes, addresses among them.
+static void PrintTo(const ClusterRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
 namespace {
 
 using ::testing::HasSubstr;

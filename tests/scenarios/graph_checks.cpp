@@ -5,196 +5,15 @@
 #include <set>
 #include <vector>
 
-namespace berth::scenarios {
-namespace {
+#include "tests/scenarios/graph_view.h"
 
-using Shape = std::vector<std::int64_t>;
+namespace berth::scenarios {
+
 using sim::OpIndex;
 using sim::TensorRef;
 
-class Checker {
- public:
-  explicit Checker(const sim::OpGraph& graph) : graph_(graph) {}
-
-  const sim::Op& At(OpIndex op) const { return graph_.ops[static_cast<std::size_t>(op)]; }
-  const sim::Output& Out(TensorRef tensor) const {
-    return At(tensor.op).outputs[static_cast<std::size_t>(tensor.output)];
-  }
-  const Shape& In(const sim::Op& op, std::size_t i) const { return Out(op.inputs.at(i)).shape; }
-
-  static std::int64_t Elements(const Shape& shape) {
-    std::int64_t product = 1;
-    for (const auto dim : shape) product *= dim;
-    return product;
-  }
-
-  bool ShapesFit(const sim::Op& op) const;
-
- private:
-  bool MatMulFits(const sim::Op& op) const;
-  bool ConvolutionFits(const sim::Op& op) const;
-  bool PartsFit(const sim::Op& op, bool parts_are_inputs) const;
-  bool PairFits(const sim::Op& op) const;
-  bool SpatialFits(const Shape& from, const Shape& to, const sim::Op& op) const;
-
-  const sim::OpGraph& graph_;
-};
-
-// x [.., k], w [k, n] -> [.., n]; the gradient of x contracts the last axes, that of w all the others.
-bool Checker::MatMulFits(const sim::Op& op) const {
-  const Shape& a = In(op, 0);
-  const Shape& b = In(op, 1);
-  const Shape& result = op.outputs[0].shape;
-  if (op.phase == "forward") {
-    return a.back() == b[0] && result.back() == b[1] &&
-           Elements(a) / a.back() == Elements(result) / result.back() &&
-           op.flops == 2.0 * static_cast<double>(Elements(a) * b[1]);
-  }
-  const std::int64_t rows = Elements(a) / a.back();
-  if (op.name.ends_with("/input")) {  // dy [.., n], w [k, n]
-    return a.back() == b[1] && result.back() == b[0] && Elements(result) == rows * b[0] &&
-           op.flops == 2.0 * static_cast<double>(rows * b[0] * b[1]);
-  }
-  return result == Shape{a.back(), b.back()} && rows == Elements(b) / b.back() &&  // x [.., k], dy [.., n]
-         op.flops == 2.0 * static_cast<double>(rows * a.back() * b.back());
-}
-
-bool Checker::SpatialFits(const Shape& from, const Shape& to, const sim::Op& op) const {
-  const auto list = [&](const char* key) {
-    return std::get<sim::Attribute::List>(sim::FindAttribute(op.attributes, key)->value);
-  };
-  const bool same = sim::FindString(op.attributes, "padding") == "SAME";
-  for (const std::size_t axis : {0u, 1u}) {
-    const auto kernel = std::get<std::int64_t>(list("kernel")[axis].value);
-    const auto stride = std::get<std::int64_t>(list("strides")[axis].value);
-    const std::int64_t size = from[axis + 1];
-    const std::int64_t windows = same ? (size + stride - 1) / stride : (size - kernel + stride) / stride;
-    if (to[axis + 1] != windows) return false;
-  }
-  return from[0] == to[0];
-}
-
-// Forward: x, w -> y. Input gradient: dy, w -> dx. Weight gradient: x, dy -> dw.
-bool Checker::ConvolutionFits(const sim::Op& op) const {
-  const bool to_input = op.type.ends_with("BackpropInput");
-  const bool to_weights = op.type.ends_with("BackpropFilter");
-  const Shape& result = op.outputs[0].shape;
-  const Shape& x = to_input ? result : In(op, 0);
-  const Shape& w = to_weights ? result : In(op, 1);
-  const Shape& y = to_input ? In(op, 0) : to_weights ? In(op, 1) : result;
-  const bool depthwise = op.type.starts_with("Depthwise");
-  const std::int64_t depth = depthwise ? 1 : w[2];
-  return SpatialFits(x, y, op) && x[3] == w[2] && y[3] == (depthwise ? w[2] * w[3] : w[3]) &&
-         op.flops == 2.0 * static_cast<double>(Elements(y) * w[0] * w[1] * depth);
-}
-
-// Parts along the axis make up the whole.
-bool Checker::PartsFit(const sim::Op& op, bool parts_are_inputs) const {
-  std::vector<Shape> parts;
-  if (parts_are_inputs) {
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) parts.push_back(In(op, i));
-  } else {
-    for (const auto& output : op.outputs) parts.push_back(output.shape);
-  }
-  const Shape& whole = parts_are_inputs ? op.outputs[0].shape : In(op, 0);
-  const auto axis = static_cast<std::size_t>(*sim::FindNumber(op.attributes, "axis"));
-  std::int64_t along = 0;
-  for (const Shape& part : parts) {
-    if (part.size() + 1 == whole.size()) {  // of Pack: a new axis
-      ++along;
-      Shape widened = part;
-      widened.insert(widened.begin() + static_cast<std::ptrdiff_t>(axis), whole[axis]);
-      if (widened != whole) return false;
-      continue;
-    }
-    along += part[axis];
-    Shape widened = part;
-    widened[axis] = whole[axis];
-    if (widened != whole) return false;
-  }
-  return along == whole[axis];
-}
-
-// Equal shapes, or one broadcast into the other by missing or leading axes.
-bool Checker::PairFits(const sim::Op& op) const {
-  const std::int64_t larger = std::max(Elements(In(op, 0)), Elements(In(op, 1)));
-  const std::int64_t smaller = std::min(Elements(In(op, 0)), Elements(In(op, 1)));
-  return Elements(op.outputs[0].shape) == larger && larger % smaller == 0;
-}
-
-bool Checker::ShapesFit(const sim::Op& op) const {
-  const std::string& type = op.type;
-  const auto one_of = [&](std::initializer_list<const char*> types) {
-    return std::any_of(types.begin(), types.end(), [&](const char* t) { return type == t; });
-  };
-  const auto out = [&](std::size_t i) -> const Shape& { return op.outputs.at(i).shape; };
-  if (op.IsSource()) return op.inputs.empty();
-  if (type == "MatMul") return MatMulFits(op);
-  if (type.starts_with("Conv2D") || type.starts_with("DepthwiseConv2d")) return ConvolutionFits(op);
-  if (type == "BatchMatMul") return op.flops > 0;  // by equation; totals are tested
-  if (op.flops != 0) return false;
-  if (one_of({"Relu", "Sigmoid", "Tanh", "Softmax"})) return out(0) == In(op, 0);
-  if (one_of({"ReluGrad", "SigmoidGrad", "TanhGrad", "SoftmaxGrad"}))
-    return out(0) == In(op, 0) && out(0) == In(op, 1);
-  if (type == "BiasAdd") return out(0) == In(op, 0) && In(op, 1) == Shape{out(0).back()};
-  if (type == "BiasAddGrad") return out(0) == Shape{In(op, 0).back()};
-  if (type == "FusedBatchNorm") {
-    const Shape channels = {out(0).back()};
-    return out(0) == In(op, 0) && In(op, 1) == channels && In(op, op.inputs.size() - 1) == channels;
-  }
-  if (type == "FusedBatchNormGrad")
-    return out(0) == In(op, 0) && out(0) == In(op, 1) && out(1) == Shape{out(0).back()};
-  if (one_of({"Add", "Mul"})) return PairFits(op);
-  if (type == "AddN") {
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (In(op, i) != out(0)) return false;
-    }
-    return op.inputs.size() >= 2;
-  }
-  if (type == "MulSum") return In(op, 0) == In(op, 1) && Elements(In(op, 0)) % Elements(out(0)) == 0;
-  if (one_of({"ReduceSum", "Mean"}))
-    return Elements(In(op, 0)) % Elements(out(0)) == 0 && out(0).size() < In(op, 0).size();
-  if (type == "Tile") return Elements(out(0)) % Elements(In(op, 0)) == 0;
-  if (one_of({"ConcatV2", "Pack"})) return PartsFit(op, true);
-  if (one_of({"Split", "Unpack"})) return PartsFit(op, false);
-  if (one_of({"Pad", "Slice"})) {
-    const bool grows = type == "Pad";
-    return std::equal(out(0).begin(), out(0).end(), In(op, 0).begin(), In(op, 0).end(),
-                      [grows](auto to, auto from) { return grows ? to >= from : to <= from; });
-  }
-  if (type == "Reshape") return Elements(out(0)) == Elements(In(op, 0));
-  if (type == "GatherV2")
-    return out(0).back() == In(op, 0)[1] && Elements(out(0)) == Elements(In(op, 1)) * In(op, 0)[1];
-  if (type == "GatherGrad") return out(0) == In(op, 0) && Elements(In(op, 1)) == out(0)[0];
-  if (one_of({"MaxPool", "AvgPool"})) return SpatialFits(In(op, 0), out(0), op) && out(0)[3] == In(op, 0)[3];
-  if (type == "MaxPoolGrad")
-    return out(0) == In(op, 0) && In(op, 1) == In(op, 2) && SpatialFits(out(0), In(op, 1), op);
-  if (type == "AvgPoolGrad") return SpatialFits(out(0), In(op, 0), op);
-  if (type == "Dropout") return out(0) == In(op, 0) && out(1) == In(op, 0);
-  if (type == "SoftmaxCrossEntropyWithLogits")
-    return out(1) == In(op, 0) && out(0) == In(op, 1) && In(op, 1)[0] == out(1)[0];
-  if (type == "SoftmaxCrossEntropyGrad") return out(0) == In(op, 0);
-  return type.starts_with("Apply") && op.outputs.empty() && op.inputs.size() == 2;
-}
-
-}  // namespace
-
-std::string FaultInShapes(const sim::OpGraph& graph) {
-  const Checker check(graph);
-  for (const sim::Op& op : graph.ops) {
-    if (!check.ShapesFit(op))
-      return op.type + " '" + op.name + "' has shapes or FLOPs that do not fit together";
-    for (const sim::Output& output : op.outputs) {
-      if (output.dtype.empty() || output.bytes != 4 * Checker::Elements(output.shape) || output.bytes <= 0) {
-        return op.type + " '" + op.name + "' has an output whose bytes are not those of its shape";
-      }
-    }
-  }
-  return "";
-}
-
 std::string FaultInPlace(const sim::OpGraph& graph) {
-  const Checker check(graph);
+  const GraphView check(graph);
   const auto root_of = [&](TensorRef tensor) {
     while (check.Out(tensor).storage == sim::Output::Storage::kInput) tensor = check.Out(tensor).alias;
     return tensor;
@@ -206,8 +25,9 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
   }
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);
-    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || op.type == "Reshape")
-      continue;
+    // Meant to share, or to write into what is kept.
+    const bool meant = op.type == "Reshape" || op.type == "Identity" || op.type == "CacheWrite";
+    if (op.outputs.empty() || op.outputs[0].storage != sim::Output::Storage::kInput || meant) continue;
     const TensorRef root = root_of({i, 0});
     if (check.At(root.op).IsSource())
       return "'" + op.name + "' overwrites what '" + check.At(root.op).name + "' holds";
@@ -238,7 +58,7 @@ std::string FaultInPlace(const sim::OpGraph& graph) {
 }
 
 std::string FaultInTraining(const sim::OpGraph& graph) {
-  const Checker check(graph);
+  const GraphView check(graph);
   std::map<OpIndex, OpIndex> update_of;
   for (OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = check.At(i);

@@ -12,7 +12,7 @@ namespace berth::scenarios {
 // and nothing else has. Unknown op types are a fault.
 std::string FaultInShapes(const sim::OpGraph& graph);
 
-// An output that took over an input's storage (an alias that is no Reshape) has destroyed it: nobody else may
+// An output that took over an input's storage (an alias that is no Reshape or Identity) has destroyed it: nobody else may
 // read that tensor or any other that shares its storage, and it must be the producer's own.
 std::string FaultInPlace(const sim::OpGraph& graph);
 

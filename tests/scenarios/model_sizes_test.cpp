@@ -2,36 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
-#include "tests/scenarios/serial_memory.h"
+#include "scenarios/sizes.h"
+#include "tests/scenarios/graph_counts.h"
 
 namespace berth::scenarios {
 namespace {
-
-struct Counts {
-  std::int64_t forward = 0;
-  std::int64_t backward = 0;
-  std::int64_t variables = 0;
-  std::int64_t updates = 0;
-  std::int64_t lean() const {
-    return forward + backward + variables + updates;
-  }  // no placeholders, no constants
-};
-
-Counts CountOps(const sim::OpGraph& graph) {
-  Counts counts;
-  for (const sim::Op& op : graph.ops) {
-    counts.variables += op.type == "Variable" ? 1 : 0;
-    if (op.IsSource()) continue;
-    counts.forward += op.phase == "forward" ? 1 : 0;
-    counts.backward += op.phase == "backward" ? 1 : 0;
-    counts.updates += op.phase == "update" ? 1 : 0;
-  }
-  return counts;
-}
-
-double Gmac(const sim::OpGraph& graph) {
-  return ForwardMultiplyAdds(graph) / 1e9;
-}
 
 // F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten,
 // product, bias, loss. B: 94 weights and 93 inputs of convolutions (the images need none) + 94 + 94 + 14

@@ -97,6 +97,11 @@ struct Fault {
   const char* message;
 };
 
+// What gtest calls a case; else it prints the bytes, addresses among them.
+void PrintTo(const Fault& fault, std::ostream* out) {
+  *out << fault.name;
+}
+
 class MsrFaultTest : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(MsrFaultTest, IsRefusedWithItsPlace) {

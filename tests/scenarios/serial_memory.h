@@ -15,11 +15,4 @@ struct SerialMemory {
 // place.
 SerialMemory SerialPeak(const sim::OpGraph& graph, bool accumulate = false);
 
-// Bytes of all outputs of all forward ops, whoever owns the storage, without views (PAPERS section 7, "stored
-// forward activations").
-sim::Bytes SumOfForwardOutputs(const sim::OpGraph& graph);
-
-// Forward multiply-adds.
-double ForwardMultiplyAdds(const sim::OpGraph& graph);
-
 }  // namespace berth::scenarios

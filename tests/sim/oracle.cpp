@@ -380,7 +380,7 @@ class Oracle {
 
   // ---- transfers (section 4)----
 
-  const std::vector<Cluster::Hop>& Route(const Transfer& t) const {
+  std::span<const Cluster::Hop> Route(const Transfer& t) const {
     return cluster_.route(t.times.from, t.times.to);
   }
   OracleDirection DirectionOf(const Cluster::Hop& hop) const { return OracleDirectionOf(cluster_, hop); }
@@ -458,7 +458,7 @@ class Oracle {
   std::map<std::size_t, Wide> FlowRates() const {
     std::vector<OracleFlow> flows;
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
-      if (transfers_[i].flowing) flows.push_back({i, transfers_[i].bandwidth, &Route(transfers_[i])});
+      if (transfers_[i].flowing) flows.push_back({i, transfers_[i].bandwidth, Route(transfers_[i])});
     }
     return OracleRates(cluster_, flows);
   }

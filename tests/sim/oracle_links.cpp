@@ -18,7 +18,7 @@ struct Sharing {
 Sharing CapacitiesInForce(const Cluster& cluster, const std::vector<OracleFlow>& flows) {
   Sharing sharing;
   for (const OracleFlow& flow : flows) {
-    for (const Cluster::Hop& hop : *flow.route) {
+    for (const Cluster::Hop& hop : flow.route) {
       sharing.unfixed[OracleDirectionOf(cluster, hop)].insert(flow.number);
     }
   }
@@ -80,7 +80,7 @@ std::map<std::size_t, Wide> OracleRates(const Cluster& cluster, const std::vecto
     for (const OracleFlow& flow : flows) {
       if (!fixed.contains(flow.number)) continue;
       rates[flow.number] = rate;
-      for (const Cluster::Hop& hop : *flow.route) {
+      for (const Cluster::Hop& hop : flow.route) {
         const OracleDirection direction = OracleDirectionOf(cluster, hop);
         sharing.left[direction] -= rate;
         sharing.unfixed[direction].erase(flow.number);

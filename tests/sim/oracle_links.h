@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ Picos OracleLoneTime(const Link& link, Bytes bytes);
 struct OracleFlow {
   std::size_t number = 0;      // queue number
   std::int64_t bandwidth = 0;  // B, the narrowest of its route
-  const std::vector<Cluster::Hop>* route = nullptr;
+  std::span<const Cluster::Hop> route;
 };
 
 // The rate of every flow [mB/s], by its number. In `fifo` each flow has its links to itself; otherwise they

@@ -206,12 +206,5 @@ TEST(PlacetoLimits, MoreThanATimeCanHoldIsRefused) {
   EXPECT_THROW(w.Run(), InputError);
 }
 
-TEST(PlacetoLimits, AnEmptyGraphTakesNoTime) {
-  PlacetoWorld w(2);
-  const Outcome out = w.Run();
-  EXPECT_EQ(out.runtime, 0);
-  EXPECT_EQ(out.devices[0].peak, 0);
-}
-
 }  // namespace
 }  // namespace berth::sim

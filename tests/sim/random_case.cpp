@@ -139,6 +139,8 @@ Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
   device.copy_engines = dice.OneOf<int>({1, 1, 2, 2, 3, 4});
   if (dice.Percent(25)) device.concurrency_ppm = {1'000'000, 600'000, 333'333};
   if (dice.Percent(10)) device.concurrency_ppm = {dice.Between(1, kPpm)};
+  if (device.concurrency_ppm.size() > static_cast<std::size_t>(device.streams))
+    device.concurrency_ppm.resize(static_cast<std::size_t>(device.streams));
   if (dice.Percent(30))
     device.overlap_copy_ppm = dice.OneOf<std::int64_t>({500'000, 900'000, dice.Between(1000, kPpm)});
   device.launch_cost = dice.Between(0, 6) * kMicro;

@@ -111,6 +111,18 @@ TEST(Routes, ByHandReplacesTheSearch) {
   EXPECT_EQ(LinksOf(w.cluster, 2, 0), (Links{2}));  // one direction only
 }
 
+TEST(Routes, OneForEachPairOfDevices) {
+  World w;
+  w.Gpu();
+  w.Gpu();
+  w.Connect(0, 1);
+  w.Connect(0, 1);
+  w.cluster.routes = {{0, 1, {1}}, {1, 0, {0}}};
+  EXPECT_EQ(RouteOf(w, 0, 1), (Links{1}));
+  w.cluster.routes.push_back({0, 1, {0}});
+  EXPECT_THROW(w.cluster.Finish(), InputError);
+}
+
 // Every simple path, the best by the rule.
 class AllPaths {
  public:

@@ -145,6 +145,20 @@ TEST(Views, AreSentAsTensorsOfTheirOwn) {
   EXPECT_EQ(LiveAfter(out, 0, 220 * kUs), 0);
 }
 
+TEST(Views, MayBeLargerThanWhatTheyShare) {
+  // A broadcast to 4 MB: nothing more where it shares 1 MB, 4 MB sent and held elsewhere (10 + 10 + 5 + 400 + 10).
+  TwoGpus w;
+  const OpIndex a = w.Add(0, 10, {kMB});
+  const OpIndex v = w.Add(0, 10, {}, {{a, 0}});
+  const TensorRef view = w.AddView(v, {a, 0});
+  w.op(v).outputs.back().bytes = 4 * kMB;
+  w.Add(1, 10, {}, {view});
+  const Outcome out = w.Run();
+  EXPECT_EQ(out.runtime, 435 * kUs);
+  EXPECT_EQ(out.devices[0].peak, kMB);
+  EXPECT_EQ(out.devices[1].peak, 4 * kMB);
+}
+
 TEST(Views, OfACopySentOnHoldTheCopy) {
   World w;
   for (int i = 0; i < 3; ++i) w.Gpu();

@@ -49,6 +49,8 @@ TEST(PlacetoOptions, NameRoundTripsWithEveryParameter) {
   for (const std::string preset : {"tuned", "paper", "code"}) {
     const PlacetoOptions first = Options("placeto(preset=" + preset + ",lr=0,graph=no,start=best)");
     EXPECT_EQ(Options(first.name).name, first.name);
+    for (const char* parameter : {"penalty=", "limit_gb=", "cap_s=", "relative=", "entropy_floor="})
+      EXPECT_NE(first.name.find(parameter), std::string::npos) << parameter;
     EXPECT_EQ(first.learning_rate.first, 0);
     EXPECT_EQ(first.learning_rate.last, 0);
     EXPECT_FALSE(first.graph);
@@ -151,6 +153,12 @@ TEST(PlacetoView, CostWithMemoryPenalty) {
   EXPECT_DOUBLE_EQ(code.CostOf(evaluation), 0.0007 + 2 * 1.5);
   evaluation.peak = {8'000'000'000, 19'500'000'000};
   EXPECT_DOUBLE_EQ(code.CostOf(evaluation), 10);
+
+  const PlacetoView named(made->task, Options("placeto(penalty=3,limit_gb=9,cap_s=20,relative=no)"));
+  evaluation.peak = {8'000'000'000, 10'000'000'000};
+  EXPECT_DOUBLE_EQ(named.CostOf(evaluation), 0.0007 + 3 * 1.0);
+  evaluation.peak = {8'000'000'000, 19'500'000'000};
+  EXPECT_DOUBLE_EQ(named.CostOf(evaluation), 20);
 }
 
 TEST(PlacetoView, RecordsTheEarliestStartOfAUnit) {

@@ -1,0 +1,16 @@
+// ONNX models (operator sets 1 to 17 of the standard), through the ONNX library. What is done how stands in
+// docs/formats.md; the passes are in scenarios/importers/onnx/: model (read without weights), resolve (order,
+// constants, shapes, subgraphs), lower (ops, FLOPs).
+#pragma once
+
+#include <string>
+
+#include "scenarios/scenarios.h"
+
+namespace berth::scenarios {
+
+bool RecognisesOnnx(const std::string& content);
+// Where berth was built without the ONNX library this is an InputError that says so.
+ImportedGraph ImportOnnx(const std::string& content, const std::string& source, const ImportOptions& options);
+
+}  // namespace berth::scenarios

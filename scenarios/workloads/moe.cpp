@@ -1,0 +1,89 @@
+// A mixture of experts: the decoder of llama whose feed-forward block is one of several for each token (Shazeer et
+// al. 2017; as in Mixtral, Jiang et al. 2024, whose sizes give its 46.7 B weights, checked). The default sizes are
+// small ones of our choice. Parts and assumptions: decoder.h.
+//
+//   batch=8   layers=8   hidden=1024   heads=16   kv_heads=8   feed_forward=3584: of one expert   sequence=1024
+//   vocabulary=32000   pass=whole|decode   experts=8   top_k=2: experts for each token
+//   capacity=1: places in an expert / its share of tokens, if all get as many   optimizer=adam
+//
+// A router scores the experts; each token goes to its top_k, each expert works on as many rows as it has places
+// (places that stay empty are worked on, tokens beyond them are dropped), the answers are weighted and summed.
+// Left out: the loss that keeps experts evenly used.
+//
+// A stage is a layer. Expert e of every layer is branch e: the rule `branches` puts it on GPU e mod G and the rest
+// on the first, which is expert parallelism.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "scenarios/decoder.h"
+#include "scenarios/layers.h"
+#include "scenarios/workloads/workloads.h"
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+struct MixtureSizes {
+  int experts;
+  std::int64_t top_k;
+  std::int64_t places;  // rows of an expert
+  std::int64_t width;
+};
+
+// [T, n] -> [T, n]
+Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
+  const GraphBuilder::Scope scope(b, "mixture");
+  const Shape rows = b.shape(x);
+  const Shape chosen = {rows[0], sizes.top_k};
+  const Tensor shares = Softmax(b, "softmax", DenseWithoutBias(b, "router", x, sizes.experts));
+  const Tensor weights =
+      b.Append({.type = "TopK", .name = "top_k", .inputs = {shares}, .outputs = {{chosen}, {chosen, "i32"}}});
+  const Tensor experts = {weights.op, 1};
+
+  OpSpec dispatch{.type = "ExpertDispatch", .name = "dispatch", .inputs = {x, experts}, .outputs = {}};
+  dispatch.outputs.assign(static_cast<std::size_t>(sizes.experts), {{sizes.places, rows[1]}});
+  Tensor part = b.Append(dispatch);
+  OpSpec combine{.type = "ExpertCombine", .name = "combine", .inputs = {}, .outputs = {{rows}}};
+  for (; part.output < sizes.experts; ++part.output) {
+    b.SetBranch(part.output);
+    combine.inputs.push_back(SwiGlu(b, "expert" + std::to_string(part.output), part, sizes.width));
+  }
+  b.SetBranch(-1);
+  combine.inputs.push_back(weights);
+  combine.inputs.push_back(experts);
+  return b.Append(combine);
+}
+
+}  // namespace
+
+sim::OpGraph BuildMoe(const Spec& spec) {
+  ParameterReader read(spec);
+  const ModelOptions options =
+      ReadModelOptions(read, {.batch = 8, .optimizer = Optimizer::kAdam, .framework_ops = 1});
+  const DecoderSizes sizes = ReadDecoderSizes(spec, read, options,
+                                              {.layers = 8,
+                                               .hidden = 1024,
+                                               .heads = 16,
+                                               .kv_heads = 8,
+                                               .feed_forward = 3584,
+                                               .sequence = 1024,
+                                               .vocabulary = 32000});
+  MixtureSizes mixture{};
+  mixture.experts = static_cast<int>(read.Int("experts", 8, 2, 1 << 12));
+  mixture.top_k = read.Int("top_k", 2, 1, 1 << 12);
+  const double capacity = read.Double("capacity", 1, 0.01, 1e3);
+  if (mixture.top_k > mixture.experts) {
+    throw InputError(fmt::format("{}: a token cannot go to top_k={} of experts={}; choose fewer", spec.name,
+                                 mixture.top_k, mixture.experts));
+  }
+  const double share = static_cast<double>(sizes.tokens() * mixture.top_k) / mixture.experts;
+  mixture.places = static_cast<std::int64_t>(std::ceil(share * capacity));
+  mixture.width = sizes.feed_forward;
+
+  GraphBuilder builder(spec.name, options.builder);
+  BuildDecoder(builder, sizes, [&](Tensor x) { return Mixture(builder, mixture, x); });
+  return builder.Finish(Describe(spec, read, sizes.layers, "branch"));
+}
+
+}  // namespace berth::scenarios

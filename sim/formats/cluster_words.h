@@ -1,0 +1,14 @@
+// Words of berth.cluster that are read and printed, in the order of their enumerators.
+#pragma once
+
+#include <string_view>
+
+namespace berth::formats {
+
+inline constexpr std::string_view kPresets[] = {"native", "placeto"};
+inline constexpr std::string_view kDuplexes[] = {"full", "half"};
+inline constexpr std::string_view kPers[] = {"device", "process"};
+inline constexpr std::string_view kOrders[] = {"ready", "program"};
+inline constexpr std::string_view kAutomatic = "auto";
+
+}  // namespace berth::formats

@@ -1,0 +1,74 @@
+// Our graphs against bench/data/papers/workloads.csv.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "bench/commands/listing.h"
+#include "bench/csv.h"
+#include "scenarios/scenarios.h"
+#include "scenarios/sizes.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+// The lines by column.
+std::vector<std::map<std::string, std::string>> Lines() {
+  const std::string path = std::string(BERTH_SOURCE_DIR) + "/bench/data/papers/workloads.csv";
+  const std::vector<CsvLine> lines = ParseCsv(formats::ReadFile(path), path, true);
+  std::vector<std::map<std::string, std::string>> rows;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    for (std::size_t c = 0; c < lines[0].size(); ++c) {
+      if (c == 0) rows.emplace_back();
+      rows.back()[lines[0][c]] = lines[i].at(c);
+    }
+  }
+  return rows;
+}
+
+TEST(WorkloadSizes, WeightsAreThePublishedOnes) {
+  for (const auto& row : Lines()) {
+    const std::string published = row.at("weights");
+    if (published == "-") continue;
+    const auto ours = static_cast<double>(scenarios::LoadGraph(row.at("workload")).totals().parameters);
+    if (published.ends_with("M")) {
+      // Two or three digits, and heads differ: within 2 %.
+      EXPECT_NEAR(ours, std::stod(published) * 1e6, 0.02 * ours) << row.at("workload");
+    } else {
+      EXPECT_EQ(ours, std::stod(published)) << row.at("workload");
+    }
+  }
+}
+
+TEST(WorkloadSizes, MultiplyAddsAreThePublishedOnes) {
+  for (const auto& row : Lines()) {
+    const std::string published = row.at("gmac");
+    if (published == "-" || published.ends_with("?")) continue;  // recalled figures are shown, not relied on
+    const double ours = scenarios::ForwardMultiplyAdds(scenarios::LoadGraph(row.at("workload"))) / 1e9;
+    EXPECT_NEAR(ours, std::stod(published), 0.01 * ours) << row.at("workload");
+  }
+}
+
+TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
+  const Listing listing = ListWorkloads();
+  std::vector<std::string> names;
+  for (const auto& row : listing.rows) {
+    EXPECT_EQ(row.size(), listing.keys.size()) << row[0];
+    names.push_back(row[0]);
+  }
+  for (const scenarios::WorkloadRow& row : scenarios::Workloads())
+    EXPECT_EQ(std::ranges::count(names, row.name), 1) << row.name;
+  for (const auto& row : Lines()) {
+    const auto found = std::ranges::find(names, row.at("workload"));
+    ASSERT_NE(found, names.end()) << row.at("workload");
+    const auto& cells = listing.rows[static_cast<std::size_t>(found - names.begin())];
+    if (row.at("framework_ops") == "24713?") {
+      EXPECT_EQ(cells[4], "24,713 (recalled)");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench

@@ -1,0 +1,34 @@
+// libFuzzer's entry for the ONNX importer. With BERTH_FUZZ_SEEDS=DIR it writes the sample models there first.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+
+#include "scenarios/importers/onnx.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/scenarios/onnx/samples.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS")) {
+    for (const auto& [name, bytes] : berth::scenarios::SampleModels()) {
+      std::ofstream(std::string(folder) + "/" + name + ".onnx", std::ios::binary) << bytes;
+    }
+  }
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  for (const char* training : {"", "adam"}) {
+    try {
+      const auto imported =
+          berth::scenarios::ImportOnnx(bytes, "input", {.dims = {{"batch", 2}}, .training = training});
+      const std::string text = berth::formats::PrintGraph(imported.graph);
+      BERTH_CHECK_EQ(berth::formats::PrintGraph(berth::formats::ParseGraph(text, "printed")), text);
+    } catch (const berth::InputError& error) {
+      BERTH_CHECK(*error.what() != '\0');
+    }
+  }
+  return 0;
+}

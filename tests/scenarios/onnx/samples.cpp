@@ -1,0 +1,54 @@
+#include "tests/scenarios/onnx/samples.h"
+
+#include "tests/scenarios/onnx/model_maker.h"
+
+namespace berth::scenarios {
+
+std::vector<std::pair<std::string, std::string>> SampleModels() {
+  using Attributes = std::vector<GraphMaker::Attribute>;
+  GraphMaker vision;
+  vision.Input("x", {"batch", 3, 16, 16}).Weight("w", {8, 3, 3, 3}).Weight("b", {8}).Weight("scale", {8});
+  vision.Weight("mean", {8}).Weight("fc", {10, 512}).Ints("rows", {-1});
+  vision.Node("Conv", {"x", "w", "b"}, {"conv"}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  vision.Node("BatchNormalization", {"conv", "scale", "b", "mean", "mean"}, {"bn"})
+      .Node("Relu", {"bn"}, {"relu"});
+  vision.Node("MaxPool", {"relu"}, {"pool"},
+              Attributes{{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                         {"strides", std::vector<std::int64_t>{2, 2}}});
+  vision.Node("Shape", {"pool"}, {"shape"}).Node("Slice", {"shape", "zero", "one"}, {"first"});
+  vision.Ints("zero", {0})
+      .Ints("one", {1})
+      .Node("Concat", {"first", "rows"}, {"target"}, Attributes{{"axis", std::int64_t{0}}});
+  vision.Node("Reshape", {"pool", "target"}, {"flat"});
+  vision.Node("Gemm", {"flat", "fc"}, {"y"}, Attributes{{"transB", std::int64_t{1}}}).Output("y");
+
+  GraphMaker language;
+  language.Input("ids", {"batch", 7}, onnx::TensorProto::INT64).Weight("table", {50, 8}).Weight("q", {8, 8});
+  language.Weight("lw", {1, 16, 8}).Weight("lr", {1, 16, 4});
+  language.Node("Gather", {"table", "ids"}, {"e"}).Node("MatMul", {"e", "q"}, {"k"});
+  language.Node("Einsum", {"e", "k"}, {"scores"}, Attributes{{"equation", std::string("bsd,btd->bst")}});
+  language.Node("Softmax", {"scores"}, {"p"}).Node("MatMul", {"p", "e"}, {"mixed"});
+  language.Node("LSTM", {"mixed", "lw", "lr"}, {"states", "", "cell"},
+                Attributes{{"hidden_size", std::int64_t{4}}});
+  language.Node("Foo", {"states"}, {"foo"}, {}, "com.example")
+      .Hint("foo", {7, "batch"})
+      .Output("foo")
+      .Output("cell");
+
+  GraphMaker body;
+  body.Input("i", {}, onnx::TensorProto::INT64).Input("go", {}, onnx::TensorProto::BOOL).Input("s", {2, 4});
+  body.Node("Identity", {"go"}, {"go_on"}).Node("Add", {"s", "outer"}, {"s2"}).Node("Relu", {"s2"}, {"c"});
+  body.Output("go_on").Output("s2").Output("c");
+  GraphMaker branch;
+  branch.Node("Tanh", {"outer"}, {"t"}).Output("t");
+  GraphMaker control;
+  control.Input("outer", {2, 4}).Input("maybe", {}, onnx::TensorProto::BOOL);
+  control.Node("Constant", {}, {"trips"}, Attributes{{"value", IntTensor({3}, true)}});
+  control.Node("Loop", {"trips", "", "outer"}, {"last", "all"}, Attributes{{"body", body.graph}});
+  control.Node("If", {"maybe"}, {"either"},
+               Attributes{{"then_branch", branch.graph}, {"else_branch", branch.graph}});
+  control.Node("Sub", {"last", "either"}, {"y"}).Output("y").Output("all");
+  return {{"vision", BytesOf(vision)}, {"language", BytesOf(language)}, {"control", BytesOf(control)}};
+}
+
+}  // namespace berth::scenarios
