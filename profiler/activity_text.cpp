@@ -38,7 +38,10 @@ class FieldReader {
   void operator()(std::string_view key, std::int32_t& member) const {
     member = static_cast<std::int32_t>(fields_.Int(key, member, INT32_MIN, INT32_MAX));
   }
-  void operator()(std::string_view key, std::string& member) const { member = fields_.String(key, member); }
+  // Names are the recorded program's and may hold anything.
+  void operator()(std::string_view key, std::string& member) const {
+    if (const auto value = fields_.Find(key)) member = value->Text();
+  }
   void operator()(std::string_view key, std::array<std::int32_t, 3>& member) const {
     const auto value = fields_.Find(key);
     if (!value) return;

@@ -22,26 +22,50 @@ std::vector<const ApiCall*> CallsByThread(const ActivityTrace& trace) {
   return calls;
 }
 
-// A launch into a stream that is being captured runs nothing: it becomes a node of a graph.
-void CountCalls(const ActivityTrace& trace, const std::unordered_set<Id>& with_work, LaunchCensus& census) {
-  bool capturing = false;
-  const ApiCall* before = nullptr;
-  for (const ApiCall* call : CallsByThread(trace)) {
+// Walks the calls of each thread by start. Two things make a launch that has no work of its own: in a stream that
+// is being captured it becomes a node of a graph and runs nothing; and a driver's call inside of a runtime's is the
+// same launch, whose work has the correlation of either.
+class CallCounter {
+ public:
+  CallCounter(const std::unordered_set<Id>& with_work, LaunchCensus& census)
+      : with_work_(with_work), census_(census) {}
+
+  void Add(const ApiCall& call) {
     const bool same_thread =
-        before != nullptr && call->thread == before->thread && call->process == before->process;
-    if (!same_thread || Contains(call->name, "StreamEndCapture")) capturing = false;
-    if (Contains(call->name, "StreamBeginCapture")) capturing = true;
-    before = call;
-    const bool worked = with_work.contains(call->correlation);
-    if (IsGraphLaunch(call->name)) {
-      ++census.graph_launches;
-      if (!worked) ++census.graph_launches_without_work;
-    } else if (IsKernelLaunch(call->name) && !capturing) {
-      ++census.launches;
-      if (!worked) ++census.launches_without_work;
+        outer_ != nullptr && call.thread == outer_->thread && call.process == outer_->process;
+    if (!same_thread || Contains(call.name, "StreamEndCapture")) capturing_ = false;
+    if (Contains(call.name, "StreamBeginCapture")) capturing_ = true;
+    const bool worked = call.correlation != 0 && with_work_.contains(call.correlation);
+    const bool inside = same_thread && call.level == ApiCall::Level::kDriver &&
+                        outer_->level == ApiCall::Level::kRuntime && call.end <= outer_->end;
+    if (inside) {
+      worked_ = worked_ || worked;
+      return;
+    }
+    Finish();
+    outer_ = &call;
+    worked_ = worked;
+    captured_ = capturing_;
+  }
+  void Finish() {
+    if (outer_ == nullptr) return;
+    if (IsGraphLaunch(outer_->name)) {
+      ++census_.graph_launches;
+      if (!worked_) ++census_.graph_launches_without_work;
+    } else if (IsKernelLaunch(outer_->name) && !captured_) {
+      ++census_.launches;
+      if (!worked_) ++census_.launches_without_work;
     }
   }
-}
+
+ private:
+  const std::unordered_set<Id>& with_work_;
+  LaunchCensus& census_;
+  const ApiCall* outer_ = nullptr;  // counted when the next one that is not inside of it comes
+  bool worked_ = false;
+  bool captured_ = false;
+  bool capturing_ = false;
+};
 
 }  // namespace
 
@@ -55,7 +79,9 @@ LaunchCensus CountLaunches(const ActivityTrace& trace) {
     if (work.correlation != 0) with_work.insert(work.correlation);
     if (!trace.calls.empty() && !with_call.contains(work.correlation)) ++census.without_call;
   });
-  CountCalls(trace, with_work, census);
+  CallCounter counter(with_work, census);
+  for (const ApiCall* call : CallsByThread(trace)) counter.Add(*call);
+  counter.Finish();
   return census;
 }
 

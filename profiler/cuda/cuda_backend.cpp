@@ -35,6 +35,7 @@ sim::Attribute AskDriver(const std::string& fields) {
   return {facts};
 }
 
+// Device 0. Asks without making a context, so that a recorded program has the device to itself.
 class CudaBackend : public Backend {
  public:
   CudaBackend() {
@@ -45,7 +46,6 @@ class CudaBackend : public Backend {
                                                                      ? "the driver lists none"
                                                                      : cudaGetErrorString(status)));
     }
-    BERTH_CUDA(cudaSetDevice(0));
     BERTH_CUDA(cudaGetDeviceProperties(&properties_, 0));
   }
 

@@ -174,6 +174,26 @@ TEST(Sanitiser, LaunchesIntoACaptureRunNothing) {
   EXPECT_EQ(Sanitise(trace).verdict, Verdict::kUsable) << Sanitise(trace).sentence;
 }
 
+// The runtime's launch calls the driver's; the kernel has the correlation of one of the two.
+TEST(Sanitiser, ADriversCallInsideOfARuntimesIsTheSameLaunch) {
+  ActivityTrace trace = SoundTrace(100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    ApiCall inside = trace.calls[i];
+    inside.name = "cuLaunchKernel";
+    inside.level = ApiCall::Level::kDriver;
+    inside.start += 1000;
+    inside.end -= 1000;
+    inside.correlation += 1000;
+    if (i % 2 == 0) trace.kernels[i].correlation = inside.correlation;
+    trace.calls.push_back(inside);
+  }
+  const SanitisedTrace result = Sanitise(trace);
+  EXPECT_EQ(result.verdict, Verdict::kUsable) << result.sentence;
+  EXPECT_TRUE(result.findings.empty());
+  trace.kernels.erase(trace.kernels.begin(), trace.kernels.begin() + 2);
+  Expect(Sanitise(trace), Verdict::kRepaired, Fault::kLostRecords, 2, 98);
+}
+
 TEST(Sanitiser, NoRecordOfTheDeviceIsRefusedWithTheRecordersReason) {
   ActivityTrace trace = SoundTrace(100);
   trace.kernels.clear();
