@@ -24,6 +24,7 @@ find_library(BERTH_zstd_zstd NAMES libzstd.a zstd REQUIRED)
 berth_find(zstd zstd.h zstd)
 berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis metis.h metis)
+berth_find(dnnl oneapi/dnnl/dnnl.hpp dnnl)  # its CMake config asks for OpenCL's headers
 
 if(NOT BERTH_WITH_RL STREQUAL "OFF")
   if(BERTH_WITH_RL STREQUAL "ON")

@@ -27,11 +27,12 @@ FOLDERS = {
     "profiler": ("sim", "sim/formats"),
     "profiler/cuda": ("sim", "sim/formats", "profiler"),
     "profiler/main": ("sim", "sim/formats", "profiler"),
+    "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
-    "bench": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
+    "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "cost_models", "scenarios", "agents"),
 }
 
 # Headers that the build writes, by the folder whose sources may include them.
@@ -51,6 +52,7 @@ LIBRARIES = (
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
+    (("oneapi/dnnl",), ("profiler/executor",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
