@@ -73,6 +73,8 @@ const std::vector<CommandRow>& Commands() {
       {"place", "search a placement with an agent", MakePlaceCommand},
       {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
       {"calibrate", "fit the few parameters of a table's testbed to its fitted cells", MakeCalibrateCommand},
+      {"validate", "simulated against measured step times over many placements; measures with --record",
+       MakeValidateCommand},
       {"speed", "how many ops a second the simulator does", MakeSpeedCommand},
       {"help", "this reference as text or Markdown", MakeHelpCommand},
   };
