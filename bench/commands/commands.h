@@ -14,6 +14,7 @@ std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakePlaceCommand();
 std::unique_ptr<Command> MakeTableCommand();
 std::unique_ptr<Command> MakeCalibrateCommand();
+std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeSpeedCommand();
 std::unique_ptr<Command> MakeHelpCommand();
 

@@ -1,0 +1,281 @@
+#include "bench/validate/recorder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/interrupt.h"
+#include "bench/validate/placements.h"
+#include "bench/validate/recording.h"
+#include "bench/validate/statistics.h"
+#include "cost_models/op_work.h"
+#include "cost_models/parameters.h"
+#include "profiler/executor/executor.h"
+#include "profiler/executor/probes.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using profiler::ProbeOptions;
+using Cores = std::vector<std::vector<int>>;
+
+constexpr const char* kKind = "cpu";
+constexpr double kMicro = 1e-3;  // [us/ns]
+
+double LoadAverage() {
+  double load[1] = {0};
+  return ::getloadavg(load, 1) == 1 ? load[0] : 0;
+}
+
+Cores TwoCores() {
+  const std::vector<int> cores = profiler::AvailableCores();
+  if (cores.size() < 2)
+    throw RunError("two devices of one core each are measured, but this process may use one core only");
+  return {{cores[0]}, {cores[1]}};
+}
+
+std::vector<double> Micros(const std::vector<std::int64_t>& ns) {
+  std::vector<double> us;
+  for (const auto value : ns) us.push_back(static_cast<double>(value) * kMicro);
+  return us;
+}
+
+// Two CPUs and what joins them; the link's curve and the cost of dispatch as given. A copy is the receiver's
+// work: it stands still meanwhile, the sender goes on. The model has one rate for the devices at both ends of a
+// copy, so each is given half.
+std::string ClusterText(const std::string& curve, const std::string& dispatch) {
+  return fmt::format(
+      "format: berth.cluster\nversion: 1\nname: two-cores\ndevices:\n"
+      "  - {{name: cpu0, kind: cpu, memory: 64GiB, overlap_copy: 0.5}}\n"
+      "  - {{name: cpu1, kind: cpu, memory: 64GiB, overlap_copy: 0.5}}\n"
+      "links:\n  - {{name: copies, ends: [cpu0, cpu1]{}}}\n{}",
+      curve, dispatch);
+}
+
+sim::Cluster Parse(const std::string& yaml) {
+  return formats::ParseCluster(yaml, "the cluster of the recorder", cost_models::BuiltinCatalogue());
+}
+
+class Recorder {
+ public:
+  Recorder(std::string workload, const RecorderOptions& options)
+      : options_(options), graph_(LoadMeasuredGraph(workload)), cores_(TwoCores()) {
+    const fs::path folder(options.folder);
+    path_ = (folder / (FileStem(workload) + ".json.zst")).string();
+    costs_path_ = (folder / (FileStem(workload) + ".cost_model.json")).string();
+    recording_.workload = std::move(workload);
+  }
+
+  bool Record() {
+    if (Done()) return true;
+    recording_.provenance = CurrentProvenance();
+    recording_.load_before = LoadAverage();
+    recording_.wanted_steps = options_.steps;
+    parameters_.name = "ops of " + recording_.workload + ", each alone";
+    parameters_.provenance = {.machine = recording_.provenance.machine,
+                              .driver = "none",
+                              .library = "oneDNN 2.6, plain loops",
+                              .date = recording_.provenance.date.substr(0, 10),
+                              .commit = recording_.provenance.revision,
+                              .command = recording_.provenance.command};
+    ProbeMachine();
+    ProbeGraph();
+    if (!Measure()) return false;
+    recording_.load_after = LoadAverage();
+    fs::create_directories(options_.folder);
+    cost_models::WriteParameters(costs_path_, parameters_);
+    formats::WriteFile(path_, PrintValidation(recording_));
+    return true;
+  }
+
+ private:
+  bool Done() const {
+    if (!fs::exists(path_)) return false;
+    const Recording there = ReadValidation(path_);
+    return there.workload == recording_.workload &&
+           static_cast<int>(there.placements.size()) >= std::min<int>(options_.placements, MostPlacements());
+  }
+  // A graph of few ops has few placements; what was found then is all there is.
+  int MostPlacements() const {
+    return graph_.colocation_sets() > 20 ? 1 << 20 : 1 << graph_.colocation_sets() / 2;
+  }
+
+  void ProbeMachine() {
+    const sim::Cluster bare = Parse(ClusterText(", bandwidth: 1GB/s", ""));
+    const ProbeOptions often{.warm_up = 10, .repeats = 60, .at_most = 400};
+    const std::vector<sim::Bytes> sizes = {0,       1 << 10, 1 << 12, 1 << 14, 1 << 16,
+                                           1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
+    std::string knots;
+    double last_us = 0, last_bytes = 0, bandwidth = 1e9;
+    for (const profiler::ProbedCopy& copy : profiler::ProbeCopies(bare, cores_, sizes, often)) {
+      const double us = std::max(last_us, Quantile(Micros(Enough(copy.ns, "copies")), 0.5));
+      const auto bytes = static_cast<double>(copy.bytes);
+      if (us > last_us) bandwidth = (bytes - last_bytes) / (us - last_us) * 1e6;
+      knots += fmt::format("{}[{}B, {:.3f}us]", knots.empty() ? "" : ", ", copy.bytes, us);
+      last_us = us;
+      last_bytes = bytes;
+    }
+    const std::vector<double> dispatch =
+        Micros(Enough(profiler::ProbeDispatch(bare, cores_, often), "dispatch"));
+    const double cost = Quantile(dispatch, 0.5);
+    recording_.cluster =
+        ClusterText(fmt::format(", bandwidth: {:.0f}B/s, curve: [{}]", bandwidth, knots),
+                    fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", cost));
+    cost_models::KindParameters kind;
+    kind.kind = kKind;
+    kind.dispatch_us = cost_models::FittedNumber{
+        .value = cost,
+        .evidence = {.samples = static_cast<std::int64_t>(dispatch.size()), .spread = Spread(dispatch)}};
+    parameters_.kinds.push_back(kind);
+  }
+
+  static const std::vector<std::int64_t>& Enough(const std::vector<std::int64_t>& ns,
+                                                 const std::string& what) {
+    if (ns.empty()) throw RunError("no measurement of " + what + " was undisturbed: the machine is too busy");
+    return ns;
+  }
+
+  // One op of each signature.
+  void ProbeGraph() {
+    std::map<std::string, std::size_t> seen;
+    std::vector<sim::OpIndex> ops;
+    std::vector<std::string> signatures;
+    for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
+      if (graph_.ops[static_cast<std::size_t>(op)].IsSource()) continue;
+      const std::string signature = cost_models::Signature(graph_, op);
+      if (!seen.emplace(signature, ops.size()).second) continue;
+      ops.push_back(op);
+      signatures.push_back(signature);
+    }
+    const auto probed = profiler::ProbeOps(graph_, ops, cores_, {.warm_up = 3, .repeats = 20, .at_most = 80});
+    for (std::size_t i = 0; i < probed.size(); ++i) {
+      const std::vector<double> us = Micros(Enough(probed[i].ns, signatures[i]));
+      parameters_.table.push_back({.kind = kKind,
+                                   .signature = signatures[i],
+                                   .us = Quantile(us, 0.5),
+                                   .low_us = Quantile(us, 0.05),
+                                   .high_us = Quantile(us, 0.95),
+                                   .samples = static_cast<std::int64_t>(us.size())});
+    }
+  }
+
+  // The placements are chosen with the costs that were just probed; false if the user wants to stop.
+  bool Measure() {
+    const sim::Cluster cluster = Parse(recording_.cluster);
+    const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
+    std::set<std::string> types;
+    for (const sim::OpIndex op : executor->stand_ins())
+      types.insert(graph_.ops[static_cast<std::size_t>(op)].type);
+    recording_.stand_ins.assign(types.begin(), types.end());
+    const std::vector<ChosenPlacement> chosen = Choose(cluster);
+    Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
+    for (const ChosenPlacement& choice : chosen) {
+      if (StopRequested()) return false;
+      recording_.placements.push_back(MeasureOne(*executor, choice));
+      progress.Update(static_cast<std::int64_t>(recording_.placements.size()),
+                      fmt::format("{} {}", choice.family,
+                                  TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
+    }
+    progress.Finish();
+    Trace(*executor);
+    return true;
+  }
+
+  std::vector<ChosenPlacement> Choose(const sim::Cluster& cluster) {
+    fs::create_directories(options_.folder);
+    cost_models::WriteParameters(costs_path_, parameters_);
+    const auto model = cost_models::MakeCostModel(costs_path_);
+    const sim::Problem problem(graph_, cluster, sim::PriceOps(graph_, cluster, *model));
+    return ChoosePlacements(problem, options_.placements, options_.seed);
+  }
+
+  MeasuredPlacement MeasureOne(profiler::Executor& executor, const ChosenPlacement& choice) const {
+    MeasuredPlacement made{.family = choice.family, .placement = choice.placement};
+    // One step tells how many there is time for.
+    const auto first = executor.Run(choice.placement, {.warm_up = 2, .steps = 1, .at_most = 1});
+    const double seconds = static_cast<double>(first.back().ns) * 1e-9;
+    const int possible = std::max(10, static_cast<int>(options_.seconds / std::max(seconds, 1e-6)));
+    const auto steps = executor.Run(choice.placement, {.warm_up = 10,
+                                                       .steps = std::min(options_.steps, possible),
+                                                       .at_most = std::min(options_.at_most, possible),
+                                                       .pause_us = options_.pause_us});
+    std::vector<double> all;
+    made.peak_bytes.resize(steps.back().peak.size());
+    for (const profiler::Step& step : steps) {
+      const double us = static_cast<double>(step.ns) * kMicro;
+      all.push_back(us);
+      if (!step.disturbed) made.steps_us.push_back(us);
+      for (std::size_t d = 0; d < step.peak.size(); ++d)
+        made.peak_bytes[d] = std::max(made.peak_bytes[d], step.peak[d]);
+    }
+    made.run = static_cast<int>(steps.size());
+    made.undisturbed = static_cast<int>(made.steps_us.size());
+    constexpr int kFew = 10;
+    if (made.undisturbed < kFew) made.steps_us = all;
+    return made;
+  }
+
+  // The fastest placement that uses both devices.
+  void Trace(profiler::Executor& executor) {
+    double best = 0;
+    for (std::size_t i = 0; i < recording_.placements.size(); ++i) {
+      const MeasuredPlacement& measured = recording_.placements[i];
+      const double us = Quantile(measured.steps_us, 0.5);
+      if (measured.family == "one device" || (recording_.traced_placement >= 0 && us >= best)) continue;
+      best = us;
+      recording_.traced_placement = static_cast<int>(i);
+    }
+    if (recording_.traced_placement < 0) return;
+    const auto steps = executor.Run(
+        recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement,
+        {.warm_up = 10, .steps = 9, .at_most = 200, .pause_us = options_.pause_us, .traced = true});
+    // The one in the middle of those that were not disturbed.
+    std::vector<const profiler::Step*> sorted;
+    for (const profiler::Step& step : steps)
+      if (!step.disturbed) sorted.push_back(&step);
+    if (sorted.empty())
+      for (const profiler::Step& step : steps) sorted.push_back(&step);
+    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->ns < b->ns; });
+    recording_.traced = *sorted[sorted.size() / 2];
+  }
+
+  RecorderOptions options_;
+  sim::OpGraph graph_;
+  Cores cores_;
+  std::string path_, costs_path_;
+  Recording recording_;
+  cost_models::Parameters parameters_;
+};
+
+}  // namespace
+
+bool RecordWorkload(const std::string& workload, const RecorderOptions& options) {
+  return Recorder(workload, options).Record();
+}
+
+const std::vector<std::string>& DefaultWorkloads() {
+  static const std::vector<std::string> workloads = {
+      "random_dag(ops=60,us=5,bytes=20000,cost=flops)",
+      "chain(ops=16,us=10,bytes=50000,cost=flops)",
+      "diamond(width=4,depth=4,us=10,bytes=50000,cost=flops)",
+      "rnnlm(batch=4,hidden=128,steps=6,vocabulary=500)",
+      "rnnlm(batch=16,hidden=192,steps=4,layers=4,vocabulary=200,mode=inference)",
+      "nmt(batch=8,hidden=64,steps=6,vocabulary=500)",
+      "nmt(batch=16,hidden=128,steps=4,vocabulary=300,mode=inference)",
+      "cifar10(batch=1,mode=inference)",
+      "nasnet_a(batch=1,mode=inference)",
+      "inception_v3(batch=1,mode=inference)",
+      "resnet_152(batch=1,mode=inference)",
+  };
+  return workloads;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,30 @@
+// berth validate --record: probes the ops of a workload alone, copies and dispatch, then times whole steps
+// under many placements. Every workload is a file of its own, so that a run that was stopped goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace berth::bench {
+
+struct RecorderOptions {
+  std::string folder;
+  int placements = 30;
+  int steps = 30;          // undisturbed ones wanted of each placement
+  int at_most = 90;        // steps in all
+  double seconds = 20;     // of steps of one placement, at most; a placement has 10 steps all the same
+  int pause_us = 0;        // asleep before each step: for busy machines
+  std::uint64_t seed = 1;  // of the placements
+  bool quiet = false;
+};
+
+// Measures on two devices of one core each: the first two that the process may use. Throws RunError where
+// there is one core only. Ops that only a stand-in can run are measured and named as such. A workload whose file
+// is there with as many placements is left alone; false if the user stopped it before it was done.
+bool RecordWorkload(const std::string& workload, const RecorderOptions& options);
+
+// What is measured where nothing else is asked for: workloads at reduced sizes, with steps of some milliseconds.
+const std::vector<std::string>& DefaultWorkloads();
+
+}  // namespace berth::bench

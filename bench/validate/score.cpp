@@ -1,0 +1,191 @@
+#include "bench/validate/score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "bench/validate/statistics.h"
+#include "cost_models/op_work.h"
+#include "cost_models/parameters.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/simulator.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kLimits[] = {0.90, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.10};
+constexpr double kBand = 0.01;  // limits this close to the measured peak are nobody's to tell
+
+// The model's prices, all at the median or all at one end of their intervals.
+enum class Prices { kMedian, kLow, kHigh };
+
+sim::CostTable PriceAll(const sim::OpGraph& graph, const sim::Cluster& cluster, const sim::CostModel& model,
+                        Prices which) {
+  sim::CostTable costs = sim::PriceOps(graph, cluster, model);
+  if (which == Prices::kMedian) return costs;
+  for (sim::OpIndex op = 0; op < graph.size(); ++op) {
+    for (sim::DeviceIndex d = 0; d < cluster.size(); ++d) {
+      const auto price = model.Predict(graph, op, cluster.devices[static_cast<std::size_t>(d)]);
+      if (!price || graph.ops[static_cast<std::size_t>(op)].IsSource()) continue;
+      const double us = which == Prices::kLow ? price->low_us : price->high_us;
+      costs.picos[static_cast<std::size_t>(op * cluster.size() + d)] = sim::FromMicros(us);
+    }
+  }
+  return costs;
+}
+
+double Busiest(const sim::Problem& problem, const sim::Placement& placement) {
+  std::vector<double> sum(problem.cluster().devices.size());
+  for (std::size_t op = 0; op < placement.device.size(); ++op) {
+    const auto device = placement.device[op];
+    sum[static_cast<std::size_t>(device)] +=
+        sim::ToMicros(problem.costs().at(static_cast<sim::OpIndex>(op), device));
+  }
+  return *std::max_element(sum.begin(), sum.end());
+}
+
+class Scorer {
+ public:
+  Scorer(const Recording& recording, const std::string& costs_path)
+      : recording_(recording),
+        graph_(LoadMeasuredGraph(recording.workload)),
+        cluster_(
+            formats::ParseCluster(recording.cluster, recording.workload, cost_models::BuiltinCatalogue())),
+        model_(cost_models::MakeCostModel(costs_path)),
+        median_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kMedian)),
+        low_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kLow)),
+        high_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kHigh)) {}
+
+  Score Run() {
+    score_.workload = recording_.workload;
+    score_.machine = recording_.provenance.machine;
+    score_.date = recording_.provenance.date;
+    score_.commit = recording_.provenance.revision;
+    score_.load_before = recording_.load_before;
+    score_.load_after = recording_.load_after;
+    score_.stand_ins = recording_.stand_ins;
+    for (const MeasuredPlacement& measured : recording_.placements) Add(measured);
+    Summarise();
+    if (recording_.traced_placement >= 0) CompareTraced();
+    return std::move(score_);
+  }
+
+ private:
+  void Add(const MeasuredPlacement& measured) {
+    const auto median = sim::MakeSimulator(median_), low = sim::MakeSimulator(low_),
+               high = sim::MakeSimulator(high_);
+    const sim::Outcome& outcome = median->Run(measured.placement);
+    ScoredPlacement scored{.family = measured.family,
+                           .measured_us = Quantile(measured.steps_us, 0.5),
+                           .spread_us = 0,
+                           .steps = measured.run,
+                           .undisturbed = measured.undisturbed,
+                           .simulated_us = sim::ToMicros(outcome.runtime),
+                           .low_us = sim::ToMicros(low->Run(measured.placement).runtime),
+                           .high_us = sim::ToMicros(high->Run(measured.placement).runtime),
+                           .busiest_us = Busiest(median_, measured.placement)};
+    scored.spread_us = Spread(measured.steps_us) * scored.measured_us;
+    for (std::size_t d = 0; d < outcome.devices.size(); ++d)
+      ComparePeak(static_cast<double>(outcome.devices[d].peak), static_cast<double>(measured.peak_bytes[d]));
+    score_.placements.push_back(std::move(scored));
+  }
+
+  void ComparePeak(double simulated, double measured) {
+    if (measured == 0) return;
+    peak_errors_.push_back(std::abs(simulated / measured - 1));
+    for (const double share : kLimits) {
+      const double limit = share * simulated;
+      if (std::abs(limit / measured - 1) < kBand) continue;
+      ++score_.verdicts;
+      score_.right_verdicts += (simulated > limit) == (measured > limit) ? 1 : 0;
+    }
+  }
+
+  void Summarise() {
+    std::vector<double> measured, simulated, busiest, margin, errors, signed_errors;
+    int covered = 0, steps = 0, undisturbed = 0;
+    for (const ScoredPlacement& p : score_.placements) {
+      measured.push_back(p.measured_us);
+      simulated.push_back(p.simulated_us);
+      busiest.push_back(p.busiest_us);
+      margin.push_back(p.spread_us);
+      signed_errors.push_back(p.error());
+      errors.push_back(std::abs(p.error()));
+      covered += p.low_us <= p.measured_us && p.measured_us <= p.high_us ? 1 : 0;
+      steps += p.steps;
+      undisturbed += p.undisturbed;
+    }
+    if (measured.empty()) throw InputError("the recording of " + recording_.workload + " has no placements");
+    score_.median_error = Quantile(errors, 0.5);
+    score_.p95_error = Quantile(errors, 0.95);
+    score_.bias = Quantile(signed_errors, 0.5);
+    const RankCorrelation tau = KendallTauB(measured, simulated, margin);
+    score_.tau = tau.tau_b;
+    score_.pairs = tau.pairs;
+    score_.baseline_tau = KendallTauB(measured, busiest, margin).tau_b;
+    const auto chosen = std::min_element(simulated.begin(), simulated.end()) - simulated.begin();
+    score_.regret =
+        measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;
+    score_.coverage = covered / static_cast<double>(measured.size());
+    score_.undisturbed = steps == 0 ? 0 : undisturbed / static_cast<double>(steps);
+    if (peak_errors_.empty()) return;
+    score_.peak_error = Quantile(peak_errors_, 0.5);
+    score_.worst_peak_error = Quantile(peak_errors_, 1);
+  }
+
+  // What the probes say of the traced step's ops and copies, against what they took there.
+  void CompareTraced() {
+    double probed = 0, traced = 0;
+    for (const profiler::OpSpan& span : recording_.traced.ops) {
+      probed += sim::ToMicros(median_.costs().at(span.op, span.device));
+      traced += static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
+    }
+    if (traced > 0) score_.op_time_ratio = probed / traced;
+    probed = traced = 0;
+    for (const profiler::CopySpan& span : recording_.traced.copies) {
+      for (const auto& hop : cluster_.route(span.from, span.to))
+        probed +=
+            sim::ToMicros(sim::LoneTime(cluster_.links[static_cast<std::size_t>(hop.link)], span.bytes));
+      traced += static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
+    }
+    if (traced > 0) score_.copy_time_ratio = probed / traced;
+  }
+
+  const Recording& recording_;
+  sim::OpGraph graph_;
+  sim::Cluster cluster_;
+  std::unique_ptr<sim::CostModel> model_;
+  sim::Problem median_, low_, high_;
+  Score score_;
+  std::vector<double> peak_errors_;
+};
+
+}  // namespace
+
+Score ScoreRecording(const Recording& recording, const std::string& costs_path) {
+  return Scorer(recording, costs_path).Run();
+}
+
+std::vector<Score> ScoreFolder(const std::string& folder) {
+  if (!fs::is_directory(folder))
+    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
+                     "` makes one");
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().string().ends_with(".json.zst")) paths.push_back(entry.path().string());
+  if (paths.empty()) throw InputError(folder + ": holds no recording, which are files NAME.json.zst");
+  std::sort(paths.begin(), paths.end());
+  std::vector<Score> scores;
+  for (const std::string& path : paths) {
+    const std::string stem = path.substr(0, path.size() - std::string_view(".json.zst").size());
+    scores.push_back(ScoreRecording(ReadValidation(path), stem + ".cost_model.json"));
+  }
+  return scores;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,65 @@
+// How far the simulator is from what was measured: of one recording, and of many.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/validate/recording.h"
+
+namespace berth::bench {
+
+struct ScoredPlacement {
+  std::string family;
+  double measured_us = 0;  // median of the steps
+  double spread_us = 0;    // their median absolute deviation
+  int steps = 0;
+  int undisturbed = 0;
+  double simulated_us = 0;
+  double low_us = 0;  // simulated with every op at the 5 % and the 95 % quantile of its probe
+  double high_us = 0;
+  double busiest_us = 0;  // the baseline: the largest sum of op costs of a device
+  double error() const { return simulated_us / measured_us - 1; }
+};
+
+struct Score {
+  std::string workload;
+  std::string machine;
+  std::string date;
+  std::string commit;
+  double load_before = 0, load_after = 0;
+  std::vector<std::string> stand_ins;
+  std::vector<ScoredPlacement> placements;
+
+  double median_error = 0;  // of |simulated / measured - 1|
+  double p95_error = 0;
+  double bias = 0;  // median of simulated / measured - 1
+  double tau = 0;   // Kendall's tau-b over pairs further apart than their spread
+  long long pairs = 0;
+  double baseline_tau = 0;  // of busiest_us, over the same pairs
+  double regret = 0;  // measured step of the placement that is simulated fastest, over the fastest's, less 1
+  double coverage = 0;     // share of the measured medians within [low, high]
+  double undisturbed = 0;  // share of the steps during which no device lost its core
+
+  double peak_error = 0;  // median of |simulated / measured peak - 1|, by placement and device
+  double worst_peak_error = 0;
+  // Artificial limits at fixed shares of each simulated peak, those within 1 % of the measured peak left out.
+  int verdicts = 0;
+  int right_verdicts = 0;
+
+  // The traced step, where there is one: median over ops of |probed / traced - 1|, weighted by traced time.
+  std::optional<double> op_time_ratio;  // sum of probed over sum of traced times
+  std::optional<double> copy_time_ratio;
+};
+
+// `costs_path`: the berth.cost_model beside the recording.
+Score ScoreRecording(const Recording& recording, const std::string& costs_path);
+
+// All recordings of a folder, by file name. Throws InputError where there is none.
+std::vector<Score> ScoreFolder(const std::string& folder);
+
+std::string PrintScores(const std::vector<Score>& scores);  // for people
+std::string PrintScoresJson(const std::vector<Score>& scores);
+std::string PrintScoresCsv(const std::vector<Score>& scores);  // a row for each placement
+
+}  // namespace berth::bench

@@ -1,0 +1,102 @@
+// Scores as text, JSON and CSV.
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/csv.h"
+#include "bench/validate/score.h"
+#include "sim/formats/json_text.h"
+
+namespace berth::bench {
+namespace {
+
+std::string Percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+double FractionRight(const Score& score) {
+  return score.verdicts == 0 ? 0 : score.right_verdicts / static_cast<double>(score.verdicts);
+}
+
+using Align = TextTable::Align;
+
+}  // namespace
+
+std::string PrintScores(const std::vector<Score>& scores) {
+  TextTable times;
+  times.AddColumn("workload");
+  for (const char* title : {"placements", "median", "p95", "bias", "tau", "pairs", "baseline", "regret",
+                            "covered", "ops", "copies", "quiet"})
+    times.AddColumn(title, Align::kRight);
+  TextTable memory;
+  memory.AddColumn("workload");
+  for (const char* title : {"peak, median", "worst", "verdicts", "right"})
+    memory.AddColumn(title, Align::kRight);
+  for (const Score& s : scores) {
+    times.AddRow({s.workload, std::to_string(s.placements.size()), Percent(s.median_error),
+                  Percent(s.p95_error), fmt::format("{:+.1f} %", 100 * s.bias), fmt::format("{:.3f}", s.tau),
+                  CountText(s.pairs), fmt::format("{:.3f}", s.baseline_tau), Percent(s.regret),
+                  Percent(s.coverage), s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
+                  s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
+                  Percent(s.undisturbed)});
+    memory.AddRow({s.workload, Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
+                   Percent(FractionRight(s))});
+  }
+  std::string out =
+      "Simulated against measured step times\n\n" + times.ToString(2) +
+      "\n  median, p95   of |simulated / measured - 1| over placements; bias: its median with the sign\n"
+      "  tau           Kendall's tau-b over pairs further apart than their steps' median deviation\n"
+      "  baseline      the same for the largest sum of op costs of a device\n"
+      "  regret        of the placement that is simulated fastest, against the fastest measured\n"
+      "  covered       medians between the steps simulated with all ops at 5 % and at 95 % of their probes\n"
+      "  ops, copies   probed time over the time in one traced step\n"
+      "  quiet         steps during which the system took no core away; the others are left out where\n"
+      "                at least 10 are left\n\n"
+      "Peak memory, simulated against counted\n\n" +
+      memory.ToString(2) +
+      "\n  right         verdicts fits / does not fit, limits within 1 % of the peak left out\n\n";
+  for (const Score& s : scores) {
+    out += fmt::format("  {}: {}, {}, revision {}, load average {:.1f} before and {:.1f} after{}{}\n",
+                       s.workload, s.machine, s.date, s.commit.substr(0, 12), s.load_before, s.load_after,
+                       s.stand_ins.empty() ? "" : "; run by stand-ins: ", fmt::join(s.stand_ins, ", "));
+  }
+  return out;
+}
+
+std::string PrintScoresJson(const std::vector<Score>& scores) {
+  std::string out = "{\"workloads\": [";
+  std::string_view comma;
+  for (const Score& s : scores) {
+    out += fmt::format(
+        "{}\n {{\"workload\": {}, \"machine\": {}, \"date\": {}, \"commit\": {}, \"load_before\": {}, "
+        "\"load_after\": {},\n"
+        "  \"placements\": {}, \"median_error\": {:.6f}, \"p95_error\": {:.6f}, \"bias\": {:.6f}, \"tau_b\": "
+        "{:.6f}, "
+        "\"pairs\": {}, \"baseline_tau_b\": {:.6f},\n  \"regret\": {:.6f}, \"coverage\": {:.6f}, "
+        "\"undisturbed\": {:.6f}, "
+        "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}}}",
+        comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
+        formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
+        s.p95_error, s.bias, s.tau, s.pairs, s.baseline_tau, s.regret, s.coverage, s.undisturbed,
+        s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts);
+    comma = ",";
+  }
+  return out + "]}\n";
+}
+
+std::string PrintScoresCsv(const std::vector<Score>& scores) {
+  std::string out =
+      PrintCsvLine({"workload", "placement", "family", "measured_us", "deviation_us", "steps", "undisturbed",
+                    "simulated_us", "low_us", "high_us", "largest_sum_us", "error"});
+  for (const Score& s : scores) {
+    for (std::size_t i = 0; i < s.placements.size(); ++i) {
+      const ScoredPlacement& p = s.placements[i];
+      const auto us = [](double value) { return fmt::format("{:.3f}", value); };
+      out += PrintCsvLine({s.workload, std::to_string(i), p.family, us(p.measured_us), us(p.spread_us),
+                           std::to_string(p.steps), std::to_string(p.undisturbed), us(p.simulated_us),
+                           us(p.low_us), us(p.high_us), us(p.busiest_us), fmt::format("{:+.4f}", p.error())});
+    }
+  }
+  return out;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,99 @@
+// Runs a berth graph for real under a placement (DESIGN 6): ops on the devices that the placement says,
+// tensors copied between them, memory counted and capped. What `berth validate` measures.
+//
+// It is no training framework: tensors hold small finite numbers, every op does the arithmetic and moves the
+// bytes that its type and shapes say, and nothing is learned. An op whose type or shapes it does not know is
+// replaced by a stand-in (stand_ins()), which multiplies matrices of as many FLOPs and moves as many bytes.
+//
+// The rules are those of docs/model.md, but for what hardware decides:
+//  - sources (variables, constants, placeholders) are there before the step starts;
+//  - a device is a pinned thread, which issues an op when its inputs are there, in the order of becoming
+//    issuable (or by the placement's priority or order), runs it, and takes the next;
+//  - a transfer is a memory copy by the receiving device's thread, between two of its ops, before the next op
+//    is taken. Of several that wait the one that was queued first goes first;
+//  - memory is requested, rounded and freed as in section 5; blocks come from a pool that keeps them, so that
+//    no page is touched for the first time in a measured step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster.h"
+#include "sim/op_graph.h"
+#include "sim/outcome.h"
+#include "sim/placement.h"
+
+namespace berth::profiler {
+
+// Times of one step, from its start [ns].
+struct OpSpan {
+  sim::OpIndex op = -1;
+  sim::DeviceIndex device = -1;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+struct CopySpan {
+  sim::TensorRef tensor;  // output = -1 for a control dependency
+  sim::DeviceIndex from = -1;
+  sim::DeviceIndex to = -1;
+  sim::Bytes bytes = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+struct Step {
+  std::int64_t ns = 0;                  // from the common start to the end of the last op or copy
+  bool disturbed = false;               // the system took a core away from a device while it ran
+  std::vector<sim::Bytes> peak;         // by device
+  std::optional<sim::OutOfMemory> oom;  // the step was given up there; `time` is not set
+  std::vector<OpSpan> ops;              // traced steps only, by device, in the order they ran; no sources
+  std::vector<CopySpan> copies;         // traced steps only, by receiver, in the order they ran
+  sim::OpIndex not_finite = -1;         // checked steps only: the first op seen to write a NaN or an infinity
+};
+
+struct ExecuteOptions {
+  int warm_up = 10;      // steps before the first that is returned
+  int steps = 30;        // undisturbed ones that are wanted
+  int at_most = 30;      // steps in all, disturbed ones included; those are returned, too
+  int pause_us = 0;      // asleep before each step: on a busy machine one who slept is let run for a while
+  bool traced = false;   // costs two readings of the clock for each op and copy
+  bool checked = false;  // look at every number that an op writes
+};
+
+// Not thread-safe. Keeps references: graph and cluster must outlive it.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // The placement must satisfy CheckPlacement(). Steps come in the order they ran; after one that ran out of
+  // memory there is no other.
+  virtual std::vector<Step> Run(const sim::Placement& placement, const ExecuteOptions& options) = 0;
+
+  // Ops that a stand-in runs, ascending.
+  virtual const std::vector<sim::OpIndex>& stand_ins() const = 0;
+};
+
+// Each device of the cluster (all CPUs) on its own cores; an op uses them all. Sizes, rounding and memory
+// limits are the cluster's. Throws RunError where a thread cannot be pinned, InputError for a cluster with
+// another kind of device, or for lists of cores that are not as many as the devices and of one length.
+std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
+                                          const std::vector<std::vector<int>>& cores);
+
+// Pins the calling thread, makes it flush denormal numbers to zero as all devices do, and sets the threads
+// that an op may use.
+void BecomeDevice(const std::vector<int>& cores);
+
+// Runs `work` on a thread of its own that is a device; what it throws is thrown here.
+void OnDevice(const std::vector<int>& cores, const std::function<void()>& work);
+
+// The cores that this process may use, ascending.
+std::vector<int> AvailableCores();
+
+// Times of this thread's core being given to somebody else, so far.
+std::int64_t Preemptions();
+
+}  // namespace berth::profiler

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/validate/placements.h"
+#include "bench/validate/recording.h"
+#include "bench/validate/score.h"
+#include "bench/validate/statistics.h"
+#include "cost_models/cost_models.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_reader.h"
+#include "tests/bench/program.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// ---- statistics -------------------------------------------------------------------------------------------
+
+TEST(StatisticsTest, QuantilesAreLinearBetweenOrderStatistics) {
+  EXPECT_EQ(Quantile({3, 1, 2}, 0.5), 2);
+  EXPECT_EQ(Quantile({4, 1}, 0.5), 2.5);
+  EXPECT_EQ(Quantile({0, 10, 20, 30, 40}, 0.95), 38);
+  EXPECT_EQ(Quantile({7}, 0.05), 7);
+}
+
+TEST(StatisticsTest, SpreadIsTheMedianDeviationOverTheMedian) {
+  EXPECT_DOUBLE_EQ(Spread({8, 10, 10, 13}), 0.1);  // deviations 2, 0, 0, 3
+  EXPECT_EQ(Spread({0, 0}), 0);
+}
+
+TEST(StatisticsTest, TauCountsPairsThatAreFarEnoughApart) {
+  const std::vector<double> measured = {10, 20, 30, 31};
+  EXPECT_EQ(KendallTauB(measured, {1, 2, 3, 4}, {0, 0, 0, 0}).tau_b, 1);
+  EXPECT_EQ(KendallTauB(measured, {4, 3, 2, 1}, {0, 0, 0, 0}).tau_b, -1);
+  // 30 and 31 are the same within 2: the pair that is wrong does not count.
+  const RankCorrelation apart = KendallTauB(measured, {1, 2, 4, 3}, {0, 0, 2, 0});
+  EXPECT_EQ(apart.tau_b, 1);
+  EXPECT_EQ(apart.pairs, 5);
+  // 5 concordant and 1 tied of 6: 5 / sqrt(5 · 6).
+  EXPECT_THAT(KendallTauB(measured, {1, 2, 3, 3}, {0, 0, 0, 0}).tau_b, DoubleNear(0.912871, 1e-6));
+  EXPECT_EQ(KendallTauB(measured, {1, 1, 1, 1}, {0, 0, 0, 0}).tau_b, 0);
+}
+
+// ---- placements -------------------------------------------------------------------------------------------
+
+TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
+  const sim::OpGraph graph = LoadMeasuredGraph("rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)");
+  const sim::Cluster cluster = formats::ParseCluster(
+      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
+      " {name: b, kind: cpu, memory: 8GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}",
+      "two", cost_models::BuiltinCatalogue());
+  const auto model = cost_models::MakeCostModel("constant(us=10)");
+  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
+  const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, 21, 7);
+  ASSERT_THAT(chosen, SizeIs(21));
+  std::map<std::string, int> families;
+  std::set<std::vector<sim::DeviceIndex>> different;
+  for (const ChosenPlacement& choice : chosen) {
+    ++families[choice.family];
+    different.insert(choice.placement.device);
+    EXPECT_NO_THROW(sim::CheckPlacement(graph, cluster, choice.placement));
+  }
+  EXPECT_THAT(different, SizeIs(21));
+  EXPECT_THAT(families, SizeIs(5));
+  const auto again = ChoosePlacements(problem, 21, 7);
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    EXPECT_EQ(again[i].placement.device, chosen[i].placement.device);
+}
+
+TEST(ChoosePlacementsTest, AGraphOfOneOpHasTwo) {
+  const sim::OpGraph graph = LoadMeasuredGraph("chain(ops=1)");
+  const sim::Cluster cluster = formats::ParseCluster(
+      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
+      " {name: b, kind: cpu, memory: 8GiB}]}",
+      "two", cost_models::BuiltinCatalogue());
+  const auto model = cost_models::MakeCostModel("constant(us=10)");
+  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
+  EXPECT_THAT(ChoosePlacements(problem, 30, 1), SizeIs(2));
+}
+
+// ---- recordings -------------------------------------------------------------------------------------------
+
+// Two ops of 100 us; together 203 us where the copy of 1 kB takes 3 us.
+class ScoreTest : public ::testing::Test {
+ protected:
+  ScoreTest() {
+    formats::WriteFile(costs_, R"({"format": "berth.cost_model", "version": 1, "name": "t",
+      "provenance": {"machine": "m", "driver": "none", "library": "l", "date": "2026-11-21", "commit": "c", "command": "x"},
+      "kinds": [], "table": [
+       {"kind": "cpu", "signature": "Opaque()->1000B", "us": 100, "low_us": 90, "high_us": 120, "samples": 5},
+       {"kind": "cpu", "signature": "Opaque(1000B)->1000B", "us": 100, "low_us": 90, "high_us": 120, "samples": 5}]})");
+  }
+
+  Recording Made(double together_us, double apart_us) const {
+    Recording recording;
+    recording.workload = "chain(ops=2,bytes=1000)";
+    recording.provenance = {"berth validate", "0", "abc", false, "some machine", "2026-11-21T00:00:00Z"};
+    recording.cluster =
+        "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+        " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s, latency: "
+        "2us}]}";
+    recording.wanted_steps = 3;
+    recording.placements = {
+        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}},
+        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}}};
+    recording.traced_placement = 1;
+    recording.traced.ns = 203'000;
+    recording.traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
+    recording.traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};
+    return recording;
+  }
+
+  testing::TempFolder folder_;
+  std::string costs_ = folder_.path() + "/chain.cost_model.json";
+};
+
+TEST_F(ScoreTest, SaysHowFarSimulatedIsFromMeasured) {
+  const Score score = ScoreRecording(Made(200, 406), costs_);
+  ASSERT_THAT(score.placements, SizeIs(2));
+  EXPECT_DOUBLE_EQ(score.placements[0].simulated_us, 200);
+  EXPECT_DOUBLE_EQ(score.placements[0].low_us, 180);
+  EXPECT_DOUBLE_EQ(score.placements[0].high_us, 240);
+  EXPECT_DOUBLE_EQ(score.placements[0].busiest_us, 200);
+  EXPECT_DOUBLE_EQ(score.placements[1].simulated_us, 203);
+  EXPECT_DOUBLE_EQ(score.placements[1].busiest_us, 100);
+  EXPECT_DOUBLE_EQ(score.median_error, 0.25);  // of 0 and 0.5
+  EXPECT_DOUBLE_EQ(score.bias, -0.25);
+  EXPECT_EQ(score.tau, 1);
+  EXPECT_EQ(score.pairs, 1);
+  EXPECT_EQ(score.baseline_tau, -1);
+  EXPECT_EQ(score.regret, 0);
+  EXPECT_EQ(score.coverage, 0.5);
+  EXPECT_DOUBLE_EQ(score.undisturbed, 0.8);
+  EXPECT_EQ(score.peak_error, 0);
+  EXPECT_EQ(score.verdicts, score.right_verdicts);
+  EXPECT_DOUBLE_EQ(score.op_time_ratio.value(), 1);
+  EXPECT_DOUBLE_EQ(score.copy_time_ratio.value(), 1);
+}
+
+TEST_F(ScoreTest, RegretIsWhatTheSimulatorsChoiceCosts) {
+  EXPECT_DOUBLE_EQ(ScoreRecording(Made(300, 200), costs_).regret, 0.5);
+}
+
+TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
+  Recording recording = Made(200, 203);
+  recording.placements[0].peak_bytes = {4096, 0};
+  const Score score = ScoreRecording(recording, costs_);
+  EXPECT_EQ(score.verdicts - score.right_verdicts, 4);  // the limits above the simulated 2048
+  EXPECT_DOUBLE_EQ(score.worst_peak_error, 0.5);
+}
+
+TEST_F(ScoreTest, RecordingsReadBackEqual) {
+  const std::string path = folder_.path() + "/chain.json.zst";
+  const std::string text = PrintValidation(Made(200, 406));
+  formats::WriteFile(path, text);
+  EXPECT_EQ(PrintValidation(ReadValidation(path)), text);
+  EXPECT_THAT(ScoreFolder(folder_.path()), SizeIs(1));
+}
+
+TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
+  const std::string path = folder_.path() + "/chain.json";
+  const auto message = [&](const std::string& from, const std::string& to) -> std::string {
+    std::string text = PrintValidation(Made(200, 406));
+    text.replace(text.find(from), from.size(), to);
+    formats::WriteFile(path, text);
+    try {
+      ReadValidation(path);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_THAT(message("\"01\"", "\"02\""), HasSubstr("placements[1].device must have one digit for each op"));
+  EXPECT_THAT(message("\"01\"", "\"010\""), HasSubstr("must have 2 digits"));
+  EXPECT_THAT(message("[406.000]", "[]"), HasSubstr("placements[1].steps_us must have at least one step"));
+  EXPECT_THAT(message("[1024,2048]", "[1024]"), HasSubstr("peak_bytes must have one number for each device"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[2,1,103000,203000]"),
+              HasSubstr("begin with the number of an op"));
+  EXPECT_THAT(message("\"placement\": 1", "\"placement\": 2"), HasSubstr("traced.placement"));
+}
+
+TEST(FileStemTest, TellsWorkloadsApart) {
+  EXPECT_EQ(FileStem("rnnlm(batch=4,steps=8)"), "rnnlm-batch=4-steps=8");
+  EXPECT_EQ(FileStem("some/where/graph.json"), "graph.json");
+}
+
+// ---- the program ------------------------------------------------------------------------------------------
+
+TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
+  const auto error = [](const std::vector<std::string>& arguments) {
+    const testing::ProgramResult result = testing::RunBerth(arguments);
+    EXPECT_EQ(result.status, 2);
+    return result.err;
+  };
+  EXPECT_THAT(error({"validate"}), HasSubstr("either --record --out DIR"));
+  EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
+  EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
+              HasSubstr("is no folder of recordings"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
+              HasSubstr("--placements from 2"));
+}
+
+// The recordings of results/accuracy/cpu must not be simulated worse than scores.json beside them says: a change
+// that loses more than these margins has to say why, and to write the scores anew.
+TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
+  constexpr double kErrorMargin = 0.01;
+  constexpr double kTauMargin = 0.02;
+  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy/cpu";
+  const std::string path = folder + "/scores.json";
+  const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
+  static constexpr std::string_view kTop[] = {"workloads"};
+  const formats::Value committed = formats::Fields(document.root(), kTop).Require("workloads");
+  const std::vector<Score> scores = ScoreFolder(folder);
+  ASSERT_EQ(scores.size(), committed.size());
+  std::size_t i = 0;
+  for (const formats::Value then : committed.items()) {
+    const Score& now = scores[i++];
+    const auto number = [&then](std::string_view key) {
+      for (const auto [name, value] : then.members())
+        if (name == key) return value.Number();
+      ADD_FAILURE() << "no " << key;
+      return 0.0;
+    };
+    SCOPED_TRACE(now.workload);
+    EXPECT_LE(now.median_error, number("median_error") + kErrorMargin);
+    EXPECT_LE(now.p95_error, number("p95_error") + 3 * kErrorMargin);
+    EXPECT_GE(now.tau, number("tau_b") - kTauMargin);
+    EXPECT_GE(now.right_verdicts, number("right_verdicts"));
+    EXPECT_LE(std::filesystem::file_size(folder + "/" + FileStem(now.workload) + ".json.zst"), 4U << 20);
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench
