@@ -12,9 +12,7 @@
 // cut into contiguous parts of equal cost in topological order, by `layers`, `modulo` and `halves` alike. One
 // sample.
 #include <algorithm>
-#include <limits>
 #include <numeric>
-#include <optional>
 
 #include "agents/agents.h"
 #include "agents/placements.h"
@@ -60,18 +58,7 @@ void FollowProducers(const Task& task, std::vector<std::int32_t>& part) {
 }
 
 std::vector<std::int32_t> Branches(const Task& task) {
-  std::vector<std::int32_t> branch;
-  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
-    std::int32_t lowest = kNone;
-    for (const sim::OpIndex op : ops) {
-      const sim::Attributes& attributes = task.problem->graph().ops[static_cast<std::size_t>(op)].attributes;
-      const std::optional<double> value = sim::FindNumber(attributes, "branch");
-      if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max()) continue;
-      const auto number = static_cast<std::int32_t>(*value);
-      lowest = lowest == kNone ? number : std::min(lowest, number);
-    }
-    branch.push_back(lowest);
-  }
+  std::vector<std::int32_t> branch = task.branch;
   FollowConsumers(task, branch);
   return branch;
 }

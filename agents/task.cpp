@@ -1,9 +1,12 @@
 #include "agents/task.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <limits>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "agents/placements.h"
 #include "agents/random.h"
@@ -46,6 +49,24 @@ std::vector<DeviceIndex> ChooseDevices(const sim::Cluster& cluster, const std::v
   return devices;
 }
 
+// Where an op stands in the model by one of the attributes `stage` and `branch`; -1 = it does not say. A graph
+// has no more parts than ops; the bound lets readers keep arrays by stage.
+std::int32_t LocationOf(const sim::OpGraph& graph, const sim::Op& op, const std::string& attribute) {
+  if (sim::FindAttribute(op.attributes, attribute) == nullptr) return -1;
+  const std::optional<double> number = sim::FindNumber(op.attributes, attribute);
+  if (number && *number >= 0 && *number < graph.size() && *number == std::floor(*number))
+    return static_cast<std::int32_t>(*number);
+  throw InputError(fmt::format(
+      "graph {}: op {} has the {} {}, wanted a whole number from 0 to below the graph's number of ops, {}",
+      graph.name, op.name, attribute, number ? fmt::format("{}", *number) : "that is no number",
+      graph.size()));
+}
+
+// The lowest that a unit's ops say.
+void Lower(std::int32_t& lowest, std::int32_t number) {
+  if (number >= 0) lowest = lowest < 0 ? number : std::min(lowest, number);
+}
+
 void SumFeatures(Task& task) {
   const sim::Problem& problem = *task.problem;
   const std::size_t units = task.units.ops.size();
@@ -54,6 +75,7 @@ void SumFeatures(Task& task) {
   task.persistent.assign(units, 0);
   task.output.assign(units, 0);
   task.stage.assign(units, -1);
+  task.branch.assign(units, -1);
   for (std::size_t unit = 0; unit < units; ++unit) {
     for (const OpIndex index : task.units.ops[unit]) {
       const sim::Op& op = problem.graph().ops[static_cast<std::size_t>(index)];
@@ -64,11 +86,8 @@ void SumFeatures(Task& task) {
       for (const sim::Output& output : op.outputs) {
         if (output.storage == sim::Output::Storage::kOwn) task.output[unit] += output.bytes;
       }
-      const std::optional<double> stage = sim::FindNumber(op.attributes, "stage");
-      if (stage && *stage >= 0 && *stage < std::numeric_limits<std::int32_t>::max()) {
-        const auto number = static_cast<std::int32_t>(*stage);
-        task.stage[unit] = task.stage[unit] < 0 ? number : std::min(task.stage[unit], number);
-      }
+      Lower(task.stage[unit], LocationOf(problem.graph(), op, "stage"));
+      Lower(task.branch[unit], LocationOf(problem.graph(), op, "branch"));
     }
   }
 }

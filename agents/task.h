@@ -56,8 +56,10 @@ struct Task {
   std::vector<sim::Picos> cost;           // [unit * problem devices + device]: sum over its ops
   std::vector<sim::Bytes> persistent;     // by unit
   std::vector<sim::Bytes> output;         // by unit: own storage of its ops' outputs
-  std::vector<std::int32_t> stage;        // by unit: smallest `stage` attribute of its ops, -1 = none
-  std::vector<sim::DeviceIndex> expert;   // by op, given by the scenario; empty = none, agents use the rule
+  // By unit: smallest `stage` and `branch` attributes of its ops, below the number of ops; -1 = none.
+  std::vector<std::int32_t> stage;
+  std::vector<std::int32_t> branch;
+  std::vector<sim::DeviceIndex> expert;  // by op, given by the scenario; empty = none, agents use the rule
   // Runtime of a trivial placement on `devices`: the fastest single GPU that fits, else the expert's (the
   // scenario's, else the rule's), else the fastest single CPU; where none fits, the fastest of them all
   // without memory limit. Positive. It scales rewards and costs no sample: it is computed before the budget
@@ -78,7 +80,8 @@ struct Task {
   sim::Picos TransferEstimate(sim::Bytes bytes, sim::DeviceIndex from, sim::DeviceIndex to) const;
 };
 
-// `devices`: names the agent may choose from; empty = all. Throws InputError for unknown ones.
+// `devices`: names the agent may choose from; empty = all. Throws InputError for unknown ones, and for a
+// `stage` or `branch` of an op that is not a whole number from 0 to below the number of ops.
 Task MakeTask(const sim::Problem& problem, const std::string& grouper,
               const std::vector<std::string>& devices = {}, const sim::Placement* expert = nullptr);
 

@@ -56,8 +56,10 @@ int ParseFailure(const CLI::App& app, const CLI::ParseError& error, const std::s
   if (!is_verb && !first.empty() && first.front() != '-') {
     return Fail(2, fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
   }
-  return Fail(2, OneLine(error.what()) +
-                     fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
+  std::string what = OneLine(error.what());
+  const std::string unconverted = "Could not convert: ";  // "--samples = x"
+  if (what.rfind(unconverted, 0) == 0) what = what.substr(unconverted.size()) + ": a number is wanted";
+  return Fail(2, what + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ Progress::Progress(std::string what, std::int64_t total, bool quiet)
     : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-  Finish();
+  if (done_ > 0) Finish();
 }
 
 void Progress::Update(std::int64_t done, const std::string& note) {

@@ -49,6 +49,7 @@ class Progress {
  public:
   // total = 0: not known, no bar and no time left. quiet: writes nothing.
   Progress(std::string what, std::int64_t total, bool quiet = false);
+  // Finish(), unless nothing was done: work that is refused has no summary.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -1,13 +1,13 @@
 #include "bench/provenance.h"
 
 #include <ctime>
-#include <fstream>
 #include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "berth_revision.h"
+#include "profiler/host_machine.h"
 
 namespace berth::bench {
 namespace {
@@ -17,32 +17,10 @@ std::string& CommandLine() {
   return line;
 }
 
-// An argument as a shell would need it.
-std::string Quoted(const std::string& argument) {
-  static const std::string kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string quoted = "'";
-  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string CpuModel() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown CPU";
-}
-
 }  // namespace
 
 void RememberCommandLine(int argc, const char* const* argv) {
-  std::string line = "berth";
-  for (int i = 1; i < argc; ++i) line += " " + Quoted(argv[i]);
-  CommandLine() = line;
+  CommandLine() = argc > 1 ? "berth " + profiler::ShellText(argc - 1, argv + 1) : "berth";
 }
 
 Provenance CurrentProvenance() {
@@ -52,7 +30,7 @@ Provenance CurrentProvenance() {
   provenance.version = BERTH_VERSION;
   provenance.revision = BERTH_REVISION;
   provenance.dirty = BERTH_DIRTY;
-  provenance.machine = fmt::format("{}, {} core{}", CpuModel(), cores, cores == 1 ? "" : "s");
+  provenance.machine = fmt::format("{}, {} core{}", profiler::CpuModel(), cores, cores == 1 ? "" : "s");
   provenance.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   return provenance;
 }

@@ -19,6 +19,8 @@ function(berth_find name header)
   endforeach()
   add_library(berth::${name} ALIAS berth_${name})
 endfunction()
+# Into the programs themselves where it can be: berth-profile must run where nobody installed zstd.
+find_library(BERTH_zstd_zstd NAMES libzstd.a zstd REQUIRED)
 berth_find(zstd zstd.h zstd)
 berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis metis.h metis)
@@ -58,9 +60,11 @@ if(NOT BERTH_WITH_ONNX STREQUAL "OFF")
   endif()
 endif()
 
+include(BerthCuda)
+
 if(BERTH_BUILD_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(rapidcheck CONFIG REQUIRED)
 endif()
 
-message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, ONNX ${BERTH_WITH_ONNX}")
+message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, ONNX ${BERTH_WITH_ONNX}, CUDA plug-in ${BERTH_WITH_CUDA}")

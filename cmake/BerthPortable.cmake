@@ -1,7 +1,13 @@
 # berth_portable(program script…): the target `portable`, part of every build of that preset. It collects the program, the
 # shared libraries it needs and the scripts in one folder, berth-portable/, that runs wherever it is copied to, given the
-# machine's own C library (REQUIRES.txt in the folder says from which version on).
+# machine's own C library (REQUIRES.txt in the folder says from which version on). berth-profile and, where it is built, its
+# CUDA plug-in come along; CUDA's own libraries do not, they belong to the machine's driver and toolkit.
 function(berth_portable program)
+  set(extra $<TARGET_FILE:berth_profile>)
+  set_target_properties(berth_profile PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
+  if(TARGET berth_cuda)
+    list(APPEND extra $<TARGET_FILE:berth_cuda>)
+  endif()
   # DT_RPATH, not DT_RUNPATH: the libraries in the folder look for each other through the program's path.
   set_target_properties(${program} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
@@ -9,9 +15,9 @@ function(berth_portable program)
   list(TRANSFORM scripts PREPEND ${CMAKE_SOURCE_DIR}/)
   set(folder ${CMAKE_BINARY_DIR}/berth-portable)
   add_custom_command(OUTPUT ${folder}/REQUIRES.txt
-    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D FOLDER=${folder} "-D SCRIPTS=${scripts}"
+    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D FOLDER=${folder} "-D SCRIPTS=${scripts}" "-D EXTRA=${extra}"
             -D STRIP=${CMAKE_STRIP} -D OBJDUMP=${CMAKE_OBJDUMP} -P ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
-    DEPENDS ${program} ${scripts} ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
+    DEPENDS ${program} berth_profile ${extra} ${scripts} ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
     COMMENT "Collecting ${folder}" VERBATIM)
   add_custom_target(portable ALL DEPENDS ${folder}/REQUIRES.txt)
   add_test(NAME portable/moved

@@ -2,11 +2,13 @@
 # Looked up at every build; rewritten, and that source rebuilt, only when it changed.
 function(berth_revision target)
   set(directory ${CMAKE_BINARY_DIR}/generated)
-  add_custom_target(berth_revision_header
-    COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${CMAKE_SOURCE_DIR} -D OUTPUT=${directory}/berth_revision.h
-            -D VERSION=${PROJECT_VERSION} -P ${CMAKE_SOURCE_DIR}/cmake/WriteRevision.cmake
-    BYPRODUCTS ${directory}/berth_revision.h
-    COMMENT "" VERBATIM)
+  if(NOT TARGET berth_revision_header)
+    add_custom_target(berth_revision_header
+      COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${CMAKE_SOURCE_DIR} -D OUTPUT=${directory}/berth_revision.h
+              -D VERSION=${PROJECT_VERSION} -P ${CMAKE_SOURCE_DIR}/cmake/WriteRevision.cmake
+      BYPRODUCTS ${directory}/berth_revision.h
+      COMMENT "" VERBATIM)
+  endif()
   add_dependencies(${target} berth_revision_header)
   target_include_directories(${target} PRIVATE ${directory})
 endfunction()

@@ -1,4 +1,5 @@
-# Run at build time by berth_portable(): PROGRAM, the libraries it needs and SCRIPTS into FOLDER, made anew.
+# Run at build time by berth_portable(): PROGRAM, the libraries it needs, SCRIPTS, and EXTRA, which needs no other
+# libraries than these and the machine's own, into FOLDER, made anew.
 #
 # The C library and its parts stay out: they fit the running machine's kernel and its loader, whose path is fixed in the
 # program. Everything else comes along, libstdc++ and libgcc_s too.
@@ -12,7 +13,7 @@ endif()
 
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)
-file(COPY ${PROGRAM} ${SCRIPTS} DESTINATION ${FOLDER})
+file(COPY ${PROGRAM} ${EXTRA} ${SCRIPTS} DESTINATION ${FOLDER})
 set(files "")
 foreach(library ${libraries})
   file(REAL_PATH ${library} real)
@@ -22,11 +23,18 @@ foreach(library ${libraries})
 endforeach()
 list(SORT files)
 cmake_path(GET PROGRAM FILENAME program)
-execute_process(COMMAND ${STRIP} ${FOLDER}/${program} COMMAND_ERROR_IS_FATAL ANY)
+set(programs ${program})
+foreach(path ${EXTRA})
+  cmake_path(GET path FILENAME name)
+  list(APPEND programs ${name})
+endforeach()
+foreach(name ${programs})
+  execute_process(COMMAND ${STRIP} ${FOLDER}/${name} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
 
 # The newest versioned symbol of the C library that any of the files asks for.
 set(needed 0)
-foreach(file ${program} ${files})
+foreach(file ${programs} ${files})
   execute_process(COMMAND ${OBJDUMP} -T ${FOLDER}/${file} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "GLIBC_[0-9.]+" versions "${symbols}")
   list(REMOVE_DUPLICATES versions)
@@ -38,15 +46,15 @@ foreach(file ${program} ${files})
   endforeach()
 endforeach()
 
-string(REPLACE ";" "\n  " listing "${files}")
+string(REPLACE ";" "\n  " listing "${programs};${files}")
 cmake_host_system_information(RESULT platform QUERY OS_PLATFORM)
 file(WRITE ${FOLDER}/REQUIRES.txt
 "berth and the libraries it needs. Copy the whole folder anywhere and run ./${program}; nothing is installed.
 
 Requires: Linux on ${platform} with the GNU C library ${needed} or newer (ldd --version says).
 Left out: the learning agents (libtorch) and the import of ONNX models; they are refused with that reason.
+Of CUDA nothing comes along: berth-profile finds the machine's driver, cuBLAS, cuDNN and CUPTI, or says what is missing.
 
-  ${program}
   ${listing}
 ")
 message(STATUS "${FOLDER}: needs glibc ${needed}")

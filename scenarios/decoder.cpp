@@ -107,7 +107,14 @@ DecoderSizes ReadDecoderSizes(const Spec& spec, ParameterReader& read, const Mod
   sizes.vocabulary = read.Int("vocabulary", defaults.vocabulary, 2, 1 << 24);
   sizes.decode = read.Choice("pass", {"whole", "decode"}) == "decode";
   CheckMultiple(spec.name, "hidden", sizes.hidden, "heads", sizes.heads);
-  CheckMultiple(spec.name, "hidden / heads", sizes.head_width(), "the pairs that rotary positions turn", 2);
+  if (sizes.head_width() % 2 != 0) {
+    throw InputError(
+        spec.name + ": hidden=" + std::to_string(sizes.hidden) + ", heads=" + std::to_string(sizes.heads) +
+        " makes heads of " + std::to_string(sizes.head_width()) +
+        " numbers, which rotary positions cannot turn in pairs; write a hidden that is a multiple of "
+        "2 x heads, for example hidden=" +
+        std::to_string(sizes.hidden + sizes.heads));
+  }
   CheckMultiple(spec.name, "heads", sizes.heads, "kv_heads", sizes.kv_heads);
   if (sizes.decode && options.builder.training) {
     throw InputError(spec.name + ": pass=decode is a step of inference; write mode=inference,pass=decode");

@@ -71,6 +71,12 @@ const char* UpdateType(Optimizer optimizer) {
   return "";
 }
 
+void CheckNumberOfOps(const sim::OpGraph& graph) {
+  if (graph.ops.size() < kMostOps) return;
+  throw InputError(graph.name + ": a graph of these sizes has more than " + std::to_string(kMostOps) +
+                   " ops; choose fewer layers, steps or experts");
+}
+
 GraphBuilder::GraphBuilder(std::string name, const BuilderOptions& options) : options_(options) {
   graph_.name = std::move(name);
 }
@@ -95,6 +101,7 @@ const std::string& GraphBuilder::dtype(Tensor tensor) const {
 
 Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, const std::string& phase,
                               const Location& location) {
+  CheckNumberOfOps(graph_);
   sim::Op op;
   op.name = full_name;
   op.type = spec.type;
@@ -279,39 +286,50 @@ void GraphBuilder::Update(sim::OpIndex variable, const std::vector<sim::OpIndex>
 }
 
 void GraphBuilder::SettleStorage() {
-  std::map<Tensor, std::vector<sim::OpIndex>> readers;
+  constexpr sim::OpIndex kNobody = -1;
+  constexpr sim::OpIndex kSeveral = -2;
+  std::vector<std::size_t> first;  // by op: where its outputs begin among those of all ops
+  std::size_t outputs = 0;
+  for (const sim::Op& op : graph_.ops) {
+    first.push_back(outputs);
+    outputs += op.outputs.size();
+  }
+  const auto at = [&](Tensor tensor) {
+    return first[static_cast<std::size_t>(tensor.op)] + static_cast<std::size_t>(tensor.output);
+  };
+  std::vector<sim::OpIndex> reader(outputs, kNobody);
   for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+    const auto self = static_cast<sim::OpIndex>(i);
     for (const Tensor input : graph_.ops[i].inputs) {
-      auto& list = readers[input];
-      if (list.empty() || list.back() != static_cast<sim::OpIndex>(i))
-        list.push_back(static_cast<sim::OpIndex>(i));
+      sim::OpIndex& known = reader[at(input)];
+      if (known != self) known = known == kNobody ? self : kSeveral;
     }
   }
-  const auto only_reader = [&](Tensor tensor, sim::OpIndex reader) {
-    return readers[tensor] == std::vector{reader};
-  };
 
+  // By output: may its only reader overwrite it? Not the storage of a variable, constant or placeholder, and
+  // each tensor that shares the storage must have the next as its only reader. Ops stand behind what they
+  // read, so the answer of an alias is there before it is asked for.
+  std::vector<bool> free(outputs);
+  const auto is_free = [&](Tensor tensor, sim::OpIndex by) {
+    return reader[at(tensor)] == by && free[at(tensor)];
+  };
   for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
-    if (in_place_[i] < 0) continue;
-    sim::Op& candidate = graph_.ops[i];
-    Tensor shared = candidate.inputs[static_cast<std::size_t>(in_place_[i])];
-    bool allowed =
-        op(shared).outputs[static_cast<std::size_t>(shared.output)].bytes == candidate.outputs[0].bytes &&
-        only_reader(shared, static_cast<sim::OpIndex>(i));
-    // Up the chain of what shares the storage already: each link must have the next as its only reader.
-    while (allowed) {
-      const sim::Op& producer = op(shared);
-      const sim::Output& output = producer.outputs[static_cast<std::size_t>(shared.output)];
-      if (output.storage != sim::Output::Storage::kInput) {
-        allowed = output.storage == sim::Output::Storage::kOwn && !producer.IsSource();
-        break;
+    const auto self = static_cast<sim::OpIndex>(i);
+    sim::Op& made = graph_.ops[i];
+    if (in_place_[i] >= 0) {
+      const Tensor shared = made.inputs[static_cast<std::size_t>(in_place_[i])];
+      const sim::Output& source = op(shared).outputs[static_cast<std::size_t>(shared.output)];
+      if (source.bytes == made.outputs[0].bytes && is_free(shared, self)) {
+        made.outputs[0].storage = sim::Output::Storage::kInput;
+        made.outputs[0].alias = shared;
       }
-      allowed = only_reader(output.alias, shared.op);
-      shared = output.alias;
     }
-    if (!allowed) continue;
-    candidate.outputs[0].storage = sim::Output::Storage::kInput;
-    candidate.outputs[0].alias = candidate.inputs[static_cast<std::size_t>(in_place_[i])];
+    for (std::size_t output = 0; output < made.outputs.size(); ++output) {
+      const sim::Output& own = made.outputs[output];
+      free[first[i] + output] = own.storage == sim::Output::Storage::kInput
+                                    ? is_free(own.alias, self)
+                                    : own.storage == sim::Output::Storage::kOwn && !made.IsSource();
+    }
   }
 }
 

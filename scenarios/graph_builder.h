@@ -16,7 +16,8 @@
 // placeholder.
 //
 // Not thread-safe; one builder makes one graph. What a caller of the builder gets wrong aborts (BERTH_CHECK),
-// except an op type without a gradient rule, which a model file can bring along and is an InputError.
+// except an op type without a gradient rule and more than kMostOps ops, which a model file or a parameter can
+// bring along: InputErrors.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,11 @@ struct BuilderOptions {
   std::int32_t framework_ops = 1;   // of every lean op: see workload_options.h
   Granularity granularity = Granularity::kLean;
 };
+
+// Sizes multiply (layers x steps, layers x experts); what grows beyond this was not meant to be.
+inline constexpr std::size_t kMostOps = 2'000'000;
+// Before one more op is added to a graph that is being built. Throws InputError.
+void CheckNumberOfOps(const sim::OpGraph& graph);
 
 // Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
 // and as `group`; backward ops inherit those of their forward op, updates those of their variable.
@@ -111,7 +117,8 @@ class GraphBuilder {
 
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   Tensor Constant(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
-  Tensor Variable(const std::string& name, const Shape& shape, const std::string& dtype = "f32");  // trainable
+  Tensor Variable(const std::string& name, const Shape& shape,
+                  const std::string& dtype = "f32");  // trainable
   // Kept from step to step like a variable but no weight: not trained, no parameter.
   Tensor State(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   // Output 0; the others are {result.op, 1}, ….

@@ -89,6 +89,7 @@ class Expansion {
   }
 
   Tensor Push(sim::Op op) {
+    CheckNumberOfOps(raw_);
     raw_.ops.push_back(std::move(op));
     return {static_cast<OpIndex>(raw_.ops.size()) - 1, 0};
   }

@@ -53,9 +53,14 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
   options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
   const bool raw = read.Choice("granularity", {"lean", "raw"}) == "raw";
   options.builder.granularity = raw ? Granularity::kRaw : Granularity::kLean;
-  // A raw op is an op of the framework.
-  options.builder.framework_ops = static_cast<std::int32_t>(
-      read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, raw ? 1 : 1000));
+  options.builder.framework_ops =
+      static_cast<std::int32_t>(read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, 1000));
+  if (raw && options.builder.framework_ops != 1) {
+    throw InputError(
+        "framework_ops=" + std::to_string(options.builder.framework_ops) +
+        " says how many ops of a framework a lean op stands for, and with granularity=raw every op "
+        "is one of the framework; leave framework_ops out or write granularity=lean");
+  }
   return options;
 }
 

@@ -32,12 +32,10 @@ class TableCommand : public Command {
                    "only these: [BLOCK:]ROW/COLUMN with *, several by commas; asks for learners by name")
         ->delimiter(',')
         ->option_text("CELLS");
-    app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the table's")
-        ->check(CLI::PositiveNumber)
-        ->option_text("N");
-    app.add_option("--samples", plan_.samples, "budget of a searched cell; else the table's")
-        ->check(CLI::PositiveNumber)
-        ->option_text("N");
+    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the table's")
+                 ->option_text("N");
+    samples_ = app.add_option("--samples", plan_.samples, "budget of a searched cell; else the table's")
+                   ->option_text("N");
     app.add_flag("--quick", plan_.quick, "one seed and a small budget: minutes");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
@@ -60,6 +58,10 @@ class TableCommand : public Command {
     const TableDefinition& table = FindTable(name_);
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
+    if (seeds_->count() > 0 && plan_.seeds < 1)
+      throw InputError(fmt::format("--seeds {}: at least 1 is wanted.", plan_.seeds));
+    if (samples_->count() > 0 && plan_.samples < 1)
+      throw InputError(fmt::format("--samples {}: at least 1 is wanted.", plan_.samples));
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_) return Render(table, ReadRows());
@@ -145,6 +147,8 @@ class TableCommand : public Command {
 
   std::string name_;
   PlanOptions plan_;
+  CLI::Option* seeds_ = nullptr;
+  CLI::Option* samples_ = nullptr;
   bool resume_ = false;
   bool export_ = false;
   bool render_ = false;

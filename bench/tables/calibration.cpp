@@ -24,13 +24,15 @@ using cost_models::FitCell;
 using cost_models::FitParameter;
 using cost_models::KindParameters;
 
-// A fitted cell: the placement is fixed by a rule, so only prices change from one trial to the next.
+// A fitted cell, as the table runs it.
 struct FittedCell {
   std::string name;
   double published_seconds = 0;
   sim::OpGraph graph;
   sim::Cluster cluster;
-  sim::Placement placement;
+  std::string agent;
+  std::string grouper;
+  std::vector<std::string> devices;
 };
 
 // The catalogue's number where nothing is fitted yet: the start of a parameter.
@@ -45,17 +47,6 @@ double StartOf(const TableParameter& parameter) {
   return std::clamp(start, parameter.low, parameter.high);
 }
 
-sim::Placement PlacementOf(const sim::Problem& problem, const std::string& agent_spec) {
-  const agents::Task task = agents::MakeTask(problem, "colocation");
-  agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
-  agents::UnitPlacement units;
-  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement, const agents::Evaluation&) {
-    units = placement;
-  };
-  agents::MakeAgent(agent_spec)->Search(task, evaluator, {});
-  return agents::Expand(task, units);
-}
-
 std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& line,
                                      const TableColumn& column, double published) {
   auto cell = std::make_unique<FittedCell>();
@@ -64,7 +55,9 @@ std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& l
   const auto loaded = Testbed("").Load(block, line);
   cell->graph = loaded->graph();
   cell->cluster = loaded->cluster();
-  cell->placement = PlacementOf(loaded->problem(), line.AgentOf(column));
+  cell->agent = line.AgentOf(column);
+  cell->grouper = line.GrouperOf(column);
+  cell->devices = SelectDevices(cell->cluster, column.devices);
   return cell;
 }
 
@@ -91,7 +84,9 @@ std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& tab
   return cells;
 }
 
-std::vector<KindParameters> Borrow(const TableDefinition& table, const std::string& results) {
+// `library`: gets where the numbers come from.
+std::vector<KindParameters> Borrow(const TableDefinition& table, const std::string& results,
+                                   std::string& library) {
   std::vector<KindParameters> borrowed;
   for (const BorrowedRates& rates : table.borrowed) {
     const std::string path = (std::filesystem::path(results) / rates.table / "testbed.json").string();
@@ -106,6 +101,8 @@ std::vector<KindParameters> Borrow(const TableDefinition& table, const std::stri
     borrowed.emplace_back();
     borrowed.back().kind = rates.as_kind;
     borrowed.back().efficiency = kind->efficiency;
+    library += fmt::format("; efficiencies of {}: fitted for table {}, commit {}", rates.as_kind, rates.table,
+                           there.provenance.commit);
   }
   return borrowed;
 }
@@ -125,6 +122,8 @@ std::string ModelSpec(const TableDefinition& table, const std::vector<KindParame
   return fmt::format("analytic({})", fmt::join(shares, ","));
 }
 
+// Where the agent puts the ops under these very prices: rules that cut a graph into parts of equal cost put
+// them elsewhere under others, and the table cuts with the fitted ones.
 double SimulateSeconds(const TableDefinition& table, const std::vector<KindParameters>& borrowed,
                        const FittedCell& cell, std::span<const double> values) {
   sim::Cluster cluster = cell.cluster;
@@ -136,11 +135,18 @@ double SimulateSeconds(const TableDefinition& table, const std::vector<KindParam
   }
   const auto model = cost_models::MakeCostModel(ModelSpec(table, borrowed, values));
   const sim::Problem problem(cell.graph, cluster, sim::PriceOps(cell.graph, cluster, *model));
-  return sim::ToMicros(sim::MakeSimulator(problem)->Run(cell.placement).runtime) / 1e6;
+  const agents::Task task = agents::MakeTask(problem, cell.grouper, cell.devices);
+  agents::Evaluator evaluator(task, {.budget = 1});
+  sim::Picos runtime = 0;
+  evaluator.observer = [&](std::int64_t, const agents::UnitPlacement&, const agents::Evaluation& evaluation) {
+    runtime = evaluation.runtime;
+  };
+  agents::MakeAgent(cell.agent)->Search(task, evaluator, {});
+  return sim::ToMicros(runtime) / 1e6;
 }
 
 cost_models::Parameters ToParameters(const TableDefinition& table,
-                                     const std::vector<KindParameters>& borrowed,
+                                     const std::vector<KindParameters>& borrowed, const std::string& library,
                                      const cost_models::TableFit& fit) {
   const Provenance now = CurrentProvenance();
   cost_models::Parameters parameters;
@@ -148,7 +154,7 @@ cost_models::Parameters ToParameters(const TableDefinition& table,
   const std::string published = "published: " + table.title;
   parameters.provenance = {published,
                            published,
-                           published,
+                           library,
                            now.date.substr(0, 10),
                            now.revision + (now.dirty ? " with changes" : ""),
                            fmt::format("berth calibrate --table {}", table.name)};
@@ -183,7 +189,8 @@ std::string ParameterMeaning(const TableParameter& parameter) {
 
 Calibration CalibrateTable(const TableDefinition& table, const CalibrationOptions& options) {
   Calibration calibration;
-  calibration.borrowed = Borrow(table, options.results);
+  std::string library = "published: " + table.title;
+  calibration.borrowed = Borrow(table, options.results, library);
   const auto cells = CollectCells(table, calibration.left_out);
   if (cells.empty())
     throw InputError(fmt::format("table {} has no fitted cell that can be run.", table.name));
@@ -200,7 +207,7 @@ Calibration CalibrateTable(const TableDefinition& table, const CalibrationOption
   cost_models::FitOptions fit_options;
   fit_options.threads = options.threads;
   calibration.fit = cost_models::FitTable(parameters, fit_cells, fit_options);
-  calibration.parameters = ToParameters(table, calibration.borrowed, calibration.fit);
+  calibration.parameters = ToParameters(table, calibration.borrowed, library, calibration.fit);
   return calibration;
 }
 

@@ -82,6 +82,7 @@ ClaimReading BertLevel(const TableResults& results) {
   ClaimReading reading{"BERT: the best placements found take 9.2 to 12.7 s", "not run",
                        ClaimWord::kCannotBeTested};
   const CellSummary& parts = results.At(kBlock, "bert", "halves");
+  if (parts.state == CellSummary::State::kOutOfMemory) reading.ours = "four contiguous parts do not fit";
   if (!parts.median) return reading;
   reading.ours = fmt::format("four contiguous parts take {} s", SecondsDigits(*parts.median));
   reading.word = *parts.median < 9.2 / 2 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;

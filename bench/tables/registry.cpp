@@ -35,6 +35,10 @@ const std::string& TableLine::AgentOf(const TableColumn& column) const {
   return own == agents.end() ? column.agent : own->second;
 }
 
+const std::string& TableLine::GrouperOf(const TableColumn& column) const {
+  return column.grouper.empty() ? grouper : column.grouper;
+}
+
 bool TableLine::IsFitted(const TableColumn& column) const {
   return std::find(fitted.begin(), fitted.end(), column.key) != fitted.end();
 }

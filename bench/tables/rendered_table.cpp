@@ -106,8 +106,22 @@ std::string Joined(const std::set<std::string>& values) {
   return text;
 }
 
+// What makes rows with these budgets and seeds again. Where budgets differ, several calls made them; the
+// largest is what one call can give all cells.
+std::string ExportCommand(const TableDefinition& table, const std::set<std::int64_t>& budgets,
+                          std::int64_t seeds) {
+  std::string command = fmt::format("berth table {} --export", table.name);
+  if (budgets.empty()) return command;
+  const std::int64_t samples = *budgets.rbegin();
+  if (samples == table.quick_samples && seeds == 1) return command + " --quick";
+  if (samples != table.samples) command += fmt::format(" --samples {}", samples);
+  if (seeds != table.seeds) command += fmt::format(" --seeds {}", seeds);
+  return command;
+}
+
 std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {
-  std::set<std::string> revisions, machines, dates, models, budgets;
+  std::set<std::string> revisions, machines, dates, models;
+  std::set<std::int64_t> sampled;  // their budgets
   double wall = 0;
   std::int64_t seeds = 0;
   for (const CellRecord* record : results.records()) {
@@ -116,12 +130,14 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
     machines.insert(record->machine);
     dates.insert(record->date.substr(0, 10));
     models.insert(record->cost_model);
-    if (record->budget > 1) budgets.insert(CountText(record->budget));
+    if (record->budget > 1) sampled.insert(record->budget);
     wall += record->wall_seconds.value_or(0);
     seeds = std::max(seeds, record->seed);
   }
-  return {{"command", fmt::format("berth table {} --export", results.table().name)},
-          {"samples of a searched cell", Joined(budgets)},
+  std::vector<std::string> budgets;
+  for (const std::int64_t budget : sampled) budgets.push_back(CountText(budget));
+  return {{"command", ExportCommand(results.table(), sampled, seeds)},
+          {"samples of a searched cell", fmt::to_string(fmt::join(budgets, "; "))},
           {"seeds", seeds > 1 ? fmt::format("1 to {}", seeds) : "1"},
           {"cost model", Joined(models)},
           {"revision", Joined(revisions)},

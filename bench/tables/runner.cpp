@@ -100,8 +100,7 @@ class CellRunner {
   }
 
   static agents::Task MakeTask(const CellPlan& plan, const LineProblem& line) {
-    const std::string& grouper = plan.column->grouper.empty() ? plan.line->grouper : plan.column->grouper;
-    return agents::MakeTask(line.loaded->problem(), grouper,
+    return agents::MakeTask(line.loaded->problem(), plan.line->GrouperOf(*plan.column),
                             SelectDevices(line.loaded->cluster(), plan.column->devices));
   }
 

@@ -44,6 +44,7 @@ struct TableLine {       // a row of the table
   std::vector<std::string> fitted;            // keys of the columns whose cell is fitted in this row
 
   const std::string& AgentOf(const TableColumn& column) const;
+  const std::string& GrouperOf(const TableColumn& column) const;
   bool IsFitted(const TableColumn& column) const;
 };
 

@@ -1,5 +1,7 @@
 #include "agents/task.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +50,34 @@ TEST(Task, SumsTheFeaturesOfItsUnits) {
   EXPECT_THAT(task.persistent, ElementsAre(100, 0, 0));
   EXPECT_THAT(task.output, ElementsAre(10, 2000, 500));  // the variable's output owns no storage
   EXPECT_THAT(task.stage, ElementsAre(2, 3, 1));
+}
+
+TEST(Task, KeepsTheLowestStageAndBranchOfAUnit) {
+  const auto c = Colocated();
+  c->graph.ops[1].attributes = {{"stage", sim::Attribute{2.0}}};
+  c->graph.ops[3].attributes = {{"branch", sim::Attribute{std::int64_t{3}}}};
+  const Task task = MakeTask(*c->problem, "colocation");
+  EXPECT_THAT(task.stage, ElementsAre(-1, 2, 1));
+  EXPECT_THAT(task.branch, ElementsAre(3, -1, -1));
+}
+
+TEST(Task, RefusesStagesAndBranchesThatCountNoPartsOfTheGraph) {
+  for (const char* attribute : {"stage", "branch"}) {
+    for (const auto& [value, text] : std::vector<std::pair<sim::Attribute, const char*>>{
+             {{std::int64_t{-1}}, "-1"},
+             {{std::int64_t{4}}, "4"},
+             {{2e9}, "2000000000"},
+             {{1.5}, "1.5"},
+             {{std::numeric_limits<double>::quiet_NaN()}, "nan"},
+             {{std::string("first")}, "that is no number"}}) {
+      const auto c = Colocated();
+      c->graph.ops[2].attributes = {{attribute, value}};
+      EXPECT_THAT([&] { MakeTask(*c->problem, ""); },
+                  ThrowsMessage<InputError>(HasSubstr(std::string("op b has the ") + attribute + " " + text +
+                                                      ", wanted a whole number from 0 to below the graph's "
+                                                      "number of ops, 4")));
+    }
+  }
 }
 
 TEST(Task, CountsEachOutputOfAnEdgeOnce) {

@@ -54,6 +54,11 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"list", "agents", "--wrong"}, "--wrong");
   ExpectRefused({"list", "planets"}, "planets");
   ExpectRefused({"table", "no_such_table"}, "hierarchical");
+  ExpectRefused({"table", "hierarchical", "--seeds", "0"}, "--seeds 0: at least 1 is wanted.");
+  ExpectRefused({"table", "hierarchical", "--samples", "-3"}, "--samples -3: at least 1 is wanted.");
+  ExpectRefused({"table", "hierarchical", "--samples", "x"}, "--samples = x: a number is wanted");
+  ExpectRefused({"place", "--agent", "brute_force", "--graph", "chain(ops=2000)", "--cluster", kCluster},
+                "more assignments than the limit");
   ExpectRefused({"table", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
   ExpectRefused({"table", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");

@@ -125,6 +125,22 @@ TEST(Reading, ListsEveryVerdictThatDiffers) {
                                                            "14.40 GB of 11.68 GB on gpu0"}));
 }
 
+TEST(Rendered, TheCommandMakesItsRowsAgain) {
+  const TableDefinition table = TinyTable();
+  const auto command = [&](std::int64_t budget, int seeds) {
+    std::vector<CellRecord> records;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      records.push_back(MakeRecord("rnnlm", "random", "searched", seed, 1.0));
+      records.back().budget = budget;
+    }
+    return BuildRenderedTable(TableResults(table, records)).provenance.front().second;
+  };
+  EXPECT_EQ(command(50, 3), "berth table tiny --export");
+  EXPECT_EQ(command(10, 1), "berth table tiny --export --quick");
+  EXPECT_EQ(command(10, 3), "berth table tiny --export --samples 10");
+  EXPECT_EQ(command(70, 2), "berth table tiny --export --samples 70 --seeds 2");
+}
+
 TEST(Reading, GapIsToTheProvenBound) {
   const TableDefinition table = TinyTable();
   const auto sections = BuildReading(TableResults(table, TinyRecords()));

@@ -65,8 +65,7 @@ TEST(Samples, RefusalsSayPlaceAndCure) {
   ADD_FAILURE() << SamplePath("refused/messages.txt") << " differs from what the readers say now: " << fresh;
 }
 
-TEST(Samples, EnvelopesOfTracesAndCostModelsAreRead) {
-  EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("trace.json")), "t"), "berth.trace", 1), 1);
+TEST(Samples, EnvelopesOfCostModelsAreRead) {
   EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("cost_model.json")), "c"), "berth.cost_model", 1), 1);
 }
 

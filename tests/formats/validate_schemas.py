@@ -3,9 +3,9 @@
 
     validate_schemas.py ROOT          ROOT: the folder with docs/ and tests/
 
-Documents of tests/formats/samples and excerpts of docs/formats.md must satisfy the schema of their format, those of samples/refused must not (those of
-refused/beyond_schema are wrong in ways that no schema can say, and must satisfy it). Says "skipped" with status 77
-where the packages python3-jsonschema and python3-yaml are missing.
+Documents of tests/formats/samples and tests/profiler/samples and excerpts of docs/formats.md must satisfy the schema of
+their format, those of samples/refused must not (those of refused/beyond_schema are wrong in ways that no schema can say,
+and must satisfy it). Says "skipped" with status 77 where the packages python3-jsonschema and python3-yaml are missing.
 """
 
 import json
@@ -33,7 +33,7 @@ def validator(root, format_name):
 
 
 def documents(folder):
-    return sorted(path for path in folder.iterdir() if path.suffix in (".json", ".yaml"))
+    return sorted(path for path in folder.glob("*") if path.suffix in (".json", ".yaml"))
 
 
 def format_of(path, formats):
@@ -46,7 +46,6 @@ def format_of(path, formats):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    samples = root / "tests" / "formats" / "samples"
     formats = {path.stem for path in (root / "docs" / "schema").glob("*.json")}
     wrong, seen = [], set()
 
@@ -59,14 +58,11 @@ def main():
             wrong.append(f"{path}: satisfies the schema, but must not")
 
     count = 0
-    for folder, wanted in (
-        (samples, True),
-        (samples / "refused", False),
-        (samples / "refused" / "beyond_schema", True),
-    ):
-        for path in documents(folder):
-            check(path, format_of(path, formats), load(path), wanted)
-            count += 1
+    for samples in (root / "tests" / "formats" / "samples", root / "tests" / "profiler" / "samples"):
+        for folder, wanted in (("", True), ("refused", False), ("refused/beyond_schema", True)):
+            for path in documents(samples / folder):
+                check(path, format_of(path, formats), load(path), wanted)
+                count += 1
     page = root / "docs" / "formats.md"
     for language, text in re.findall(r"```(json|yaml)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         document = json.loads(text) if language == "json" else yaml.safe_load(text)

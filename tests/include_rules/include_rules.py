@@ -25,6 +25,8 @@ FOLDERS = {
     "sim": (),
     "sim/formats": ("sim",),
     "profiler": ("sim", "sim/formats"),
+    "profiler/cuda": ("sim", "sim/formats", "profiler"),
+    "profiler/main": ("sim", "sim/formats", "profiler"),
     "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),
     "scenarios": ("sim", "sim/formats"),
@@ -34,24 +36,26 @@ FOLDERS = {
 }
 
 # Headers that the build writes, by the folder whose sources may include them.
-GENERATED = {"berth_revision.h": "bench", "BenchData.h": "bench"}
+GENERATED = {"berth_revision.h": ("bench", "profiler/main"), "BenchData.h": ("bench",)}
 
 _TESTS = "tests"
 
-# (what the header's name starts with, the folders or files that may include it, heavy: kept out of shared headers)
+# (what the header's name starts with; the folders or files that may include it, or what the files' paths start with, up to
+# an underscore; heavy: kept out of shared headers)
 LIBRARIES = (
     (("oneapi/tbb", "tbb/"), ("sim/parallel.cpp",), True),
     (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
     (("yaml-cpp/",), ("sim/formats", "cost_models", "scenarios", "bench", _TESTS), True),
     (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
     (("zstd",), ("sim/formats",), True),
-    (("CLI/",), ("bench",), True),
+    (("CLI/",), ("bench", "profiler/main"), True),
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/executor",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
-    (("cuda", "cupti", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler",), True),
+    (("cupti",), ("profiler/cuda/cupti_",), True),
+    (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
     (("benchmark/",), ("bench", _TESTS), False),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h"),
@@ -113,13 +117,14 @@ def _at_home(path, homes):
         return True
     inner = path[len("tests/"):] if path.startswith("tests/") else path
     own = folder_of(path) or ""
-    return any(inner == home or own == home or own.startswith(home + "/") for home in homes)
+    return any(inner == home or own == home or own.startswith(home + "/") or
+               (home.endswith("_") and inner.startswith(home)) for home in homes)
 
 
 def _check_quoted(path, header, includes):
     if header in GENERATED:
-        if folder_of(path) != GENERATED[header]:
-            return f"{path}: includes {header}, which is for {GENERATED[header]}/ alone"
+        if folder_of(path) not in GENERATED[header]:
+            return f"{path}: includes {header}, which is for {' and '.join(GENERATED[header])} alone"
         return None
     if header not in includes:
         return f'{path}: "{header}" is no path from the root of a file that is there'

@@ -21,6 +21,9 @@ env -i ./carried/berth speed --graph 'random_dag(ops=1000)' --cluster 'placeto(g
   --placements 20 --json speed.json || fail "berth speed ended with $?"
 grep -q '"ops_per_second"' speed.json || fail "berth speed wrote no ops_per_second"
 
+env -i ./carried/berth-profile list > probes.txt || fail "berth-profile list ended with $?"
+grep -q -w gemm probes.txt || fail "berth-profile list does not show the probe gemm"
+
 bytes=$(tar -c carried | gzip -9 | wc -c)
 echo "moved_folder: $((bytes >> 10)) KiB packed"
 [ "$bytes" -lt $((32 << 20)) ] || fail "$bytes bytes packed are too much to carry"

@@ -176,7 +176,7 @@ TEST(DecoderTest, RefusesWhatDoesNotFitTogether) {
   for (const auto& [name, says] : {std::pair("llama(pass=decode)", "mode=inference,pass=decode"),
                                    {"llama(heads=31)", "hidden=2048 is no multiple of heads=31"},
                                    {"llama(kv_heads=5)", "heads=32 is no multiple of kv_heads=5"},
-                                   {"llama(hidden=96,heads=32)", "is no multiple of the pairs"},
+                                   {"llama(hidden=96,heads=32)", "for example hidden=128"},
                                    {"moe(top_k=9)", "top_k=9 of experts=8"}}) {
     try {
       LoadGraph(name);

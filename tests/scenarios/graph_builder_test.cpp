@@ -261,6 +261,15 @@ TEST(GraphBuilderTest, NothingIsOverwrittenThatSomebodyElseReads) {
   EXPECT_EQ(FaultInPlace(graph), "");
 }
 
+TEST(GraphBuilderTest, SizesThatMultiplyBeyondTheLimitAreRefused) {
+  sim::OpGraph graph;
+  graph.name = "huge";
+  graph.ops.resize(kMostOps - 1);
+  EXPECT_NO_THROW(CheckNumberOfOps(graph));
+  graph.ops.emplace_back();
+  EXPECT_THROW(CheckNumberOfOps(graph), InputError);
+}
+
 TEST(GraphBuilderTest, LossesOtherThanCrossEntropyStartFromOne) {
   GraphBuilder b("regression", Train());
   const Tensor y = Dense(b, "dense", b.Placeholder("x", {4, 6}), 3);

@@ -10,6 +10,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "scenarios/importers/onnx/einsum.h"
+#include "sim/units.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
@@ -26,24 +27,29 @@ const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int opset) {
              : schema;
 }
 
-// What the rules of the library divide by or index with, without a check of their own.
+// Products of a few such numbers with an image (kLongestAxis) stay far from 2^63.
+constexpr std::int64_t kMostStride = 1 << 20;
+constexpr std::int64_t kLongestAxis = 1 << 30;
+
+// What the rules of the library multiply, divide by or index with, without a check of their own.
 void CheckAttributes(const onnx::NodeProto& node) {
+  const auto usable = [](std::int64_t v) { return v >= 1 && v <= kMostStride; };
   for (const char* name : {"strides", "dilations", "kernel_shape"}) {
     const auto values = IntsAttribute(node, name);
-    if (std::any_of(values.begin(), values.end(), [](std::int64_t v) { return v < 1 || v > 1 << 20; })) {
-      throw std::invalid_argument(std::string("its ") + name + " must be positive");
+    if (!std::all_of(values.begin(), values.end(), usable)) {
+      throw std::invalid_argument(std::string("its ") + name + " must be 1 to 2^20");
     }
   }
   for (const char* name : {"pads", "output_padding"}) {
     const auto values = IntsAttribute(node, name);
     if (std::any_of(values.begin(), values.end(),
-                    [](std::int64_t v) { return v < -(1 << 20) || v > 1 << 20; })) {
-      throw std::invalid_argument(std::string("its ") + name + " are out of range");
+                    [](std::int64_t v) { return v < -kMostStride || v > kMostStride; })) {
+      throw std::invalid_argument(std::string("its ") + name + " must be -2^20 to 2^20");
     }
   }
   for (const char* name : {"group", "blocksize", "num_groups", "hidden_size", "num_outputs"}) {
-    if (FindAttribute(node, name) != nullptr && IntAttribute(node, name, 0) < 1) {
-      throw std::invalid_argument(std::string("its ") + name + " must be positive");
+    if (FindAttribute(node, name) != nullptr && !usable(IntAttribute(node, name, 0))) {
+      throw std::invalid_argument(std::string("its ") + name + " must be 1 to 2^20");
     }
   }
   const auto split = IntsAttribute(node, "split");
@@ -65,12 +71,52 @@ void CheckWindow(const onnx::NodeProto& node, const std::vector<const TensorInfo
   if (type.find("Conv") != std::string::npos && inputs.at(weights)->shape.size() != rank) {
     throw std::invalid_argument("its filter has another number of axes than its input");
   }
+  for (std::size_t axis = 2; axis < rank; ++axis) {
+    if (inputs[0]->shape[axis] > kLongestAxis) {
+      throw std::invalid_argument("its image is longer than 2^30 along axis " + std::to_string(axis));
+    }
+    if (type.find("Conv") != std::string::npos && inputs[weights]->shape[axis] > kMostStride) {
+      throw std::invalid_argument("its filter is longer than 2^20 along axis " + std::to_string(axis));
+    }
+  }
   for (const auto& [name, wanted] :
        {std::pair("kernel_shape", rank - 2), std::pair("strides", rank - 2), std::pair("dilations", rank - 2),
         std::pair("pads", 2 * (rank - 2)), std::pair("output_padding", rank - 2)}) {
     if (FindAttribute(node, name) != nullptr && IntsAttribute(node, name).size() != wanted) {
       throw std::invalid_argument(std::string("its ") + name + " must be " + std::to_string(wanted) +
                                   " numbers");
+    }
+  }
+}
+
+// DepthToSpace [N, C, H, W] -> [N, C / b^2, H b, W b], SpaceToDepth the other way.
+void CheckBlocks(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
+  const bool to_space = node.op_type() == "DepthToSpace";
+  if ((!to_space && node.op_type() != "SpaceToDepth") || inputs.empty() || inputs[0] == nullptr) return;
+  const Shape& image = inputs[0]->shape;
+  if (image.size() != 4) throw std::invalid_argument("its input must have 4 axes");
+  const std::int64_t block = IntAttribute(node, "blocksize", 1);
+  const bool fits =
+      to_space ? image[1] % (block * block) == 0 : image[2] % block == 0 && image[3] % block == 0;
+  if (!fits) {
+    throw std::invalid_argument(std::string("its ") + (to_space ? "channels" : "rows and columns") +
+                                " must be a multiple of its blocksize" + (to_space ? " squared" : ""));
+  }
+  if (std::max(image[2], image[3]) > kLongestAxis || image[1] > kLongestAxis) {
+    throw std::invalid_argument("its input has an axis longer than 2^30");
+  }
+}
+
+// The repeats of Tile, whose products with the input must not wrap.
+void CheckRepeats(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
+  if (node.op_type() != "Tile" || inputs.size() != 2 || inputs[0] == nullptr || inputs[1] == nullptr) return;
+  if (inputs[1]->value == nullptr || inputs[1]->value->ints() == nullptr) return;
+  const Shape& shape = inputs[0]->shape;
+  const auto& repeats = *inputs[1]->value->ints();
+  for (std::size_t axis = 0; axis < std::min(shape.size(), repeats.size()); ++axis) {
+    if (repeats[axis] < 0) throw std::invalid_argument("its repeats must not be negative");
+    if (shape[axis] > 0 && repeats[axis] > sim::kMaxBytes / shape[axis]) {
+      throw std::invalid_argument("its output would be longer than 2^50 along axis " + std::to_string(axis));
     }
   }
 }
@@ -138,8 +184,11 @@ InferredOutput Describe(const onnx::TypeProto& type) {
   if (!type.tensor_type().has_shape()) return output;
   output.dims.emplace();
   for (const auto& dim : type.tensor_type().shape().dim()) {
-    output.dims->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? std::optional(dim.dim_value())
-                                                                       : std::nullopt);
+    if (dim.has_dim_value() && dim.dim_value() < 0) {
+      throw std::invalid_argument("its output would have the size " + std::to_string(dim.dim_value()) +
+                                  " along axis " + std::to_string(output.dims->size()));
+    }
+    output.dims->push_back(dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt);
   }
   return output;
 }
@@ -159,6 +208,8 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   CheckAttributes(node);
   CheckRanks(node, inputs);
   CheckWindow(node, inputs);
+  CheckBlocks(node, inputs);
+  CheckRepeats(node, inputs);
   Context context(node, inputs);
   schema->GetTypeAndShapeInferenceFunction()(context);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Describe(*context.getOutputType(i));

@@ -116,13 +116,41 @@ TEST(OnnxRefused, NodesThatContradictTheirOp) {
       .Weight("w", {4, 3, 3, 3})
       .Node("Conv", {"x", "w"}, {"y"}, {{"strides", Ints{0, 1}}})
       .Output("y");
-  EXPECT_THAT(RefusalOf(strides), HasSubstr("strides must be positive"));
+  EXPECT_THAT(RefusalOf(strides), HasSubstr("strides must be 1 to 2^20"));
   GraphMaker left_out;
   left_out.Input("x", {1, 3, 8, 8}).Node("Conv", {"x", ""}, {"y"}).Output("y");
   EXPECT_THAT(RefusalOf(left_out), HasSubstr("input 1 is marked single but has an empty string"));
   GraphMaker arity;
   arity.Input("x", {4}).Node("Add", {"x"}, {"y"}).Output("y");
   EXPECT_THAT(RefusalOf(arity), HasSubstr("node 'y' (Add)"));
+}
+
+// In 64 bits these products wrap: to a division by zero, or to a tensor that costs nothing.
+TEST(OnnxRefused, SizesWhoseProductsWrap) {
+  constexpr std::int64_t kOne = 1;
+  for (const char* type : {"DepthToSpace", "SpaceToDepth"}) {
+    GraphMaker m;
+    m.Input("x", {1, 4, 2, 2}).Node(type, {"x"}, {"y"}, {{"blocksize", kOne << 32}}).Output("y");
+    EXPECT_THAT(RefusalOf(m), HasSubstr("blocksize must be 1 to 2^20")) << type;
+    GraphMaker uneven;
+    uneven.Input("x", {1, 5, 3, 3}).Node(type, {"x"}, {"y"}, {{"blocksize", std::int64_t{2}}}).Output("y");
+    EXPECT_THAT(RefusalOf(uneven), HasSubstr("must be a multiple of its blocksize")) << type;
+  }
+  GraphMaker tile;
+  tile.Input("x", {kOne << 30}).Ints("r", {kOne << 40}).Node("Tile", {"x", "r"}, {"y"}).Output("y");
+  EXPECT_THAT(RefusalOf(tile), HasSubstr("longer than 2^50 along axis 0"));
+  GraphMaker transposed;
+  transposed.Input("x", {1, 1, (kOne << 44) + 1})
+      .Weight("w", {1, 1, 1})
+      .Node("ConvTranspose", {"x", "w"}, {"y"}, {{"strides", Ints{kOne << 20}}})
+      .Output("y");
+  EXPECT_THAT(RefusalOf(transposed), HasSubstr("image is longer than 2^30 along axis 2"));
+}
+
+TEST(OnnxRefused, AKernelLargerThanItsImage) {
+  GraphMaker m;
+  m.Input("x", {1, 3, 2, 2}).Weight("w", {4, 3, 9, 9}).Node("Conv", {"x", "w"}, {"y"}).Output("y");
+  EXPECT_THAT(RefusalOf(m), HasSubstr("would have the size -6 along axis 2"));
 }
 
 TEST(OnnxRefused, AnUnknownOpWithoutAShape) {

@@ -1,0 +1,67 @@
+// What belongs to what in a trace: device work to the call that launched it, both to the op that the program
+// was in, and the idle time between the records of a stream with its cause.
+//
+// Pure and deterministic; records may stand in any order. Run it on what the sanitiser returns.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "profiler/records.h"
+
+namespace berth::profiler {
+
+// One kernel, copy or memset by its place in the trace.
+struct WorkRef {
+  enum class List : std::uint8_t { kKernels, kCopies, kMemsets } list = List::kKernels;
+  std::size_t index = 0;
+  bool operator==(const WorkRef&) const = default;
+};
+const DeviceWork& WorkAt(const ActivityTrace& trace, WorkRef ref);
+// All of them by start, end, list and index.
+std::vector<WorkRef> WorkByStart(const ActivityTrace& trace);
+
+// Calls that put one kernel into a queue, and those that put in a whole CUDA graph: of the runtime and of the
+// driver, in all their spellings.
+bool IsKernelLaunch(std::string_view call);
+bool IsGraphLaunch(std::string_view call);
+
+inline constexpr std::ptrdiff_t kNobody = -1;
+
+struct LinkedWork {
+  WorkRef work;
+  std::ptrdiff_t call = kNobody;  // index into calls
+  std::ptrdiff_t op = kNobody;    // index into markers
+};
+
+// What an op did on devices.
+struct OpWork {
+  std::size_t marker = 0;
+  std::vector<WorkRef> work;  // by start
+  Nanos device_time = 0;      // sum of durations: what the op costs
+  Nanos gaps = 0;       // idle time of a stream between two neighbours of this op, never part of the cost
+  Nanos call_time = 0;  // sum of the durations of the calls that launched the work
+};
+
+// Idle time of a stream before `after`. If the stream was empty when the host launched, the host is the cause
+// and `launch_delay` counts; else it is the device's own gap from kernel to kernel.
+struct Gap {
+  enum class Cause : std::uint8_t { kUnknown, kHost, kDevice } cause = Cause::kUnknown;
+  WorkRef before;
+  WorkRef after;
+  Nanos length = 0;
+  Nanos launch_delay = 0;  // of kHost: from the start of the call to the start of the work
+};
+
+struct Correlation {
+  std::vector<LinkedWork> work;  // as WorkByStart()
+  std::vector<OpWork> ops;       // those with work, by marker
+  std::vector<Gap> gaps;         // those above 0, by start of `after`
+};
+
+// An op is found through its external id; where nothing refers to the call by one, it is the innermost op
+// around the call's start on the same thread.
+Correlation Correlate(const ActivityTrace& trace);
+
+}  // namespace berth::profiler

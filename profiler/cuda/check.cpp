@@ -1,0 +1,40 @@
+#include "profiler/cuda/check.h"
+
+#include <fmt/format.h>
+
+#include "profiler/backend.h"
+#include "sim/error.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+// "cudaMalloc(&data_, bytes)" is told as "cudaMalloc".
+std::string NameOf(const char* call) {
+  const std::string text(call);
+  return text.substr(0, text.find('('));
+}
+
+}  // namespace
+
+void Check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that is no longer there must not be found by the next call
+  throw RunError(
+      fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status)));
+}
+
+void Check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string what = fmt::format("{}: {}", NameOf(call), cublasGetStatusString(status));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) throw Unavailable(what);
+  throw RunError(what);
+}
+
+void Check(cudnnStatus_t status, const char* call) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const std::string what = fmt::format("{}: {}", NameOf(call), cudnnGetErrorString(status));
+  if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) throw Unavailable(what);
+  throw RunError(what);
+}
+
+}  // namespace berth::profiler::cuda

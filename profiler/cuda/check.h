@@ -1,0 +1,19 @@
+// Errors of CUDA's libraries as exceptions. Constructors and functions use these; destructors must not throw and
+// ignore what fails there.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+namespace berth::profiler::cuda {
+
+// Throw RunError with the call and the library's own words; Unavailable where the library does not support what was
+// asked.
+void Check(cudaError_t status, const char* call);
+void Check(cublasStatus_t status, const char* call);
+void Check(cudnnStatus_t status, const char* call);
+
+}  // namespace berth::profiler::cuda
+
+#define BERTH_CUDA(call) ::berth::profiler::cuda::Check((call), #call)

@@ -1,0 +1,103 @@
+// What the plug-in gives to berth-profile (profiler/backend.h).
+#include <cstdio>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "profiler/backend.h"
+#include "profiler/cuda/check.h"
+#include "profiler/cuda/cupti_activity.h"
+#include "profiler/cuda/probe_table.h"
+#include "sim/error.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+std::string VersionText(int version) {  // 13000 is "13.0"
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+// What the driver's own tool answers to these questions; null without the tool.
+sim::Attribute AskDriver(const std::string& fields) {
+  const std::string command = "nvidia-smi --query-gpu=" + fields + " --format=csv,noheader -i 0 2>/dev/null";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  char line[1024] = "";
+  if (pipe == nullptr || std::fgets(line, sizeof line, pipe.get()) == nullptr) return {};
+  std::istringstream answers(line), names(fields);
+  sim::Attributes facts;
+  std::string name, answer;
+  while (std::getline(names, name, ',') && std::getline(answers, answer, ',')) {
+    const auto begin = answer.find_first_not_of(" \n"), end = answer.find_last_not_of(" \n");
+    facts.emplace_back(
+        name, sim::Attribute{begin == std::string::npos ? "" : answer.substr(begin, end - begin + 1)});
+  }
+  return {facts};
+}
+
+// Device 0. Asks without making a context, so that a recorded program has the device to itself.
+class CudaBackend : public Backend {
+ public:
+  CudaBackend() {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0) {
+      throw Unavailable(fmt::format("CUDA finds no device ({})", status == cudaSuccess
+                                                                     ? "the driver lists none"
+                                                                     : cudaGetErrorString(status)));
+    }
+    BERTH_CUDA(cudaGetDeviceProperties(&properties_, 0));
+  }
+
+  sim::Attributes Machine() const override {
+    return {{"gpu", {std::string(properties_.name)}},
+            {"gpu_memory_bytes", {static_cast<std::int64_t>(properties_.totalGlobalMem)}},
+            {"gpu_multiprocessors", {std::int64_t{properties_.multiProcessorCount}}},
+            {"gpu_capability", {fmt::format("{}.{}", properties_.major, properties_.minor)}},
+            {"gpu_copy_engines", {std::int64_t{properties_.asyncEngineCount}}},
+            {"gpu_l2_bytes", {std::int64_t{properties_.l2CacheSize}}},
+            {"gpu_ecc", {properties_.ECCEnabled != 0}},
+            {"gpu_settings", AskDriver("driver_version,vbios_version,pcie.link.gen.max,pcie.link.width.max,"
+                                       "clocks.max.sm,clocks.max.memory,power.limit,mig.mode.current")}};
+  }
+
+  sim::Attributes Software() const override {
+    int driver = 0, runtime = 0, blas = 0;
+    BERTH_CUDA(cudaDriverGetVersion(&driver));
+    BERTH_CUDA(cudaRuntimeGetVersion(&runtime));
+    cublasHandle_t handle = nullptr;
+    BERTH_CUDA(cublasCreate(&handle));
+    cublasGetVersion(handle, &blas);
+    cublasDestroy(handle);
+    return {{"cuda_driver", {VersionText(driver)}},
+            {"cuda_runtime", {VersionText(runtime)}},
+            {"cublas", {std::int64_t{blas}}},
+            {"cudnn", {static_cast<std::int64_t>(cudnnGetVersion())}},
+            {"cupti", {CuptiActivity::Version()}}};
+  }
+
+  sim::Attribute Clocks() const override {
+    return AskDriver(
+        "clocks.sm,clocks.memory,temperature.gpu,power.draw,pcie.link.gen.current,"
+        "pcie.link.width.current,clocks_throttle_reasons.active");
+  }
+
+  sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {
+    const MeasureProbe measure = FindMeasurement(probe.name);
+    BERTH_CHECK(measure != nullptr);
+    return measure(probe, options);
+  }
+
+ private:
+  cudaDeviceProp properties_{};
+};
+
+}  // namespace
+}  // namespace berth::profiler::cuda
+
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
+berth_profiler_backend();
+
+std::unique_ptr<berth::profiler::Backend> berth_profiler_backend() {
+  return std::make_unique<berth::profiler::cuda::CudaBackend>();
+}

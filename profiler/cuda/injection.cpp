@@ -1,0 +1,72 @@
+// What the CUDA driver calls in a process that `berth-profile record` started: records until the process ends, and
+// leaves one file. Nothing here may fail the process: what goes wrong is a failed part with its reason.
+#include "profiler/injection.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <unistd.h>
+
+#include "profiler/backend.h"
+#include "profiler/cuda/check.h"
+#include "profiler/cuda/cupti_activity.h"
+#include "profiler/host_machine.h"
+#include "profiler/recording.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+// Neither is freed: the process may use CUDA until its last moment.
+CuptiActivity* recorder = nullptr;
+std::string* start_failure = nullptr;
+
+Part Finished() {
+  Part part;
+  part.date = NowUtc();
+  part.outcome = Part::Outcome::kFailed;
+  if (start_failure != nullptr) {
+    part.reason = *start_failure;
+    return part;
+  }
+  try {
+    cudaDeviceSynchronize();  // in a process that has closed CUDA already this fails, and there is nothing to wait for
+    part.activity = recorder->Stop();
+    part.outcome = Part::Outcome::kMeasured;
+  } catch (const std::exception& error) {
+    part.reason = error.what();
+  }
+  return part;
+}
+
+void Leave() {
+  const char* const folder = std::getenv(kInjectionFolder);
+  if (folder == nullptr) return;
+  try {
+    const std::string process = std::to_string(::getpid());
+    Recording recording;
+    recording.kind = kActivityKind;
+    recording.software = {{"cupti", {CuptiActivity::Version()}}};
+    recording.Put("process " + process, Finished());
+    WriteRecording(std::string(folder) + "/" + process + ".json", recording);
+  } catch (const std::exception&) {
+    // The folder is gone, or full: berth-profile says that nothing was recorded.
+  }
+}
+
+}  // namespace
+}  // namespace berth::profiler::cuda
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjection();
+
+int InitializeInjection() {
+  using namespace berth::profiler::cuda;
+  try {
+    recorder = new CuptiActivity;
+    recorder->Start();
+  } catch (const std::exception& error) {
+    start_failure = new std::string(error.what());
+  }
+  std::atexit(Leave);
+  return 1;
+}

@@ -1,0 +1,48 @@
+#include "profiler/cuda/prepared_op.h"
+
+#include <map>
+
+namespace berth::profiler::cuda {
+namespace {
+
+constexpr std::size_t kWorkspace = std::size_t{256} << 20;
+
+}  // namespace
+
+Libraries::Libraries(const Stream& stream) : stream_(stream.get()), workspace_(kWorkspace) {
+  BERTH_CUDA(cublasCreate(&blas_));
+  BERTH_CUDA(cublasSetStream(blas_, stream_));
+  BERTH_CUDA(cublasSetWorkspace(blas_, workspace_.get(), workspace_.bytes()));
+  BERTH_CUDA(cudnnCreate(&dnn_));
+  BERTH_CUDA(cudnnSetStream(dnn_, stream_));
+}
+
+Libraries::~Libraries() {
+  if (dnn_ != nullptr) cudnnDestroy(dnn_);
+  if (blas_ != nullptr) cublasDestroy(blas_);
+}
+
+void* PreparedOp::Operand(Type type, std::int64_t count, cudaStream_t stream) {
+  operands_.emplace_back(static_cast<std::size_t>(count) * BytesOf(type));
+  void* const data = operands_.back().get();
+  LaunchFill(type, data, count, stream);
+  return data;
+}
+
+PrepareOp FindPreparation(std::string_view op) {
+  static const std::map<std::string_view, PrepareOp> ways = {
+      {"gemm", PrepareGemm},           {"bmm", PrepareGemm},
+      {"lstm_cell", PrepareLstmCell},  {"attention", PrepareAttention},
+      {"conv2d", PrepareConvolution},  {"batch_norm", PrepareBatchNorm},
+      {"add", PrepareElementwise},     {"relu", PrepareElementwise},
+      {"gelu", PrepareElementwise},    {"tanh", PrepareElementwise},
+      {"copy", PrepareElementwise},    {"sum", PrepareRows},
+      {"softmax", PrepareRows},        {"layer_norm", PrepareRows},
+      {"embedding", PrepareEmbedding}, {"sgd_momentum", PrepareOptimizer},
+      {"adam", PrepareOptimizer},
+  };
+  const auto found = ways.find(op);
+  return found == ways.end() ? nullptr : found->second;
+}
+
+}  // namespace berth::profiler::cuda

@@ -1,0 +1,44 @@
+// Op probes: each case alone, operands warm and cold.
+#include "profiler/cuda/prepared_op.h"
+#include "profiler/cuda/probe_table.h"
+#include "sim/error.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+constexpr std::size_t kFlushed = std::size_t{256} << 20;  // [B] more than any cache holds
+
+sim::Attributes KeyOf(const OpCase& one) {
+  sim::Attributes shape;
+  for (const auto& [name, value] : one.shape) shape.emplace_back(name, sim::Attribute{value});
+  return {{"op", {one.op}},   {"phase", {one.phase}}, {"format", {one.format}},
+          {"shape", {shape}}, {"flops", {one.flops}}, {"bytes", {one.bytes}}};
+}
+
+}  // namespace
+
+sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
+  const Stream stream;
+  const Libraries libraries(stream);
+  const DeviceBuffer other(kFlushed);
+  Timer timer(options.timing, stream);
+  const Work flush = [&] { BERTH_CUDA(cudaMemsetAsync(other.get(), 0, kFlushed, stream.get())); };
+  sim::Attribute::List rows;
+  for (const OpCase& one : options.quick ? Thinned(probe.cases()) : probe.cases()) {
+    sim::Attributes row = KeyOf(one);
+    try {
+      const PrepareOp prepare = FindPreparation(one.op);
+      BERTH_CHECK(prepare != nullptr);
+      const std::unique_ptr<PreparedOp> op = prepare(one, libraries);
+      row.emplace_back("hot", Summary(timer.OnDevice(op->run)));
+      row.emplace_back("cold", Summary(timer.OnDevice(op->run, 1, flush)));
+      stream.Wait();  // before the operands go
+    } catch (const Unavailable& reason) {
+      row.emplace_back("unavailable", sim::Attribute{std::string(reason.what())});
+    }
+    rows.push_back({std::move(row)});
+  }
+  return Rows(std::move(rows));
+}
+
+}  // namespace berth::profiler::cuda

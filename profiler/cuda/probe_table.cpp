@@ -1,0 +1,38 @@
+#include "profiler/cuda/probe_table.h"
+
+#include <map>
+#include <utility>
+
+#include "profiler/statistics.h"
+
+namespace berth::profiler::cuda {
+
+MeasureProbe FindMeasurement(std::string_view probe) {
+  static const std::map<std::string_view, MeasureProbe> table = {
+      {"copy_h2d_pinned", MeasureCopies},
+      {"copy_d2h_pinned", MeasureCopies},
+      {"copy_h2d_pageable", MeasureCopies},
+      {"copy_d2h_pageable", MeasureCopies},
+      {"copy_on_device", MeasureCopies},
+      {"copy_both_pinned", MeasureBothCopies},
+      {"launch", MeasureLaunch},
+      {"kernel_gap", MeasureKernelGap},
+      {"graph_node", MeasureGraphNodes},
+      {"allocation", MeasureAllocation},
+      {"streams", MeasureStreams},
+  };
+  const auto found = table.find(probe);
+  if (found != table.end()) return found->second;
+  const Probe* const known = FindProbe(probe);
+  return known != nullptr && known->cases != nullptr ? MeasureOps : nullptr;
+}
+
+sim::Attribute Rows(sim::Attribute::List rows) {
+  return {sim::Attributes{{"rows", {std::move(rows)}}}};
+}
+
+sim::Attribute Summary(const std::vector<double>& samples_us) {
+  return {Summarise(samples_us)};
+}
+
+}  // namespace berth::profiler::cuda

@@ -1,0 +1,17 @@
+// The host as it was found, in the words of profiler/pytorch/machine.py.
+#pragma once
+
+#include <string>
+
+#include "sim/op_graph.h"
+
+namespace berth::profiler {
+
+std::string CpuModel();          // "AMD EPYC 9B45"; "unknown CPU" where the system does not tell
+sim::Attributes DescribeHost();  // cpu, cores, memory_bytes, kernel
+std::string NowUtc();            // "2026-11-21T03:00:00+00:00"
+
+// The words of a command line as a shell would need them.
+std::string ShellText(int argc, const char* const* argv);
+
+}  // namespace berth::profiler

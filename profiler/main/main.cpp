@@ -1,0 +1,104 @@
+// berth-profile: measures real hardware (DESIGN 6). Exit status: 0 done, 1 it could not be done here (with the
+// reason in one sentence), 2 the call or an input is wrong.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "berth_revision.h"
+#include "profiler/host_machine.h"
+#include "profiler/main/commands.h"
+#include "sim/error.h"
+
+namespace berth::profiler {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+std::string& StoredCommandLine() {
+  static std::string line;
+  return line;
+}
+
+struct Verb {
+  const char* name;
+  const char* what;
+  RunVerb (*declare)(CLI::App& app);
+};
+constexpr Verb kVerbs[] = {
+    {"list", "the probes that can be run", DeclareList},
+    {"run", "measure probes on this machine's GPU", DeclareRun},
+    {"graph", "execute a berth graph for real under a placement", DeclareGraph},
+    {"record", "run a command and record what it does on the GPU", DeclareRecord},
+};
+
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+int Fail(int status, const std::string& sentence) {
+  fmt::print(stderr, "berth-profile: {}\n", OneLine(sentence));
+  return status;
+}
+
+int RunProgram(int argc, const char* const* argv) {
+  CLI::App app("Measures what ops, copies and launches cost on real hardware.", "berth-profile");
+  app.require_subcommand(1);
+  app.set_version_flag("--version",
+                       [] { return fmt::format("berth-profile {} ({})", BERTH_VERSION, Revision()); });
+  std::vector<std::pair<CLI::App*, RunVerb>> verbs;
+  for (const Verb& verb : kVerbs) {
+    CLI::App* const part = app.add_subcommand(verb.name, verb.what);
+    verbs.emplace_back(part, verb.declare(*part));
+  }
+  try {
+    app.parse(argc, argv);
+    for (const auto& [part, run] : verbs) {
+      if (part->parsed()) return run();
+    }
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return Fail(2, std::string(error.what()) + "; `berth-profile --help` lists what there is.");
+  } catch (const InputError& error) {
+    return Fail(2, error.what());
+  } catch (const Unavailable& reason) {
+    return Fail(1, fmt::format("cannot run here: {}", reason.what()));
+  } catch (const std::exception& error) {
+    return Fail(1, error.what());
+  }
+  return 0;
+}
+
+}  // namespace
+
+const std::string& CommandLine() {
+  return StoredCommandLine();
+}
+
+std::string Revision() {
+  return BERTH_DIRTY ? BERTH_REVISION "-dirty" : BERTH_REVISION;
+}
+
+bool Interrupted() {
+  static const bool installed = [] {
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGTERM, [](int) { interrupted = 1; });
+    return true;
+  }();
+  return installed && interrupted != 0;
+}
+
+}  // namespace berth::profiler
+
+int main(int argc, char** argv) {
+  using namespace berth::profiler;
+  StoredCommandLine() = argc > 1 ? "berth-profile " + ShellText(argc - 1, argv + 1) : "berth-profile";
+  return RunProgram(argc, argv);
+}

@@ -1,0 +1,210 @@
+#include "profiler/op_cases.h"
+
+#include <array>
+
+namespace berth::profiler {
+namespace {
+
+using Dims = std::vector<std::pair<std::string, std::int64_t>>;
+constexpr const char* kMatrixFormats[] = {"f32", "tf32", "f16", "bf16"};
+constexpr const char* kVectorFormats[] = {"f32", "bf16"};
+
+// `elements`: read and written, in the case's format.
+OpCase Case(std::string op, std::string format, Dims shape, double flops, double elements,
+            std::string phase = "forward") {
+  const sim::Bytes bytes = static_cast<sim::Bytes>(elements) * BytesOf(format);
+  return {std::move(op), std::move(format), std::move(shape), flops, bytes, std::move(phase)};
+}
+
+OpCase Gemm(const char* format, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double a = static_cast<double>(m) * static_cast<double>(k),
+               b = static_cast<double>(k) * static_cast<double>(n),
+               c = static_cast<double>(m) * static_cast<double>(n);
+  return Case("gemm", format, {{"m", m}, {"n", n}, {"k", k}}, 2 * c * static_cast<double>(k), a + b + c);
+}
+
+// (rows, columns) of the activations that the zoo's norms and softmaxes see.
+constexpr std::array<std::pair<std::int64_t, std::int64_t>, 6> kRows = {
+    {{64, 768}, {4096, 768}, {512, 50257}, {32768, 768}, {49152, 128}, {49152, 512}}};
+
+template <typename Make>
+std::vector<OpCase> ForRows(const Make& make) {
+  std::vector<OpCase> cases;
+  for (const auto& [rows, columns] : kRows) {
+    for (const char* format : kVectorFormats) make(cases, format, rows, columns);
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<OpCase> GemmCases() {
+  constexpr std::array<std::int64_t, 3> kShapes[] = {
+      {64, 64, 64},       {128, 128, 128},    {256, 256, 256},    {512, 512, 512},
+      {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192},
+      {4096, 768, 768},   {4096, 2304, 768},  {4096, 3072, 768},  {4096, 768, 3072},  // BERT, 32 x 128 tokens
+      {64, 2048, 512},    {64, 2048, 1024},   {64, 8192, 4096},   {2048, 512, 512},
+      {2048, 32000, 512},  // NMT, RNNLM
+      {512, 50257, 768},  {32, 1000, 2048},   {1, 4096, 4096},    {16, 4096, 1024},
+      {768, 768, 4096},   {3072, 768, 4096},  {2048, 1024, 64}};  // gradients of weights: deep and small
+  std::vector<OpCase> cases;
+  for (const auto& [m, n, k] : kShapes) {
+    for (const char* format : kMatrixFormats) cases.push_back(Gemm(format, m, n, k));
+  }
+  for (const auto& [batch, m, n, k] : {std::array<std::int64_t, 4>{384, 128, 128, 64},
+                                       {384, 128, 64, 128},
+                                       {96, 512, 512, 64},
+                                       {96, 512, 64, 512}}) {
+    for (const char* format : kMatrixFormats) {
+      OpCase one = Gemm(format, m, n, k);
+      one.op = "bmm";
+      one.shape.insert(one.shape.begin(), {"batch", batch});
+      one.flops *= static_cast<double>(batch);
+      one.bytes *= batch;
+      cases.push_back(std::move(one));
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> ConvolutionCases() {
+  struct Layer {
+    std::int64_t in, out, kernel_h, kernel_w, stride, side;
+  };
+  constexpr Layer kLayers[] = {
+      {512, 512, 3, 3, 1, 7},   {2048, 512, 1, 1, 1, 7},  {256, 256, 3, 3, 1, 14},
+      {256, 1024, 1, 1, 1, 14}, {1024, 256, 1, 1, 1, 14}, {128, 128, 3, 3, 1, 28},
+      {128, 128, 3, 3, 2, 56},  {64, 64, 1, 1, 1, 56},    {64, 64, 3, 3, 1, 56},
+      {64, 256, 1, 1, 1, 56},   {256, 128, 1, 1, 1, 56},  {3, 64, 7, 7, 2, 224},  // ResNet-152
+      {192, 192, 1, 7, 1, 17},  {192, 192, 7, 1, 1, 17},  {768, 192, 1, 1, 1, 17},
+      {288, 384, 3, 3, 2, 35},  {32, 32, 3, 3, 1, 149}};  // Inception-V3
+  std::vector<OpCase> cases;
+  for (const std::int64_t batch : {2, 32}) {
+    for (const Layer& layer : kLayers) {
+      const std::int64_t side = (layer.side + layer.stride - 1) / layer.stride;
+      const double input = static_cast<double>(batch * layer.in * layer.side * layer.side),
+                   output = static_cast<double>(batch * layer.out * side * side),
+                   taps = static_cast<double>(layer.in * layer.kernel_h * layer.kernel_w);
+      for (const char* format : {"tf32", "bf16"}) {
+        for (const char* phase : {"forward", "data_gradient", "filter_gradient"}) {
+          cases.push_back(Case("conv2d", format,
+                               {{"batch", batch},
+                                {"in", layer.in},
+                                {"out", layer.out},
+                                {"kernel_h", layer.kernel_h},
+                                {"kernel_w", layer.kernel_w},
+                                {"stride", layer.stride},
+                                {"side", layer.side}},
+                               2 * output * taps, input + output + taps * static_cast<double>(layer.out),
+                               phase));
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> ElementwiseCases() {
+  std::vector<OpCase> cases;
+  for (int power = 8; power <= 26; power += 3) {
+    const std::int64_t count = std::int64_t{1} << power;
+    for (const char* op : {"add", "relu", "gelu", "tanh", "copy"}) {
+      const double touched = static_cast<double>(count) * (std::string_view(op) == "add" ? 3 : 2);
+      for (const char* format : kVectorFormats)
+        cases.push_back(Case(op, format, {{"elements", count}}, 0, touched));
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> ReductionCases() {
+  return ForRows([](auto& cases, const char* format, std::int64_t rows, std::int64_t columns) {
+    cases.push_back(Case("sum", format, {{"rows", rows}, {"columns", columns}}, 0,
+                         static_cast<double>(rows * columns + rows)));
+  });
+}
+
+std::vector<OpCase> SoftmaxCases() {
+  return ForRows([](auto& cases, const char* format, std::int64_t rows, std::int64_t columns) {
+    const Dims shape = {{"rows", rows}, {"columns", columns}};
+    const auto elements = static_cast<double>(rows * columns);
+    cases.push_back(Case("softmax", format, shape, 0, 2 * elements));
+    cases.push_back(Case("softmax", format, shape, 0, 3 * elements, "backward"));
+  });
+}
+
+std::vector<OpCase> NormCases() {
+  std::vector<OpCase> cases =
+      ForRows([](auto& rows_cases, const char* format, std::int64_t rows, std::int64_t columns) {
+        const Dims shape = {{"rows", rows}, {"columns", columns}};
+        const auto elements = static_cast<double>(rows * columns);
+        rows_cases.push_back(Case("layer_norm", format, shape, 0, 2 * elements));
+        rows_cases.push_back(Case("layer_norm", format, shape, 0, 3 * elements, "backward"));
+      });
+  for (const auto& [channels, side] :
+       {std::pair<std::int64_t, std::int64_t>{2048, 7}, {1024, 14}, {512, 28}, {256, 56}, {64, 112}}) {
+    const Dims shape = {{"batch", 32}, {"channels", channels}, {"side", side}};
+    const auto elements = static_cast<double>(32 * channels * side * side);
+    for (const char* format : kVectorFormats) {
+      cases.push_back(Case("batch_norm", format, shape, 0, 2 * elements));
+      cases.push_back(Case("batch_norm", format, shape, 0, 3 * elements, "backward"));
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> EmbeddingCases() {
+  std::vector<OpCase> cases;
+  for (const std::int64_t tokens : {64, 2048, 4096}) {
+    for (const std::int64_t width : {512, 768}) {
+      const Dims shape = {{"rows", 32000}, {"width", width}, {"tokens", tokens}};
+      const auto moved = static_cast<double>(2 * tokens * width + tokens);
+      cases.push_back(Case("embedding", "f32", shape, 0, moved));
+      cases.push_back(
+          Case("embedding", "f32", shape, 0, moved + static_cast<double>(tokens * width), "backward"));
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> LstmCases() {
+  std::vector<OpCase> cases;
+  for (const std::int64_t width : {512, 1024, 2048}) {
+    for (const std::int64_t batch : {1, 8, 64, 256}) {
+      for (const char* format : {"f32", "tf32", "bf16"}) {
+        // Two products to the four gates; inputs, states and weights read, states written.
+        cases.push_back(Case("lstm_cell", format, {{"batch", batch}, {"width", width}},
+                             16 * static_cast<double>(batch * width * width),
+                             static_cast<double>(8 * width * width + 5 * batch * width)));
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> AttentionCases() {
+  std::vector<OpCase> cases;
+  for (const auto& [heads, tokens] :
+       {std::pair<std::int64_t, std::int64_t>{12, 128}, {384, 128}, {96, 512}}) {
+    for (const char* format : {"f32", "tf32", "bf16"}) {
+      const auto scores = static_cast<double>(heads * tokens * tokens),
+                 values = static_cast<double>(heads * tokens * 64);
+      cases.push_back(Case("attention", format, {{"batch", heads}, {"tokens", tokens}, {"width", 64}},
+                           4 * scores * 64, 4 * values + 4 * scores));
+    }
+  }
+  return cases;
+}
+
+std::vector<OpCase> OptimizerCases() {
+  std::vector<OpCase> cases;
+  for (const int power : {10, 16, 20, 24, 26}) {
+    const std::int64_t count = std::int64_t{1} << power;
+    const auto elements = static_cast<double>(count);
+    cases.push_back(Case("sgd_momentum", "f32", {{"elements", count}}, 0, 5 * elements, "update"));
+    cases.push_back(Case("adam", "f32", {{"elements", count}}, 0, 7 * elements, "update"));
+  }
+  return cases;
+}
+
+}  // namespace berth::profiler

@@ -1,0 +1,119 @@
+#include "profiler/probes.h"
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/op_cases.h"
+#include "sim/error.h"
+
+namespace berth::profiler {
+namespace {
+
+constexpr char kOps[] =
+    "hot: time between two events around one call that was queued behind a waiting kernel, operands as the "
+    "repeats "
+    "before left them in the caches; cold: the same after 256 MiB of other memory were written. Excluded: "
+    "the call, "
+    "allocation, the choice of an algorithm";
+constexpr char kCopies[] =
+    "host: host clock, device idle before and after, the call and the waiting included; pinned also call: "
+    "the "
+    "enqueuing call alone, queue empty; device: time between two events around one copy behind a waiting "
+    "kernel; "
+    "queued: around `queued_copies` of one queue, divided by their number";
+
+}  // namespace
+
+const std::vector<Probe>& Probes() {
+  static const std::vector<Probe> probes = {
+      {"gemm", "matrix products, single and batched, in f32, tf32, f16 and bf16", kOps, GemmCases},
+      {"conv2d", "convolutions: forward, data gradient, filter gradient", kOps, ConvolutionCases},
+      {"elementwise", "add, relu, gelu, tanh, copy over a grid of sizes", kOps, ElementwiseCases},
+      {"reduction", "sums of rows", kOps, ReductionCases},
+      {"softmax", "softmax of rows, forward and backward", kOps, SoftmaxCases},
+      {"norm", "layer and batch normalisation, forward and backward", kOps, NormCases},
+      {"embedding", "gather of rows of a table, and the scatter of their gradient", kOps, EmbeddingCases},
+      {"lstm_cell", "one step of an LSTM: two products and the gates", kOps, LstmCases},
+      {"attention", "two batched products and a softmax between them", kOps, AttentionCases},
+      {"optimizer", "updates of SGD with momentum and of Adam", kOps, OptimizerCases},
+      {"copy_h2d_pinned", "host to device, pinned memory, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_d2h_pinned", "device to host, pinned memory, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_h2d_pageable", "host to device, pageable memory, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_d2h_pageable", "device to host, pageable memory, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_on_device", "device to device on one device, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_both_pinned", "both directions at once, pinned memory",
+       "busy: as queued of copy_*_pinned, for each direction while the other copies without a break; "
+       "`covered` says "
+       "whether the other's last copy ended after this one's",
+       nullptr},
+      {"launch", "cost of launching an empty kernel, of an event, of waiting",
+       "call: host clock around 100 launches, queue empty at the first, divided by 100; roundtrip: from the "
+       "call to "
+       "the device being idle again; queued: time between two events around 500 launches that were all "
+       "queued before "
+       "the first started, divided by 500; event_pair: time between two events with nothing between them, "
+       "which "
+       "device times of other probes contain once",
+       nullptr},
+      {"kernel_gap", "kernel to kernel, by the device's own records",
+       "from records of 300 empty kernels: kernel: their duration; gap_queued: idle time between neighbours "
+       "when the "
+       "queue is never empty; launch_call: duration of the call; launch_to_start: from the start of the call "
+       "to the "
+       "start of its kernel when the device is idle before",
+       nullptr},
+      {"graph_node", "cost of one node of a CUDA graph",
+       "replay: time between two events around one replay of a graph of n empty kernels in a row, divided by "
+       "n; call: "
+       "host clock around the launching call",
+       nullptr},
+      {"allocation", "allocating and freeing device and pinned memory",
+       "host clock around the call, device idle: allocate and free, of cudaMalloc, of cudaMallocAsync from "
+       "its warm "
+       "pool (with a wait for the stream), of cudaMallocHost",
+       nullptr},
+      {"streams", "two streams at once: compute with compute, compute with copy",
+       "first, second: host clock from idle to idle around each stream's work alone; both: around both, "
+       "enqueued in "
+       "turn, on two streams. Overlap is perfect if both = max(first, second), absent if both = first + "
+       "second",
+       nullptr},
+  };
+  return probes;
+}
+
+const Probe* FindProbe(std::string_view name) {
+  for (const Probe& probe : Probes()) {
+    if (name == probe.name) return &probe;
+  }
+  return nullptr;
+}
+
+std::int64_t OpCase::dim(std::string_view name) const {
+  for (const auto& [key, value] : shape) {
+    if (key == name) return value;
+  }
+  CheckFailed(__FILE__, __LINE__, op + " has no dimension " + std::string(name));
+}
+
+sim::Bytes BytesOf(std::string_view format) {
+  return format == "f16" || format == "bf16" ? 2 : 4;
+}
+
+std::vector<OpCase> Thinned(const std::vector<OpCase>& cases) {
+  std::map<std::string, int> seen;
+  std::vector<OpCase> kept;
+  for (const OpCase& one : cases) {
+    if (++seen[one.op + " " + one.phase + " " + one.format] <= 2) kept.push_back(one);
+  }
+  return kept;
+}
+
+std::vector<sim::Bytes> CopySizes(bool quick) {
+  std::vector<sim::Bytes> sizes;
+  for (int power = 2; power <= (quick ? 22 : 30); power += quick ? 4 : 1)
+    sizes.push_back(sim::Bytes{1} << power);
+  return sizes;
+}
+
+}  // namespace berth::profiler

@@ -1,0 +1,58 @@
+// The catalogue of probes: what `berth-profile run` measures, one row each, known without any device. How a
+// probe is measured on CUDA stands in profiler/cuda.
+//
+// Adding a probe: a row here, and its measurement in the table of profiler/cuda/probe_table.cpp; a test holds
+// the two together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/op_graph.h"
+
+namespace berth::profiler {
+
+// One op at one size. Row of the recording: op, phase, format, shape, flops, bytes and the times.
+struct OpCase {
+  std::string op;      // "gemm", "conv2d", …: what profiler/pytorch calls it
+  std::string format;  // "f32", "tf32", "f16", "bf16"
+  std::vector<std::pair<std::string, std::int64_t>> shape;
+  double flops = 0;               // 2 x multiply-adds of contractions
+  sim::Bytes bytes = 0;           // inputs read and outputs written once
+  std::string phase = "forward";  // "data_gradient", "filter_gradient", "backward", "update"
+
+  std::int64_t dim(std::string_view name) const;  // aborts if absent
+};
+sim::Bytes BytesOf(std::string_view format);  // of one element
+
+struct Probe {
+  const char* name;
+  const char* what;     // one line
+  const char* meaning;  // of each number: when it starts and ends, what is excluded
+  // Rows of op probes, the smallest first; empty for the others.
+  std::vector<OpCase> (*cases)();
+};
+const std::vector<Probe>& Probes();
+// Null if there is none.
+const Probe* FindProbe(std::string_view name);
+
+// In a quick run the two smallest of every op and phase, so that each way is tried.
+std::vector<OpCase> Thinned(const std::vector<OpCase>& cases);
+
+// Sizes of copies [B]: powers of two from 4 B to 1 GiB; every 16th up to 4 MiB in a quick run.
+std::vector<sim::Bytes> CopySizes(bool quick);
+
+// How a number is repeated: after `warmups` at least `least` times, more (up to `most`) while `seconds` are not
+// spent.
+struct Timing {
+  int warmups = 5;
+  int least = 10;
+  int most = 100;
+  double seconds = 0.15;
+};
+inline constexpr Timing kQuickTiming = {1, 3, 5, 0.01};
+
+}  // namespace berth::profiler

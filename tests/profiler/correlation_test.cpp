@@ -1,0 +1,103 @@
+#include "profiler/correlation.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/profiler/testing.h"
+
+namespace berth::profiler {
+namespace {
+
+TEST(Correlation, TiesKernelsToCallsAndOps) {
+  const ActivityTrace trace = SoundTrace(5);
+  const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.work.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(correlation.work[i].call, static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(correlation.work[i].op, static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(correlation.ops[i].device_time, 30'000);
+    EXPECT_EQ(correlation.ops[i].call_time, 5'000);
+  }
+}
+
+TEST(Correlation, WithoutExternalIdsTheInnermostOpAroundTheCallHasIt) {
+  ActivityTrace trace = SoundTrace(2);
+  trace.external.clear();
+  const Nanos call = trace.calls[0].start;
+  trace.markers = {{"outer", call - 9000, call + 90'000, Marker::What::kOp, 1, 2, 0, {}},
+                   {"inner", call - 2000, call + 8000, Marker::What::kOp, 1, 2, 0, {}},
+                   {"note", call - 1000, call + 7000, Marker::What::kAnnotation, 1, 2, 0, {}},
+                   {"elsewhere", call - 1000, call + 7000, Marker::What::kOp, 1, 3, 0, {}}};
+  const Correlation correlation = Correlate(trace);
+  EXPECT_EQ(correlation.work[0].op, 1);
+  EXPECT_EQ(correlation.work[1].op, kNobody);
+}
+
+TEST(Correlation, SumsTheKernelsOfAnOpAndKeepsItsGapsApart) {
+  ActivityTrace trace = SoundTrace(3);
+  for (ExternalCorrelation& link : trace.external) link.external = 1;
+  const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.ops.size(), 1u);
+  EXPECT_EQ(correlation.ops[0].work.size(), 3u);
+  EXPECT_EQ(correlation.ops[0].device_time, 90'000);
+  EXPECT_EQ(correlation.ops[0].gaps, 140'000);
+  EXPECT_EQ(correlation.ops[0].call_time, 15'000);
+}
+
+TEST(Correlation, TheHostIsTheCauseOfAGapIfTheStreamWasEmpty) {
+  ActivityTrace trace = SoundTrace(3);
+  trace.calls[2].start = trace.kernels[1].start;  // launched while its predecessor ran
+  trace.calls[2].end = trace.calls[2].start + 5000;
+  const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.gaps.size(), 2u);
+  EXPECT_EQ(correlation.gaps[0].cause, Gap::Cause::kHost);
+  EXPECT_EQ(correlation.gaps[0].launch_delay, 20'000);
+  EXPECT_EQ(correlation.gaps[1].cause, Gap::Cause::kDevice);
+  EXPECT_EQ(correlation.gaps[1].length, 70'000);
+}
+
+TEST(Correlation, NodesOfAGraphShareOneCall) {
+  ActivityTrace trace = SoundTrace(3);
+  trace.calls.resize(1);
+  trace.calls[0].name = "cudaGraphLaunch_v10000";
+  for (KernelRecord& kernel : trace.kernels) {
+    kernel.graph = 9;
+    kernel.correlation = 1;
+  }
+  const Correlation correlation = Correlate(trace);
+  EXPECT_EQ(correlation.ops[0].call_time, 5'000);
+  EXPECT_EQ(correlation.ops[0].device_time, 90'000);
+  for (const Gap& gap : correlation.gaps) EXPECT_EQ(gap.cause, Gap::Cause::kDevice);
+}
+
+TEST(Correlation, KnowsLaunchesByName) {
+  for (const char* name : {"cudaLaunchKernel", "cuLaunchKernel", "cudaLaunchKernelExC_v11060",
+                           "cuLaunchKernelEx", "cudaLaunchCooperativeKernel_v9000"}) {
+    EXPECT_TRUE(IsKernelLaunch(name) && !IsGraphLaunch(name)) << name;
+  }
+  for (const char* name : {"cudaGraphLaunch", "cuGraphLaunch_ptsz"}) EXPECT_TRUE(IsGraphLaunch(name)) << name;
+  for (const char* name : {"cudaMemcpyAsync", "cudaLaunchHostFunc", "cuLaunchHostFunc"}) {
+    EXPECT_FALSE(IsKernelLaunch(name) || IsGraphLaunch(name)) << name;
+  }
+}
+
+RC_GTEST_PROP(Correlation, DoesNotDependOnTheOrderOfRecords, ()) {
+  const int count = *rc::gen::inRange(2, 12);
+  const ActivityTrace trace = SoundTrace(count);
+  ActivityTrace shuffled = trace;
+  const auto turn = *rc::gen::inRange<std::ptrdiff_t>(0, count);
+  std::reverse(shuffled.kernels.begin(), shuffled.kernels.end());
+  std::rotate(shuffled.kernels.begin(), shuffled.kernels.begin() + turn, shuffled.kernels.end());
+  std::reverse(shuffled.external.begin(), shuffled.external.end());
+  const Correlation a = Correlate(trace), b = Correlate(shuffled);
+  RC_ASSERT(a.ops.size() == b.ops.size());
+  for (std::size_t i = 0; i < a.work.size(); ++i) {
+    RC_ASSERT(WorkAt(trace, a.work[i].work) == WorkAt(shuffled, b.work[i].work));
+    RC_ASSERT(a.work[i].call == b.work[i].call && a.work[i].op == b.work[i].op);
+  }
+}
+
+}  // namespace
+}  // namespace berth::profiler

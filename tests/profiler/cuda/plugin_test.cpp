@@ -1,0 +1,36 @@
+// The plug-in as a whole on a machine that need not have a GPU: its tables are complete, it opens, and without a
+// device it says so.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "profiler/backend.h"
+#include "profiler/cuda/prepared_op.h"
+#include "profiler/cuda/probe_table.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+TEST(CudaPlugin, MeasuresEveryProbeOfTheCatalogue) {
+  for (const Probe& probe : Probes()) {
+    EXPECT_NE(FindMeasurement(probe.name), nullptr) << probe.name;
+    if (probe.cases == nullptr) continue;
+    for (const OpCase& one : probe.cases()) EXPECT_NE(FindPreparation(one.op), nullptr) << one.op;
+  }
+  EXPECT_EQ(FindMeasurement("nothing"), nullptr);
+}
+
+TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {
+  void* const plugin = dlopen(BERTH_BINARY_DIR "/profiler/cuda/libberth_cuda.so", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  EXPECT_NE(dlsym(plugin, "InitializeInjection"), nullptr);
+  const auto make = reinterpret_cast<MakeBackend>(dlsym(plugin, kMakeBackendSymbol));
+  ASSERT_NE(make, nullptr);
+  try {
+    EXPECT_FALSE(make()->Machine().empty());  // there is a device here
+  } catch (const Unavailable& reason) {
+    EXPECT_EQ(std::string(reason.what()).find("CUDA finds no device ("), 0u) << reason.what();
+  }
+}
+
+}  // namespace
+}  // namespace berth::profiler::cuda

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""berth-profile as people call it, on a machine that need not have a GPU.
+
+    program_test.py PROGRAM
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+
+
+def run(*arguments, **environment):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
+                          env=os.environ | {"CUDA_VISIBLE_DEVICES": ""} | environment)
+
+
+class Program(unittest.TestCase):
+    def test_needs_the_standard_library_alone(self):
+        dynamic = subprocess.run(["readelf", "-d", PROGRAM], capture_output=True, text=True, check=True).stdout
+        needed = {line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line}
+        for name in needed:
+            self.assertRegex(name, r"^(libstdc\+\+|libgcc_s|libc|libm|libdl|libpthread|ld-linux.*|libasan|libubsan|libtsan)\.so")
+
+    def test_lists_probes_without_a_device(self):
+        listed = run("list")
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        names = [line.split()[0] for line in listed.stdout.splitlines()]
+        self.assertIn("gemm", names)
+        self.assertIn("kernel_gap", names)
+        self.assertIn("host clock", run("list", "--meaning").stdout)
+
+    def test_says_in_one_sentence_why_it_cannot_run_and_writes_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "x.json")
+            for call in (("run", "all", "--out", out), ("record", "--out", out, "--", "true")):
+                done = run(*call)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertRegex(done.stderr, r"^berth-profile: cannot run here: .+\n$")
+                self.assertEqual(os.listdir(folder), [])
+
+    def test_wrong_calls_have_status_2(self):
+        for call in ((), ("run", "--out", "x"), ("run", "nothing", "--out", "x"), ("fly",), ("record", "--", "true")):
+            done = run(*call)
+            self.assertEqual(done.returncode, 2, (call, done.stderr))
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn('no probe "nothing"; `berth-profile list`', run("run", "nothing", "--out", "x").stderr)
+
+    def test_version_and_help_are_no_errors(self):
+        self.assertEqual(run("--version").returncode, 0)
+        self.assertIn("record", run("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+#include "profiler/probes.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "profiler/statistics.h"
+
+namespace berth::profiler {
+namespace {
+
+TEST(Probes, HaveNamesRowsAndMeanings) {
+  std::set<std::string> names;
+  for (const Probe& probe : Probes()) {
+    EXPECT_TRUE(names.insert(probe.name).second) << probe.name;
+    EXPECT_GT(std::string(probe.meaning).size(), 40u) << probe.name;
+    EXPECT_EQ(FindProbe(probe.name), &probe);
+  }
+  EXPECT_EQ(FindProbe("nothing"), nullptr);
+}
+
+TEST(Probes, CasesAreDistinctAndHaveWork) {
+  for (const Probe& probe : Probes()) {
+    if (probe.cases == nullptr) continue;
+    std::set<std::string> seen;
+    for (const OpCase& one : probe.cases()) {
+      std::string key = one.op + one.phase + one.format;
+      for (const auto& [name, value] : one.shape) {
+        EXPECT_GT(value, 0);
+        key += " " + name + std::to_string(value);
+      }
+      EXPECT_TRUE(seen.insert(key).second) << key;
+      EXPECT_GT(one.bytes, 0) << key;
+      EXPECT_LT(one.bytes, sim::Bytes{1} << 32) << key;
+    }
+  }
+}
+
+TEST(Probes, WorkOfKnownSizesIsRight) {
+  const OpCase gemm = FindProbe("gemm")->cases().front();
+  EXPECT_EQ(gemm.flops, 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(gemm.bytes, 3 * 64 * 64 * 4);
+  for (const OpCase& one : FindProbe("conv2d")->cases()) {
+    if (one.dim("in") != 3 || one.dim("batch") != 32 || one.format != "bf16") continue;
+    // ResNet's first layer: 118,013,952 multiply-adds an image.
+    EXPECT_EQ(one.flops, 2.0 * 32 * 118'013'952);
+  }
+}
+
+TEST(Probes, AQuickRunTriesEveryWayTwice) {
+  for (const Probe& probe : Probes()) {
+    if (probe.cases == nullptr) continue;
+    std::set<std::string> all, kept;
+    for (const OpCase& one : probe.cases()) all.insert(one.op + one.phase + one.format);
+    const std::vector<OpCase> thinned = Thinned(probe.cases());
+    for (const OpCase& one : thinned) kept.insert(one.op + one.phase + one.format);
+    EXPECT_EQ(all, kept);
+    EXPECT_LE(thinned.size(), 2 * all.size());
+  }
+}
+
+TEST(Statistics, AreThoseOfThePythonRecorder) {
+  EXPECT_EQ(Quantile({40, 10, 30, 20}, 0.5), 25);
+  EXPECT_NEAR(Quantile({40, 10, 30, 20}, 0.05), 11.5, 1e-12);
+  const sim::Attributes found = Summarise({10, 11, 12, 13, 1000});
+  EXPECT_EQ(sim::FindNumber(found, "count"), 5);
+  EXPECT_EQ(sim::FindNumber(found, "median_us"), 12);
+  EXPECT_EQ(sim::FindNumber(found, "mad_us"), 1);
+  EXPECT_EQ(sim::FindNumber(found, "min_us"), 10);
+  EXPECT_EQ(*sim::FindAttribute(Summarise({1, 2}), "mad_us"), sim::Attribute{});
+}
+
+RC_GTEST_PROP(Statistics, QuantilesLieBetweenTheSamples, ()) {
+  const auto samples = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(
+      rc::gen::map(rc::gen::inRange(0, 100000), [](int value) { return value / 7.0; })));
+  const double low = Quantile(samples, 0.05), middle = Quantile(samples, 0.5), high = Quantile(samples, 0.95);
+  RC_ASSERT(Quantile(samples, 0) <= low && low <= middle && middle <= high && high <= Quantile(samples, 1));
+}
+
+}  // namespace
+}  // namespace berth::profiler
