@@ -208,14 +208,19 @@ class Recorder {
                                                        .at_most = std::min(options_.at_most, possible),
                                                        .pause_us = options_.pause_us});
     std::vector<double> all;
-    made.peak_bytes.resize(steps.back().peak.size());
+    std::vector<std::vector<double>> peaks(steps.back().peak.size());
+    const bool none =
+        std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step.disturbed; });
     for (const profiler::Step& step : steps) {
       const double us = static_cast<double>(step.ns) * kMicro;
       all.push_back(us);
       if (!step.disturbed) made.steps_us.push_back(us);
-      for (std::size_t d = 0; d < step.peak.size(); ++d)
-        made.peak_bytes[d] = std::max(made.peak_bytes[d], step.peak[d]);
+      // Where a device is held up, what was sent to it piles up: no peak of the placement.
+      for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
+        peaks[d].push_back(static_cast<double>(step.peak[d]));
     }
+    for (const auto& of_device : peaks)
+      made.peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
     made.run = static_cast<int>(steps.size());
     made.undisturbed = static_cast<int>(made.steps_us.size());
     constexpr int kFew = 10;

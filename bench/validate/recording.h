@@ -22,7 +22,7 @@ struct MeasuredPlacement {
   std::vector<double> steps_us;        // undisturbed ones, or all where there are too few: see `undisturbed`
   int undisturbed = 0;                 // steps during which no device lost its core
   int run = 0;                         // steps in all, without warm-up
-  std::vector<sim::Bytes> peak_bytes;  // by device, the largest of all steps
+  std::vector<sim::Bytes> peak_bytes;  // by device, median of the undisturbed steps
 };
 
 struct Recording {
