@@ -185,6 +185,7 @@ std::size_t Moves::Length(Rng& rng) const {
   const std::size_t most = std::max<std::size_t>(1, task_.units.ops.size() / 2);
   std::uint64_t powers = 1;
   while ((std::size_t{1} << powers) <= most) ++powers;
+  if (rng.Below(2) == 0) return 1;
   const std::size_t least = std::size_t{1} << rng.Below(powers);
   return std::min(most, least + static_cast<std::size_t>(rng.Below(least)));
 }
