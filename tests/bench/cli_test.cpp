@@ -14,6 +14,7 @@
 #include "bench/command.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::ProgramResult;
 using testing::RunBerth;
-using testing::TempFolder;
+using tests::TempFolder;
 
 const std::string kCluster = "placeto(gpus=2)";
 
