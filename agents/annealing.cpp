@@ -19,7 +19,7 @@ class Annealing final : public Agent {
   explicit Annealing(const Spec& spec) {
     ParameterReader parameters(spec);
     start_ = parameters.Choice("start", {"random", "trivial"});
-    hot_ = parameters.Double("hot", 0.5, 1e-9, 1e9);
+    hot_ = parameters.Double("hot", 0.005, 1e-9, 1e9);
     cold_ = parameters.Double("cold", 0.001, 1e-9, 1e9);
     parameters.Finish();
     name_ = parameters.Canonical();

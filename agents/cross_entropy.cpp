@@ -71,7 +71,7 @@ class CrossEntropy final : public Agent {
   explicit CrossEntropy(const Spec& spec) {
     ParameterReader parameters(spec);
     start_ = parameters.Choice("start", {"random", "trivial"});
-    batch_ = parameters.Int("batch", 50, 1, 1'000'000);
+    batch_ = parameters.Int("batch", 20, 1, 1'000'000);
     elite_ = parameters.Double("elite", 0.1, 0, 1);
     rate_ = parameters.Double("rate", 0.3, 0, 1);
     explore_ = parameters.Double("explore", 0.01, 0, 0.999);

@@ -26,7 +26,7 @@ class Genetic final : public Agent {
   explicit Genetic(const Spec& spec) {
     ParameterReader parameters(spec);
     start_ = parameters.Choice("start", {"random", "trivial"});
-    population_ = parameters.Int("population", 30, 2, 1'000'000);
+    population_ = parameters.Int("population", 12, 2, 1'000'000);
     elite_ = parameters.Double("elite", 0.2, 0, 1);
     mutants_ = parameters.Double("mutants", 0.1, 0, 1);
     parameters.Finish();

@@ -132,7 +132,7 @@ class LocalSearch final : public Agent {
     ParameterReader parameters(spec);
     start_ = parameters.Choice("start", {"random", "trivial"});
     kick_ = parameters.Int("kick", 3, 1, 1'000'000);
-    patience_ = parameters.Int("patience", 200, 1, 1'000'000'000);
+    patience_ = parameters.Int("patience", 500, 1, 1'000'000'000);
     parameters.Finish();
     name_ = parameters.Canonical();
   }
