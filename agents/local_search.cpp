@@ -7,6 +7,9 @@
 // success. Where a kick of all units' number finds only what was tried, the first untried placement in the
 // order of an odometer is taken, and the search ends when there is none. Else it spends the whole budget.
 //
+// Weak where good placements are finely mixed: there few moves but those of single units help
+// (results/agents/classical.md).
+//
 // Lourenço, Martin, Stützle: Iterated local search, Handbook of Metaheuristics, 2003.
 #include <algorithm>
 #include <optional>
