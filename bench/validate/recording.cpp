@@ -137,9 +137,9 @@ std::string FileStem(const std::string& workload) {
 Recording ReadValidation(const std::string& path) {
   const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
   formats::CheckFormat(document, kFormat, 1);
-  static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
-                                               "load",       "wanted_steps", "cluster",  "stand_ins",
-                                               "placements", "traced"};
+  static constexpr std::string_view kKeys[] = {"format",    "version",      "workload", "provenance",
+                                               "load",      "wanted_steps", "pace_ns",  "cluster",
+                                               "stand_ins", "placements",   "traced"};
   const Fields top(document.root(), kKeys);
   Recording recording;
   recording.workload = top.Require("workload").Name();
@@ -155,6 +155,7 @@ Recording ReadValidation(const std::string& path) {
   recording.load_before = load.Number("before", 0, 0, kMost);
   recording.load_after = load.Number("after", 0, 0, kMost);
   recording.wanted_steps = static_cast<int>(top.Int("wanted_steps", 0, 0, 1'000'000));
+  recording.pace_ns = top.Int("pace_ns", 0, 0, 1'000'000'000);
   recording.cluster = top.Require("cluster").Text();
   for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
   const sim::OpGraph graph = LoadMeasuredGraph(recording.workload);
@@ -173,10 +174,10 @@ std::string PrintValidation(const Recording& recording) {
       "{{\"format\": \"{}\", \"version\": 1, \"workload\": {},\n \"provenance\": {{\"machine\": {}, "
       "\"date\": {}, "
       "\"commit\": {}, \"dirty\": {}, \"command\": {}}},\n \"load\": {{\"before\": {}, \"after\": {}}}, "
-      "\"wanted_steps\": {},\n \"cluster\": {},\n \"stand_ins\": [",
+      "\"wanted_steps\": {}, \"pace_ns\": {},\n \"cluster\": {},\n \"stand_ins\": [",
       kFormat, JsonString(recording.workload), JsonString(origin.machine), JsonString(origin.date),
       JsonString(origin.revision), origin.dirty, JsonString(origin.command), recording.load_before,
-      recording.load_after, recording.wanted_steps, JsonString(recording.cluster));
+      recording.load_after, recording.wanted_steps, recording.pace_ns, JsonString(recording.cluster));
   std::string_view comma;
   for (const std::string& type : recording.stand_ins) {
     out += fmt::format("{}{}", comma, JsonString(type));
