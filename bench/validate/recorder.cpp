@@ -231,8 +231,11 @@ class Recorder {
       for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
         peaks[d].push_back(static_cast<double>(step.peak[d]));
     }
-    for (const auto& of_device : peaks)
+    for (const auto& of_device : peaks) {
       made.peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
+      made.least_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0)));
+      made.most_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 1)));
+    }
     made.run = static_cast<int>(steps.size());
     made.undisturbed = static_cast<int>(made.steps_us.size());
     constexpr int kFew = 10;

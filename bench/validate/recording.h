@@ -23,6 +23,7 @@ struct MeasuredPlacement {
   int undisturbed = 0;                 // steps during which no device lost its core or its pace
   int run = 0;                         // steps in all, without warm-up
   std::vector<sim::Bytes> peak_bytes;  // by device, median of the undisturbed steps
+  std::vector<sim::Bytes> least_peak_bytes, most_peak_bytes;  // by device, of the same steps
 };
 
 struct Recording {
@@ -37,6 +38,10 @@ struct Recording {
   profiler::Step traced;  // of one placement, below; empty = none
   int traced_placement = -1;
 };
+
+// The recordings of a folder, by file name; the parameters that belong to one. Throws InputError where there is none.
+std::vector<std::string> FindRecordings(const std::string& folder);
+std::string CostsBeside(const std::string& path);
 
 // Throws InputError as all readers do; placements are checked against the workload's graph and the cluster.
 Recording ReadValidation(const std::string& path);

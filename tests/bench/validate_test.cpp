@@ -110,8 +110,15 @@ class ScoreTest : public ::testing::Test {
         "2us}]}";
     recording.wanted_steps = 3;
     recording.placements = {
-        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}},
-        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}}};
+        {"one device",
+         {{0, 0}, {}, {}},
+         {together_us, together_us, together_us + 9},
+         3,
+         4,
+         {2048, 0},
+         {2048, 0},
+         {2048, 0}},
+        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {1024, 2048}, {1024, 2048}}};
     recording.traced_placement = 1;
     recording.traced.ns = 203'000;
     recording.traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
