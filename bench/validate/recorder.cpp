@@ -299,7 +299,6 @@ const std::vector<std::string>& DefaultWorkloads() {
       "cifar10(batch=1,mode=inference)",
       "nasnet_a(batch=1,mode=inference)",
       "inception_v3(batch=1,mode=inference)",
-      "resnet_152(batch=1,mode=inference)",
   };
   return workloads;
 }

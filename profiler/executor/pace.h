@@ -15,10 +15,11 @@ std::int64_t MeasurePace();
 struct Pace {
   std::int64_t ns = 0;  // 0: any
 
-  // Whether one is within a fifth of it: the clock that wide instructions leave behind makes up to 15 %.
+  // Whether one is within a third of it: what the clock does before and after wide instructions, and a device that was
+  // idle, makes up to a quarter; a neighbour makes half or more.
   bool Holds(std::int64_t measured) const {
     const std::int64_t away = measured > ns ? measured - ns : ns - measured;
-    return ns == 0 || away * 5 <= ns;
+    return ns == 0 || away * 3 <= ns;
   }
 };
 
