@@ -29,6 +29,7 @@ using Cores = std::vector<std::vector<int>>;
 
 constexpr const char* kKind = "cpu";
 constexpr double kMicro = 1e-3;  // [us/ns]
+constexpr int kFew = 10;         // undisturbed steps, below which a placement's disturbed ones count, too
 
 double LoadAverage() {
   double load[1] = {0};
@@ -196,6 +197,16 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
+    // What was disturbed by something that lasts is tried again when it may be over.
+    constexpr int kTries = 2;
+    for (int i = 0; i < kTries; ++i) {
+      for (std::size_t p = 0; p < chosen.size() && !StopRequested(); ++p) {
+        MeasuredPlacement& measured = recording_.placements[p];
+        if (measured.undisturbed >= kFew) continue;
+        MeasuredPlacement again = MeasureOne(*executor, chosen[p]);
+        if (again.undisturbed > measured.undisturbed) measured = std::move(again);
+      }
+    }
     Trace(*executor);
     return true;
   }
@@ -238,7 +249,6 @@ class Recorder {
     }
     made.run = static_cast<int>(steps.size());
     made.undisturbed = static_cast<int>(made.steps_us.size());
-    constexpr int kFew = 10;
     if (made.undisturbed < kFew) made.steps_us = all;
     return made;
   }
