@@ -1,6 +1,7 @@
 // What moves, picks, repeats or resizes. Sizes that come from values are held to 2^50 before the library
 // computes with them.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "scenarios/importers/onnx/node_rules.h"
@@ -45,6 +46,11 @@ void CheckPads(const NodeFacts& facts) {
   }
 }
 
+std::string NumberText(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::general, 6).ptr};
+}
+
 // `scales` multiply the axes of input 0.
 template <typename Scales>
 void CheckScaled(const NodeFacts& facts, const Scales& scales) {
@@ -56,7 +62,7 @@ void CheckScaled(const NodeFacts& facts, const Scales& scales) {
   std::size_t axis = 0;
   for (const double scale : scales) {
     if (!(scale > 0) || !(scale * static_cast<double>(shape[axis]) <= kMostSize)) {
-      Refuse("its scale along axis " + std::to_string(axis) + " is " + std::to_string(scale) +
+      Refuse("its scale along axis " + std::to_string(axis) + " is " + NumberText(scale) +
              ", but must be above 0 and give at most 2^50 places");
     }
     ++axis;
