@@ -137,7 +137,8 @@ void CheckScales(const NodeFacts& facts) {
     const std::size_t axis = CheckedAxis(facts.Int("axis", 1), facts.rank(0), "its axis");
     RequireShape(facts, 1, {facts.shape(0)[axis]}, "its scale", "a number for each place along its axis");
   }
-  RequireShape(facts, 2, scale, "its zero point", "as its scale");
+  const bool one_of_each = Elements(scale) == 1 && facts.Has(2) && Elements(facts.shape(2)) == 1;
+  if (!one_of_each) RequireShape(facts, 2, scale, "its zero point", "as its scale");
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ void CheckOldBroadcast(const NodeFacts& facts) {
     return RequireShape(facts, 1, a, "its second operand", "the shape of the first, as broadcast is not set");
   }
   const auto most = static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size());
-  const std::int64_t axis = facts.Int("axis", most);
+  const std::int64_t said = facts.Int("axis", -1);
+  const std::int64_t axis = said < 0 ? most : said;  // left out, or -1: the last axes
   bool fits = axis >= 0 && axis <= most;
   for (std::size_t i = 0; fits && i < b.size(); ++i) {
     fits = b[i] == 1 || b[i] == a[static_cast<std::size_t>(axis) + i];
