@@ -1,5 +1,4 @@
 // Shapes that are worked out while a model is imported, and subgraphs.
-#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include "scenarios/importers/onnx.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/temp_folder.h"
 
 namespace berth::scenarios {
 namespace {
@@ -112,11 +112,11 @@ TEST(OnnxShapes, AnUnknownConditionTakesTheThenBranchWhereShapesAgree) {
   EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("then-branch")));
 
   // A file that is given where a graph is wanted has the same notes.
-  const std::string path = ::testing::TempDir() + "berth_then_branch.onnx";
+  const tests::TempFolder folder;
+  const std::string path = folder / "then_branch.onnx";
   formats::WriteFile(path, BytesOf(m));
   std::vector<std::string> notes;
   LoadGraph(path, nullptr, &notes);
-  std::filesystem::remove(path);
   EXPECT_EQ(notes, imported.notes);
 
   no.graph.mutable_initializer(0)->set_dims(1, 7);
