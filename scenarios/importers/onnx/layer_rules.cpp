@@ -28,24 +28,13 @@ void CheckInstanceNormalization(const NodeFacts& facts) {
   CheckByChannel(facts, 2);
 }
 
-// Scale and shift are broadcast over the axes that are normalised.
+// Scale and shift may have the shape of all of x; most hold the axes that are normalised.
 void CheckLayerNormalization(const NodeFacts& facts) {
   if (!facts.Has(0)) return;
-  const Shape& x = facts.shape(0);
-  const std::size_t axis = CheckedAxis(facts.Int("axis", -1), facts.rank(0), "its axis");
-  const Shape normalised(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
   for (std::size_t i = 1; i <= 2; ++i) {
-    if (!facts.Has(i)) continue;
-    const Shape& scale = facts.shape(i);
-    bool fits = scale.size() <= normalised.size();
-    for (std::size_t back = 1; fits && back <= scale.size(); ++back) {
-      const std::int64_t dim = scale[scale.size() - back];
-      fits = dim == 1 || dim == normalised[normalised.size() - back];
-    }
-    if (!fits) {
-      Refuse("its " + std::string(i == 1 ? "scale " : "shift ") + ShapeText(scale) +
-             " must be broadcast to the axes that it normalises, " + ShapeText(normalised));
-    }
+    if (!facts.Has(i) || Fits(facts.shape(i), facts.shape(0))) continue;
+    Refuse("its " + std::string(i == 1 ? "scale " : "shift ") + ShapeText(facts.shape(i)) +
+           " must be broadcast to its input " + ShapeText(facts.shape(0)));
   }
 }
 
@@ -68,11 +57,9 @@ void CheckGemm(const NodeFacts& facts) {
   if (!facts.Has(2)) return;
   const Shape result = {a[turn_a ? 1 : 0], b[turn_b ? 0 : 1]};
   const Shape& c = facts.shape(2);
-  bool fits = c.size() <= 2;
-  for (std::size_t back = 1; fits && back <= c.size(); ++back) {
-    fits = c[c.size() - back] == 1 || c[c.size() - back] == result[2 - back];
+  if (!Fits(c, result)) {
+    Refuse("its bias " + ShapeText(c) + " must be broadcast to its result " + ShapeText(result));
   }
-  if (!fits) Refuse("its bias " + ShapeText(c) + " must be broadcast to its result " + ShapeText(result));
 }
 
 // x [steps, batch, inputs]; W [directions, gates x units, inputs], R [directions, gates x units, units], B

@@ -72,16 +72,6 @@ void CheckAxis(const NodeFacts& facts) {
   for (const std::int64_t axis : axes) CheckedAxis(axis, facts.rank(0), "an entry of its axes");
 }
 
-// May `from` be broadcast to `to`, which stays as it is?
-bool Fits(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  const std::size_t skipped = to.size() - from.size();
-  for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    if (from[axis] != 1 && from[axis] != to[skipped + axis]) return false;
-  }
-  return true;
-}
-
 constexpr const char* kBinary[] = {"Add", "And",   "Div", "Equal", "Greater", "Less",
                                    "Mul", "PRelu", "Or",  "Pow",   "Sub",     "Xor"};
 constexpr const char* kVariadic[] = {"Max", "Mean", "Min", "Sum"};
@@ -161,6 +151,15 @@ std::size_t CheckedAxis(std::int64_t axis, std::int64_t rank, const std::string&
            (rank == 0 ? "there is none to name" : std::to_string(-rank) + " to " + std::to_string(rank - 1)));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+bool Fits(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  const std::size_t skipped = to.size() - from.size();
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (from[axis] != 1 && from[axis] != to[skipped + axis]) return false;
+  }
+  return true;
 }
 
 void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, const char* what,

@@ -56,6 +56,8 @@ std::string ShapeText(const Shape& shape);
 [[noreturn]] void Refuse(const std::string& what);
 // -rank .. rank - 1, or it is refused; counted from the front.
 std::size_t CheckedAxis(std::int64_t axis, std::int64_t rank, const std::string& what);
+// May `from` be broadcast to `to`, which stays as it is?
+bool Fits(const Shape& from, const Shape& to);
 // Input i, if it is there, has this shape. `what`: "its bias"; `why`: "a number for each channel".
 void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, const char* what,
                   const char* why);
