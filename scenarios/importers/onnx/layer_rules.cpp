@@ -7,14 +7,14 @@
 namespace berth::scenarios::onnx_import {
 namespace {
 
-// x [N, C, ...]; inputs 1 to `vectors` hold a number for each channel.
+// x [N, C, ...] or [N]; inputs 1 to `vectors` hold a number for each channel.
 void CheckByChannel(const NodeFacts& facts, std::size_t vectors) {
-  if (!facts.Has(0) || facts.rank(0) < 2) {
-    return;  // BatchNormalization of a vector is what operator sets before 9 did not refuse either
-  }
+  if (!facts.Has(0)) return;
+  if (facts.rank(0) == 0) Refuse("its input has no axis");
+  // A vector is N numbers of one channel.
+  const std::int64_t channels = facts.rank(0) == 1 ? 1 : facts.shape(0)[1];
   for (std::size_t i = 1; i <= vectors; ++i) {
-    RequireShape(facts, i, {facts.shape(0)[1]}, ("its input " + std::to_string(i)).c_str(),
-                 "a number for each channel");
+    RequireShape(facts, i, {channels}, "its input " + std::to_string(i), "a number for each channel");
   }
 }
 
@@ -56,6 +56,9 @@ void CheckGemm(const NodeFacts& facts) {
   }
   if (!facts.Has(2)) return;
   const Shape result = {a[turn_a ? 1 : 0], b[turn_b ? 0 : 1]};
+  if (facts.opset() < 7 && facts.Int("broadcast", 0) == 0) {
+    return RequireShape(facts, 2, result, "its bias", "as its result, as broadcast is not set");
+  }
   const Shape& c = facts.shape(2);
   if (!Fits(c, result)) {
     Refuse("its bias " + ShapeText(c) + " must be broadcast to its result " + ShapeText(result));
@@ -81,7 +84,7 @@ void CheckRecurrent(const NodeFacts& facts, std::int64_t gates) {
   const std::int64_t units = facts.Int("hidden_size", std::min(recurrent[2], kLongestAxis));
   const bool batch_first = facts.Int("layout", 0) != 0;
   const std::int64_t batch = x[batch_first ? 0 : 1];
-  constexpr const char* kWeights = "[directions, gates x hidden_size, what it reads]";
+  constexpr std::string_view kWeights = "[directions, gates x hidden_size, what it reads]";
   RequireShape(facts, 1, {directions, gates * units, x[2]}, "its weights", kWeights);
   RequireShape(facts, 2, {directions, gates * units, units}, "its recurrent weights", kWeights);
   RequireShape(facts, 3, {directions, 2 * gates * units}, "its bias",

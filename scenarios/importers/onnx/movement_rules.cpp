@@ -51,9 +51,10 @@ std::string NumberText(double number) {
   return {text, std::to_chars(text, text + sizeof text, number, std::chars_format::general, 6).ptr};
 }
 
-// `scales` multiply the axes of input 0.
+// `scales` multiply the axes of input 0; Upsample does not shrink them.
 template <typename Scales>
 void CheckScaled(const NodeFacts& facts, const Scales& scales) {
+  const bool shrinks = facts.type() != "Upsample";
   const Shape& shape = facts.shape(0);
   if (static_cast<std::size_t>(scales.size()) != shape.size()) {
     Refuse("its scales are " + std::to_string(scales.size()) + " numbers, but must be " +
@@ -61,9 +62,9 @@ void CheckScaled(const NodeFacts& facts, const Scales& scales) {
   }
   std::size_t axis = 0;
   for (const double scale : scales) {
-    if (!(scale > 0) || !(scale * static_cast<double>(shape[axis]) <= kMostSize)) {
-      Refuse("its scale along axis " + std::to_string(axis) + " is " + NumberText(scale) +
-             ", but must be above 0 and give at most 2^50 places");
+    if (!(shrinks ? scale > 0 : scale >= 1) || !(scale * static_cast<double>(shape[axis]) <= kMostSize)) {
+      Refuse("its scale along axis " + std::to_string(axis) + " is " + NumberText(scale) + ", but must be " +
+             (shrinks ? "above 0" : "1 or more") + " and give at most 2^50 places");
     }
     ++axis;
   }
@@ -146,6 +147,21 @@ void CheckGatherNd(const NodeFacts& facts) {
   }
 }
 
+// Those of the indices in input 1 that are known name places along the axis of input 0; negative ones count
+// from its end.
+void CheckIndices(const NodeFacts& facts) {
+  if (!facts.HasAll(2) || facts.ints(1) == nullptr) return;
+  const std::size_t axis = CheckedAxis(facts.Int("axis", 0), facts.rank(0), "its axis");
+  const std::int64_t places = facts.shape(0)[axis];
+  for (const std::int64_t index : *facts.ints(1)) {
+    if (index < -places || index >= places) {
+      Refuse("one of its indices is " + std::to_string(index) + ", but its data " +
+             ShapeText(facts.shape(0)) + " have " + std::to_string(places) + " places along axis " +
+             std::to_string(axis));
+    }
+  }
+}
+
 // Indices with as many axes as the data.
 void CheckElementwise(const NodeFacts& facts) {
   if (!facts.HasAll(2)) return;
@@ -154,6 +170,7 @@ void CheckElementwise(const NodeFacts& facts) {
            " must have as many axes");
   }
   RequireShape(facts, 2, facts.shape(1), "its updates", "a number for each of its indices");
+  CheckIndices(facts);
 }
 
 void CheckCumSum(const NodeFacts& facts) {
@@ -189,6 +206,7 @@ const std::vector<NodeRuleRow> kMovementRules = {
     {"Range", CheckRange},
     {"ScatterND", CheckScatterNd},
     {"GatherND", CheckGatherNd},
+    {"Gather", CheckIndices},
     {"GatherElements", CheckElementwise},
     {"ScatterElements", CheckElementwise},
     {"Scatter", CheckElementwise},

@@ -69,7 +69,16 @@ void CheckAxis(const NodeFacts& facts) {
   if (facts.type() != "MeanVarianceNormalization" && facts.Has(1) && facts.ints(1) != nullptr) {
     axes = *facts.ints(1);
   }
-  for (const std::int64_t axis : axes) CheckedAxis(axis, facts.rank(0), "an entry of its axes");
+  std::vector<bool> named(facts.shape(0).size());
+  for (const std::int64_t axis : axes) {
+    const std::size_t at = CheckedAxis(axis, facts.rank(0), "an entry of its axes");
+    // Runtimes squeeze an axis that is named twice once.
+    if (named[at] && facts.type() != "Squeeze") {
+      Refuse("its axes " + ShapeText(axes) + " name axis " + std::to_string(at) +
+             " twice, but may do so once");
+    }
+    named[at] = true;
+  }
 }
 
 constexpr const char* kBinary[] = {"Add", "And",   "Div", "Equal", "Greater", "Less",
@@ -85,7 +94,8 @@ bool IsAmong(const std::string& type, const auto& types) {
 void CheckOldBroadcast(const NodeFacts& facts) {
   if (IsAmong(facts.type(), kVariadic) && facts.opset() < 8) {
     for (std::size_t i = 1; i < facts.inputs(); ++i) {
-      if (facts.HasAll(i + 1)) RequireShape(facts, i, facts.shape(0), "an operand", "the shape of the first");
+      if (facts.Has(0) && facts.Has(i))
+        RequireShape(facts, i, facts.shape(0), "an operand", "the shape of the first");
     }
   }
   if (!IsAmong(facts.type(), kBinary) || !facts.HasAll(2)) return;
@@ -108,11 +118,9 @@ void CheckOldBroadcast(const NodeFacts& facts) {
   const auto most = static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size());
   const std::int64_t said = facts.Int("axis", -1);
   const std::int64_t axis = said < 0 ? most : said;  // left out, or -1: the last axes
-  bool fits = axis >= 0 && axis <= most;
-  for (std::size_t i = 0; fits && i < b.size(); ++i) {
-    fits = b[i] == 1 || b[i] == a[static_cast<std::size_t>(axis) + i];
-  }
-  if (!fits) {
+  // One number, or a run of the axes of the first: other axes of 1 were not stretched yet.
+  const bool is_number = most >= 0 && Elements(b) == 1;
+  if (!is_number && (axis < 0 || axis > most || !std::equal(b.begin(), b.end(), a.begin() + axis))) {
     Refuse("its second operand " + ShapeText(b) + " cannot be laid over " + ShapeText(a) + " at axis " +
            std::to_string(axis));
   }
@@ -162,11 +170,11 @@ bool Fits(const Shape& from, const Shape& to) {
   return true;
 }
 
-void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, const char* what,
-                  const char* why) {
+void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, std::string_view what,
+                  std::string_view why) {
   if (!facts.Has(i) || facts.shape(i) == wanted) return;
   Refuse(std::string(what) + " has the shape " + ShapeText(facts.shape(i)) + ", but must have " +
-         ShapeText(wanted) + ", " + why);
+         ShapeText(wanted) + ", " + std::string(why));
 }
 
 void CheckNode(const onnx::NodeProto& node, int opset, const std::vector<const TensorInfo*>& inputs) {

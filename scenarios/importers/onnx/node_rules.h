@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -59,15 +60,14 @@ std::size_t CheckedAxis(std::int64_t axis, std::int64_t rank, const std::string&
 // May `from` be broadcast to `to`, which stays as it is?
 bool Fits(const Shape& from, const Shape& to);
 // Input i, if it is there, has this shape. `what`: "its bias"; `why`: "a number for each channel".
-void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, const char* what,
-                  const char* why);
+void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, std::string_view what,
+                  std::string_view why);
 
 using NodeRule = void (*)(const NodeFacts& facts);
 struct NodeRuleRow {
   const char* type;
   NodeRule rule;
 };
-// A type may have several.
 extern const std::vector<NodeRuleRow> kWindowRules;  // window_rules.cpp: what slides over images
 extern const std::vector<NodeRuleRow>
     kLayerRules;  // layer_rules.cpp: products, normalisations, cells, losses

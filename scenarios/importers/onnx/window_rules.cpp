@@ -15,12 +15,19 @@ std::size_t FilterInput(const NodeFacts& facts) {
   return facts.type() == "QLinearConv" ? 3 : 1;
 }
 
-// As many numbers in each attribute as the image has axes behind its channels.
+void CheckImage(const NodeFacts& facts) {
+  if (facts.Has(0) && facts.rank(0) < 3) {
+    Refuse("its input has " + std::to_string(facts.rank(0)) + " axes, but needs at least 3");
+  }
+}
+
+// As many numbers in each attribute as the image has axes behind its channels: what the checks of channels,
+// pads and reach below index by, so that it comes before them.
 void CheckWindow(const NodeFacts& facts) {
   if (!facts.Has(0)) return;
+  CheckImage(facts);
   const Shape& image = facts.shape(0);
   const std::size_t rank = image.size();
-  if (rank < 3) Refuse("its input has " + std::to_string(rank) + " axes, but needs at least 3");
   const std::size_t filter = FilterInput(facts);
   const bool filtered = IsConvolution(facts);
   if (filtered && !facts.Has(filter)) return;
@@ -42,6 +49,9 @@ void CheckWindow(const NodeFacts& facts) {
     if (facts.HasAttribute(name) && facts.Ints(name).size() != wanted) {
       Refuse(std::string("its ") + name + " must be " + std::to_string(wanted) + " numbers");
     }
+  }
+  for (const std::int64_t pad : facts.Ints("pads")) {
+    if (pad < 0) Refuse("an entry of its pads is " + std::to_string(pad) + ", but must be 0 or more");
   }
   if (!filtered) return;
   const Shape kernel(facts.shape(filter).begin() + 2, facts.shape(filter).end());
@@ -93,6 +103,26 @@ void CheckTransposedChannels(const NodeFacts& facts) {
   }
 }
 
+std::int64_t Reach(std::int64_t kernel, const std::vector<std::int64_t>& dilations, std::size_t i) {
+  return (kernel - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+}
+
+// Each window of a pool has a place of its image in it.
+void CheckPoolPads(const NodeFacts& facts) {
+  const auto pads = facts.Ints("pads");
+  if (!facts.Has(0) || pads.empty() || TextAttribute(facts.node(), "auto_pad", "NOTSET") != "NOTSET") return;
+  const auto kernel = facts.Ints("kernel_shape");
+  const auto dilations = facts.Ints("dilations");
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const std::int64_t reach = Reach(kernel[i], dilations, i);
+    const std::int64_t pad = std::max(pads[i], pads[i + kernel.size()]);
+    if (pad >= reach) {
+      Refuse("its pads along axis " + std::to_string(i + 2) + " are " + std::to_string(pad) +
+             ", but must be smaller than what its window reaches over, " + std::to_string(reach));
+    }
+  }
+}
+
 // The library divides before it looks, so that a window beyond the image still gave one place.
 void CheckReach(const NodeFacts& facts) {
   const std::string automatic = TextAttribute(facts.node(), "auto_pad", "NOTSET");
@@ -108,7 +138,7 @@ void CheckReach(const NodeFacts& facts) {
   const auto dilations = facts.Ints("dilations");
   const auto pads = automatic == "VALID" ? std::vector<std::int64_t>() : facts.Ints("pads");
   for (std::size_t i = 0; i < kernel.size(); ++i) {
-    const std::int64_t reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+    const std::int64_t reach = Reach(kernel[i], dilations, i);
     const std::int64_t padded = image[i + 2] + (pads.empty() ? 0 : pads[i] + pads[i + kernel.size()]);
     if (padded < reach) {
       Refuse("its window reaches over " + std::to_string(reach) + " along axis " + std::to_string(i + 2) +
@@ -134,19 +164,40 @@ void CheckBlocks(const NodeFacts& facts) {
   }
 }
 
+void CheckConvolution(const NodeFacts& facts) {
+  CheckWindow(facts);
+  CheckChannels(facts);
+  CheckReach(facts);
+}
+
+void CheckTransposed(const NodeFacts& facts) {
+  CheckWindow(facts);
+  CheckTransposedChannels(facts);
+}
+
+void CheckPool(const NodeFacts& facts) {
+  CheckWindow(facts);
+  CheckPoolPads(facts);
+  CheckReach(facts);
+}
+
 }  // namespace
 
 const std::vector<NodeRuleRow> kWindowRules = {
-    {"Conv", CheckWindow},          {"Conv", CheckChannels},
-    {"Conv", CheckReach},           {"ConvInteger", CheckWindow},
-    {"ConvInteger", CheckChannels}, {"ConvInteger", CheckReach},
-    {"QLinearConv", CheckWindow},   {"QLinearConv", CheckChannels},
-    {"QLinearConv", CheckReach},    {"ConvTranspose", CheckWindow},
-    {"MaxPool", CheckWindow},       {"ConvTranspose", CheckTransposedChannels},
-    {"MaxPool", CheckReach},        {"AveragePool", CheckWindow},
-    {"AveragePool", CheckReach},    {"LpPool", CheckWindow},
-    {"LpPool", CheckReach},         {"MaxUnpool", CheckWindow},
-    {"DepthToSpace", CheckBlocks},  {"SpaceToDepth", CheckBlocks},
+    {"Conv", CheckConvolution},
+    {"ConvInteger", CheckConvolution},
+    {"QLinearConv", CheckConvolution},
+    {"ConvTranspose", CheckTransposed},
+    {"MaxPool", CheckPool},
+    {"AveragePool", CheckPool},
+    {"LpPool", CheckPool},
+    {"MaxUnpool", CheckWindow},
+    {"GlobalAveragePool", CheckImage},
+    {"GlobalMaxPool", CheckImage},
+    {"GlobalLpPool", CheckImage},
+    {"LRN", CheckImage},
+    {"DepthToSpace", CheckBlocks},
+    {"SpaceToDepth", CheckBlocks},
 };
 
 }  // namespace berth::scenarios::onnx_import

@@ -22,6 +22,11 @@ std::vector<RuleCase> BroadcastRuleCases() {
        Node("Add", {{4, 6, 2}, {6}}, {{"broadcast", std::int64_t{1}}, {"axis", std::int64_t{2}}}),
        {"cannot be laid over [4,6,2] at axis 2"},
        6},
+      {"AddOfOldModelsStretchesNoAxis",
+       Node("Add", {{2, 3, 4}, {1, 1}}, {{"broadcast", std::int64_t{1}}}),
+       Node("Add", {{2, 3, 4}, {1, 4}}, {{"broadcast", std::int64_t{1}}}),
+       {"[1,4] cannot be laid over [2,3,4]"},
+       6},
       {"PReluSlope", Node("PRelu", {image, {4, 1, 1}}), Node("PRelu", {image, {5, 1, 1}}), {"slope [5,1,1]"}},
   };
 }

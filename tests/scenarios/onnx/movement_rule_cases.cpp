@@ -13,14 +13,25 @@ using onnx::TensorProto;
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 
-GraphMaker Resize(const std::vector<float>& scales) {
+TensorProto FloatTensor(const std::vector<float>& numbers) {
   TensorProto tensor;
   tensor.set_data_type(TensorProto::FLOAT);
-  tensor.add_dims(static_cast<std::int64_t>(scales.size()));
-  for (const float scale : scales) tensor.add_float_data(scale);
+  tensor.add_dims(static_cast<std::int64_t>(numbers.size()));
+  for (const float number : numbers) tensor.add_float_data(number);
+  return tensor;
+}
+
+GraphMaker Resize(const std::vector<float>& scales) {
   GraphMaker m;
-  m.Input("x", {1, 8, 5, 5}).Node("Constant", {}, {"scales"}, {{"value", tensor}});
+  m.Input("x", {1, 8, 5, 5}).Node("Constant", {}, {"scales"}, {{"value", FloatTensor(scales)}});
   m.Node("Resize", {"x", "", "scales"}, {"y"}).Output("y");
+  return m;
+}
+
+GraphMaker Upsample(const std::vector<float>& scales) {
+  GraphMaker m;
+  m.Input("x", {1, 8, 5, 5}).Node("Constant", {}, {"scales"}, {{"value", FloatTensor(scales)}});
+  m.Node("Upsample", {"x", "scales"}, {"y"}).Output("y");
   return m;
 }
 
@@ -92,6 +103,10 @@ std::vector<RuleCase> MovementRuleCases() {
        NodeWithInts("ReduceSum", {4, 6}, {-1}),
        NodeWithInts("ReduceSum", {4, 6}, {2}),
        {"axes is 2"}},
+      {"ReduceAxesTwice",
+       Node("ReduceMean", {{4, 6}}, {{"axes", Ints{0, -1}}}),
+       Node("ReduceMean", {{4, 6}}, {{"axes", Ints{0, 0, -2}}}),
+       {"its axes [0,0,-2] name axis 0 twice"}},
       {"SplitAxis",
        Node("Split", {{4, 6}}, {{"axis", std::int64_t{-1}}}),
        Node("Split", {{4, 6}}, {{"axis", std::int64_t{1} << 32}}),
@@ -111,6 +126,18 @@ std::vector<RuleCase> MovementRuleCases() {
        ScatterNd({4, 5}, {3, 1}, {3, 4}),
        {"its updates", "must have [3,5]"}},
       {"ScatterNdIndices", ScatterNd({4, 5}, {3, 2}, {3}), ScatterNd({4, 5}, {3, 3}, {3}), {"name 3 axes"}},
+      {"GatherIndices",
+       NodeWithInts("Gather", {6, 4}, {5, -6}),
+       NodeWithInts("Gather", {6, 4}, {9}),
+       {"indices is 9", "6 places along axis 0"}},
+      {"GatherIndicesFromTheEnd",
+       NodeWithInts("Gather", {4, 6}, {-6}, {{"axis", std::int64_t{1}}}),
+       NodeWithInts("Gather", {4, 6}, {-7}, {{"axis", std::int64_t{1}}}),
+       {"indices is -7", "along axis 1"}},
+      {"GatherElementsIndices",
+       NodeWithInts("GatherElements", {6}, {5}),
+       NodeWithInts("GatherElements", {6}, {6}),
+       {"indices is 6"}},
       {"GatherNdBatch", GatherNd({4, 5}, {4, 1}, 1), GatherNd({4, 5}, {3, 1}, 1), {"batch_dims"}},
       {"RangeOfStepZero", Range(0, 6, 2), Range(0, 6, 0), {"node 'r' (Range)", "its delta is 0"}},
       {"RangeTooLong", Range(0, 6, 2), Range(kLowest, 1, 1), {"longer than 2^50"}},
@@ -124,6 +151,11 @@ std::vector<RuleCase> MovementRuleCases() {
        Resize({1, 1, 2, std::numeric_limits<float>::quiet_NaN()}),
        {"scale along axis 3 is", "nan"}},
       {"ResizeByTooMuch", Resize({1, 1, 2, 2}), Resize({1, 1, 3e38F, 2}), {"at most 2^50 places"}},
+      {"UpsampleShrinks",
+       Upsample({1, 1, 1, 1.5F}),
+       Upsample({1, 1, 0.5F, 2}),
+       {"scale along axis 2 is 0.5", "1 or more"},
+       9},
       {"ResizeAxes", Resize({1, 1, 2, 2}), Resize({2, 2}), {"2 numbers, but must be 4"}},
       {"ResizeToNegative", ResizeTo({1, 8, 7, 7}), ResizeTo({1, 8, -7, 7}), {"sizes is -7"}},
       {"TileNegative", NodeWithInts("Tile", {4}, {3}), NodeWithInts("Tile", {4}, {-3}), {"negative"}},

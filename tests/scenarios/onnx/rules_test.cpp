@@ -81,7 +81,7 @@ RC_GTEST_PROP(OnnxRulesProperty, AWindowThatIsReadHasAPlaceInItsImage, ()) {
                              {"dilations", Ints{dilation}},
                              {"pads", Ints{pad, pad}}});
   const std::int64_t spare = image + 2 * pad - ((kernel - 1) * dilation + 1);
-  if (spare < 0) {
+  if (spare < 0 || pad > (kernel - 1) * dilation) {
     RC_ASSERT(RefusalOf(m) != "no error");
   } else {
     RC_ASSERT(ShapeText(Import(m), "y") == "f32[1,1," + std::to_string(spare / stride + 1) + "]");
