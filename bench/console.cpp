@@ -96,7 +96,12 @@ std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width
   std::string lines;
   std::string line = blanks;
   while (!text.empty()) {
-    const std::size_t end = text.find_first_of(" ,");
+    std::size_t end = text.find_first_of(" ,");
+    // The comma of "23,851,784" is no place to cut.
+    while (end != std::string_view::npos && text[end] == ',' && end + 1 < text.size() &&
+           text[end + 1] >= '0' && text[end + 1] <= '9') {
+      end = text.find_first_of(" ,", end + 1);
+    }
     const std::string_view word = text.substr(0, end == std::string_view::npos ? end : end + 1);
     const bool blank_at_end = word.ends_with(' ');
     if (line.size() > indent && Width(line) + Width(word) - (blank_at_end ? 1 : 0) > width) {

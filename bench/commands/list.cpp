@@ -71,31 +71,54 @@ Listing ListTables() {
   return listing;
 }
 
-std::string PeakText(double flops) {
-  return flops == 0 ? "-" : fmt::format("{:.4g} TFLOP/s", flops / 1e12);
+ListingCell Nothing() {
+  return {"-", nullptr};
+}
+
+ListingCell Peak(double flops) {
+  if (flops == 0) return Nothing();
+  return {fmt::format("{:.4g} TFLOP/s", flops / 1e12), flops};
+}
+
+ListingCell Bandwidth(double bytes) {
+  if (bytes == 0) return Nothing();
+  return {BytesText(bytes) + "/s", bytes};
+}
+
+ListingCell Time(sim::Picos picos) {
+  return {TimeText(picos), sim::ToMicros(picos)};
 }
 
 Listing ListDevices() {
-  Listing listing{{"name", "class", "memory", "f32", "f16", "bandwidth", "launch", "what"}, {}};
+  Listing listing{{"name",
+                   "class",
+                   {"memory_bytes", "memory"},
+                   {"f32_flops", "f32"},
+                   {"f16_flops", "f16"},
+                   {"bandwidth_bytes_per_s", "bandwidth"},
+                   {"launch_us", "launch"},
+                   "what"},
+                  {}};
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.DeviceNames()) {
     const cost_models::DeviceSheet& sheet = *catalogue.FindSheet(name);
     listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
-                            sheet.kind.memory ? formats::PrintBytes(*sheet.kind.memory) : "-",
-                            PeakText(sheet.peak_f32), PeakText(sheet.peak_f16),
-                            sheet.memory_bandwidth > 0 ? BytesText(sheet.memory_bandwidth) + "/s" : "-",
-                            TimeText(sheet.kind.launch_cost), sheet.description});
+                            sheet.kind.memory
+                                ? ListingCell(formats::PrintBytes(*sheet.kind.memory), *sheet.kind.memory)
+                                : Nothing(),
+                            Peak(sheet.peak_f32), Peak(sheet.peak_f16), Bandwidth(sheet.memory_bandwidth),
+                            Time(sheet.kind.launch_cost), sheet.description});
   }
   return listing;
 }
 
 Listing ListLinks() {
-  Listing listing{{"name", "bandwidth", "latency", "what"}, {}};
+  Listing listing{{"name", {"bandwidth_bytes_per_s", "bandwidth"}, {"latency_us", "latency"}, "what"}, {}};
   const auto& catalogue = cost_models::BuiltinCatalogue();
   for (const std::string& name : catalogue.LinkNames()) {
     const cost_models::LinkSheet& sheet = *catalogue.FindLinkSheet(name);
-    listing.rows.push_back({name, BytesText(static_cast<double>(sheet.kind.bandwidth)) + "/s",
-                            TimeText(sheet.kind.latency), sheet.description});
+    listing.rows.push_back({name, Bandwidth(static_cast<double>(sheet.kind.bandwidth)),
+                            Time(sheet.kind.latency), sheet.description});
   }
   return listing;
 }
@@ -155,7 +178,15 @@ class ListCommand : public Command {
       nlohmann::ordered_json rows = nlohmann::ordered_json::array();
       for (const auto& row : listing.rows) {
         nlohmann::ordered_json object;
-        for (std::size_t c = 0; c < listing.columns.size(); ++c) object[listing.columns[c].key] = row[c];
+        for (std::size_t c = 0; c < listing.columns.size(); ++c) {
+          std::visit([&](const auto& value) { object[listing.columns[c].key] = value; }, row[c].value);
+        }
+        for (const std::string& mark : listing.marks) {
+          object[mark] = nlohmann::ordered_json::array();
+          for (std::size_t c = 0; c < listing.columns.size(); ++c) {
+            if (row[c].mark == mark) object[mark].push_back(listing.columns[c].key);
+          }
+        }
         rows.push_back(std::move(object));
       }
       return formats::WriteFile(json_, rows.dump(1) + "\n");
@@ -174,7 +205,7 @@ class ListCommand : public Command {
     for (const auto& row : listing.rows) {
       std::vector<std::string> cells;
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!folded || !sentence(c)) cells.push_back(row[c]);
+        if (!folded || !sentence(c)) cells.push_back(row[c].text);
       }
       // Another of the same name says just what is different.
       if (!above.empty() && cells[0].starts_with(above + "(")) {
@@ -197,9 +228,9 @@ class ListCommand : public Command {
       std::getline(lines, line);
       fmt::print("{}\n", line);
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!sentence(c) || row[c].empty()) continue;
+        if (!sentence(c) || row[c].text.empty()) continue;
         const std::string& key = listing.columns[c].key;
-        fmt::print("{}", Wrapped((key == "what" ? "" : key + ": ") + row[c], 4, kLineWidth));
+        fmt::print("{}", Wrapped((key == "what" ? "" : key + ": ") + row[c].text, 4, kLineWidth));
       }
     }
     if (!listing.legend.empty()) fmt::print("\n{}", Wrapped(listing.legend, 0, kLineWidth));

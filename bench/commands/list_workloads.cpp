@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "BenchData.h"
@@ -17,52 +20,96 @@ constexpr const char* kNothing = "-";
 // Columns of workloads.csv.
 enum Published : std::size_t { kWorkload, kWeights, kGmac, kFrameworkOps, kActivations, kSource, kColumns };
 
+constexpr const char* kRecalled = "recalled";
+constexpr const char* kByHand = "by_hand";
+constexpr const char* kMoreThan = "more_than";
+
+ListingCell Nothing() {
+  return {kNothing, nullptr};
+}
+
+ListingCell Count(std::int64_t count) {
+  return {CountText(count), count};
+}
+
 // 12345678 as "12.35" at 1e6; nothing where there is nothing to count.
-std::string In(double unit, int digits, double count) {
-  return count == 0 ? kNothing : fmt::format("{:.{}f}", count / unit, digits);
+template <typename Number>
+ListingCell In(double unit, int digits, Number count) {
+  if (count == 0) return Nothing();
+  return {fmt::format("{:.{}f}", static_cast<double>(count) / unit, digits), count};
 }
 
 bool HasGranularity(const scenarios::WorkloadRow& row) {
   return std::string(row.parameters).find("granularity=") != std::string::npos;
 }
 
-std::string RawOps(const scenarios::WorkloadRow& row, Spec spec) {
-  if (!HasGranularity(row)) return kNothing;
+ListingCell RawOps(const scenarios::WorkloadRow& row, Spec spec) {
+  if (!HasGranularity(row)) return Nothing();
   spec.named.emplace_back("granularity", "raw");
-  return CountText(row.build(spec).size());
+  return Count(row.build(spec).size());
+}
+
+// "24713?", ">50000", "4.2*", "3.3M": the number, and what its sign says of it.
+struct Figure {
+  double number = 0;
+  std::string digits;  // as they are written
+  std::string mark;
+  bool in_millions = false;
+};
+
+Figure ParseFigure(const std::string& text) {
+  Figure figure;
+  const auto begin = text.find_first_of("0123456789");
+  const auto end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+  figure.digits = text.substr(begin, end - begin);
+  figure.number = std::stod(figure.digits);
+  figure.in_millions = text.ends_with('M');
+  if (text.starts_with('>')) figure.mark = kMoreThan;
+  if (text.ends_with('?')) figure.mark = kRecalled;
+  if (text.ends_with('*')) figure.mark = kByHand;
+  return figure;
 }
 
 // "24713?" -> "24,713?"; ">50000" -> ">50,000".
-std::string PublishedCount(const std::string& figure) {
-  const auto begin = figure.find_first_of("0123456789");
-  if (begin == std::string::npos) return figure;
-  const auto end = figure.find_first_not_of("0123456789", begin);
-  return figure.substr(0, begin) + CountText(std::stoll(figure.substr(begin, end - begin))) +
-         (end == std::string::npos ? "" : figure.substr(end));
+ListingCell PublishedCount(const std::string& text) {
+  if (text == kNothing) return Nothing();
+  const Figure figure = ParseFigure(text);
+  const auto count = static_cast<std::int64_t>(figure.number);
+  std::string shown = text;
+  return {shown.replace(text.find(figure.digits), figure.digits.size(), CountText(count)), count,
+          figure.mark};
 }
 
 // In millions, with the digits that there are: "23817352" -> "23.82", "3.3M" -> "3.3".
-std::string PublishedMillions(const std::string& figure) {
-  if (figure == kNothing) return figure;
-  return figure.ends_with('M') ? figure.substr(0, figure.size() - 1) : In(1e6, 2, std::stod(figure));
+ListingCell PublishedMillions(const std::string& text) {
+  if (text == kNothing) return Nothing();
+  const Figure figure = ParseFigure(text);
+  const auto count = std::llround(figure.in_millions ? figure.number * 1e6 : figure.number);
+  return {figure.in_millions ? figure.digits : In(1e6, 2, count).text, std::int64_t{count}, figure.mark};
+}
+
+// Written in 1e9.
+ListingCell PublishedBillions(const std::string& text) {
+  if (text == kNothing) return Nothing();
+  const Figure figure = ParseFigure(text);
+  return {text, std::int64_t{std::llround(figure.number * 1e9)}, figure.mark};
 }
 
 // `published`: a line of workloads.csv; empty if there is nothing.
-std::vector<std::string> SizesOf(const scenarios::WorkloadRow& row, const std::string& name,
+std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::string& name,
                                  const CsvLine& published, bool raw) {
   const Spec spec = Spec::Parse(name);
   const sim::OpGraph graph = row.build(spec);
   const sim::OpGraph::Totals totals = graph.totals();
   const auto figure = [&](Published column) { return published.empty() ? kNothing : published[column]; };
-  const auto activations =
-      HasGranularity(row) ? static_cast<double>(scenarios::SumOfForwardOutputs(graph)) : 0;
-  std::vector<std::string> cells = {name, CountText(graph.size()), CountText(graph.edges())};
+  const std::int64_t activations = HasGranularity(row) ? scenarios::SumOfForwardOutputs(graph) : 0;
+  std::vector<ListingCell> cells = {name, Count(graph.size()), Count(graph.edges())};
   if (raw) cells.push_back(RawOps(row, spec));
   cells.insert(cells.end(),
-               {PublishedCount(figure(kFrameworkOps)), In(1e6, 2, static_cast<double>(totals.parameters)),
+               {PublishedCount(figure(kFrameworkOps)), In(1e6, 2, std::int64_t{totals.parameters}),
                 PublishedMillions(figure(kWeights)), In(1e9, 1, totals.flops),
-                In(1e9, 2, scenarios::ForwardMultiplyAdds(graph)), figure(kGmac), In(1e9, 2, activations),
-                figure(kActivations)});
+                In(1e9, 2, scenarios::ForwardMultiplyAdds(graph)), PublishedBillions(figure(kGmac)),
+                In(1e9, 2, activations), PublishedBillions(figure(kActivations))});
   return cells;
 }
 
@@ -72,22 +119,21 @@ Listing ListWorkloads(bool raw) {
   Listing listing{{"name", {"ops", "ops"}, {"edges", "edges"}}, {}};
   if (raw) listing.columns.push_back({"raw_ops", "raw ops"});
   listing.columns.insert(listing.columns.end(), {{"published_ops", "published"},
-                                                 {"weights_m", "weights M"},
-                                                 {"published_weights_m", "publ."},
-                                                 {"gflop", "GFLOP"},
-                                                 {"forward_gmac", "GMAC"},
-                                                 {"published_gmac", "publ."},
-                                                 {"activations_gb", "outputs GB"},
-                                                 {"published_activations_gb", "publ."},
+                                                 {"weights", "weights M"},
+                                                 {"published_weights", "publ."},
+                                                 {"flops", "GFLOP"},
+                                                 {"forward_multiply_adds", "GMAC"},
+                                                 {"published_forward_multiply_adds", "publ."},
+                                                 {"activation_bytes", "outputs GB"},
+                                                 {"published_activation_bytes", "publ."},
                                                  "what",
                                                  "parameters"});
+  listing.marks = {kRecalled, kByHand, kMoreThan};
   listing.legend =
       "GFLOP: of one step. GMAC: multiply-adds of its forward part. Outputs: of all forward ops, added; the "
-      "live "
-      "peak is smaller. "
-      "Published: the framework's ops, and what stands right of ours; ? is recalled, no document seen; * "
-      "nobody "
-      "published, worked out by hand from the architecture.";
+      "live peak is smaller. Published: the framework's ops, and what stands right of ours; ? is recalled, "
+      "no "
+      "document seen; * nobody published, worked out by hand from the architecture.";
   std::vector<CsvLine> lines = ParseCsv(BenchData("workloads.csv"), "workloads.csv", true);
   BERTH_CHECK_EQ(lines.at(0).size(), std::size_t{kColumns});
   lines.erase(lines.begin());
@@ -97,7 +143,7 @@ Listing ListWorkloads(bool raw) {
     for (const CsvLine& line : lines) {
       if (line[kWorkload] == row.name) own = line;
     }
-    std::vector<std::string> cells = SizesOf(row, row.name, own, raw);
+    std::vector<ListingCell> cells = SizesOf(row, row.name, own, raw);
     const std::string published = own.empty() ? "" : "; sources: " + own[kSource];
     cells.insert(cells.end(), {row.what + published, row.parameters});
     listing.rows.push_back(std::move(cells));

@@ -1,7 +1,11 @@
 // What `berth list` prints, as text and as JSON.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "bench/console.h"
@@ -19,10 +23,26 @@ struct ListingColumn {
   TextTable::Align align = TextTable::Align::kLeft;
 };
 
+struct ListingCell {
+  using Value = std::variant<std::nullptr_t, std::int64_t, double, std::string>;
+
+  bool operator==(const ListingCell&) const = default;
+
+  ListingCell(std::string both) : text(both), value(std::move(both)) {}
+  ListingCell(const char* both) : ListingCell(std::string(both)) {}
+  ListingCell(std::string in_text, Value in_json, std::string its_mark = {})
+      : text(std::move(in_text)), value(std::move(in_json)), mark(std::move(its_mark)) {}
+
+  std::string text;  // for people: rounded, with a unit
+  Value value;       // in JSON: exact, in the unit of the key; null if it is not known
+  std::string mark;  // one of Listing::marks, if any
+};
+
 struct Listing {
   std::vector<ListingColumn> columns;  // "name" first
-  std::vector<std::vector<std::string>> rows;
-  std::string legend = {};  // what stands under the text
+  std::vector<std::vector<ListingCell>> rows;
+  std::vector<std::string> marks = {};  // each is a key in JSON: the keys of the row's figures that have it
+  std::string legend = {};              // what stands under the text
 };
 
 // Workloads with their sizes, ours beside what bench/data/papers/workloads.csv has. Builds the graphs that it

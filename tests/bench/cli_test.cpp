@@ -119,6 +119,20 @@ TEST(Cli, EveryKindIsListedAsTextAndJson) {
   }
 }
 
+TEST(Cli, WorkloadsAreListedAsNumbers) {
+  for (const auto& row : JsonOf(RunBerth({"list", "workloads", "--json", "-"}))) {
+    if (row["name"] != "inception_v3(batch=1)") continue;
+    EXPECT_EQ(row["weights"], 23817352);
+    EXPECT_EQ(row["published_weights"], 23817352);
+    EXPECT_EQ(row["published_ops"], 24713);
+    EXPECT_TRUE(row["published_activation_bytes"].is_null());
+    EXPECT_EQ(row["recalled"],
+              (std::vector<std::string>{"published_ops", "published_forward_multiply_adds"}));
+    return;
+  }
+  FAIL() << "inception_v3(batch=1) is not listed";
+}
+
 TEST(Cli, GraphInfoHasItsKeys) {
   const auto json = JsonOf(RunBerth({"graph", "info", "chain(ops=5)", "--json", "-"}));
   for (const char* key :

@@ -54,6 +54,7 @@ TEST(Console, SentencesAreCutAtBlanksAndCommas) {
   EXPECT_EQ(Wrapped("one two,three", 2, 9), "  one\n  two,\n  three\n");
   EXPECT_EQ(Wrapped("one two,three", 2, 10), "  one two,\n  three\n");
   EXPECT_EQ(Wrapped("unbreakable é", 0, 4), "unbreakable\né\n") << "what has no place to cut stays whole";
+  EXPECT_EQ(Wrapped("less 23,851,784,five", 0, 12), "less\n23,851,784,\nfive\n");
   EXPECT_EQ(Wrapped("", 2, 10), "");
 }
 

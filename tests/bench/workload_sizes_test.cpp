@@ -67,8 +67,8 @@ TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
   const Listing listing = ListWorkloads(false);
   std::vector<std::string> names;
   for (const auto& row : listing.rows) {
-    EXPECT_EQ(row.size(), listing.columns.size()) << row[0];
-    names.push_back(row[0]);
+    EXPECT_EQ(row.size(), listing.columns.size()) << row[0].text;
+    names.push_back(row[0].text);
   }
   for (const scenarios::WorkloadRow& row : scenarios::Workloads())
     EXPECT_EQ(std::ranges::count(names, row.name), 1) << row.name;
@@ -77,7 +77,10 @@ TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
     ASSERT_NE(found, names.end()) << row.at("workload");
     const auto& cells = listing.rows[static_cast<std::size_t>(found - names.begin())];
     if (row.at("framework_ops") == "24713?") {
-      EXPECT_EQ(cells[3], "24,713?");
+      EXPECT_EQ(cells[3], ListingCell("24,713?", std::int64_t{24713}, "recalled"));
+    }
+    if (row.at("weights") == "3.3M") {
+      EXPECT_EQ(cells[5], ListingCell("3.3", std::int64_t{3300000}));
     }
   }
 }
@@ -87,12 +90,12 @@ TEST(WorkloadSizes, TheRawGraphsAreCountedWhereTheyAreAskedFor) {
   ASSERT_EQ(raw.columns.size(), lean.columns.size() + 1);
   ASSERT_EQ(raw.columns[3].key, "raw_ops");
   for (std::size_t r = 0; r < raw.rows.size(); ++r) {
-    std::vector<std::string> cells = raw.rows[r];
-    if (cells[0] == "gnmt(layers=8)") {
-      EXPECT_EQ(cells[3], "59,624");
+    std::vector<ListingCell> cells = raw.rows[r];
+    if (cells[0].text == "gnmt(layers=8)") {
+      EXPECT_EQ(cells[3].text, "59,624");
     }
     cells.erase(cells.begin() + 3);
-    EXPECT_EQ(cells, lean.rows[r]);
+    EXPECT_TRUE(cells == lean.rows[r]) << cells[0].text;
   }
 }
 
