@@ -47,6 +47,10 @@ class ValidateCommand : public Command {
         ->capture_default_str()
         ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
+    app.add_option("--cost-model", cost_model_,
+                   "what prices ops with --recordings: a name or a parameter file; else the berth.cost_model "
+                   "beside each recording")
+        ->option_text("M");
     app.add_option("--json", json_, "write the scores to this file; - is standard output")
         ->option_text("FILE");
   }
@@ -56,13 +60,15 @@ class ValidateCommand : public Command {
       throw InputError(
           "either --record --out DIR (measure) or --recordings DIR (score what was measured) is wanted.");
     if (record_ && out_.empty()) throw InputError("--record needs --out DIR, the folder for its recordings.");
+    if (record_ && !cost_model_.empty())
+      throw InputError("--cost-model is for --recordings; --record prices ops by its own probes.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
         !(options_.seconds > 0) || options_.pause_us < 0)
       throw InputError(
           "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0 and "
           "--pause-us from 0 are wanted.");
     if (record_ && !Record()) return;
-    const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_);
+    const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
       std::filesystem::create_directories(folder);
@@ -91,6 +97,7 @@ class ValidateCommand : public Command {
   RecorderOptions options_;
   bool record_ = false;
   std::string recordings_;
+  std::string cost_model_;
   std::string out_;
   std::vector<std::string> workloads_;
   std::string json_;

@@ -4,19 +4,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/provenance.h"
 #include "bench/validate/placements.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/statistics.h"
 #include "cost_models/op_work.h"
 #include "cost_models/parameters.h"
-#include "profiler/executor/executor.h"
-#include "profiler/executor/probes.h"
+#include "profiler/cpu/cpu_executor.h"
+#include "profiler/cpu/probes.h"
+#include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -25,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using profiler::ProbeOptions;
-using Cores = std::vector<std::vector<int>>;
+using Cores = profiler::CoresByDevice;
 
 constexpr const char* kKind = "cpu";
 constexpr double kMicro = 1e-3;  // [us/ns]
@@ -76,23 +77,29 @@ class Recorder {
 
   bool Record() {
     if (Done()) return true;
-    recording_.provenance = CurrentProvenance();
+    const Provenance now = CurrentProvenance();
+    recording_.origin = {.machine = now.machine,
+                         .date = now.date,
+                         .commit = now.revision,
+                         .dirty = now.dirty,
+                         .command = now.command,
+                         .software = {}};
     recording_.load_before = LoadAverage();
     recording_.wanted_steps = options_.steps;
     parameters_.name = "ops of " + recording_.workload + ", each alone";
-    parameters_.provenance = {.machine = recording_.provenance.machine,
+    parameters_.provenance = {.machine = recording_.origin.machine,
                               .driver = "none",
                               .library = "oneDNN 2.6, plain loops",
-                              .date = recording_.provenance.date.substr(0, 10),
-                              .commit = recording_.provenance.revision,
-                              .command = recording_.provenance.command};
+                              .date = recording_.origin.date.substr(0, 10),
+                              .commit = recording_.origin.commit,
+                              .command = recording_.origin.command};
     ProbeMachine();
     ProbeGraph();
     if (!Measure()) return false;
     recording_.load_after = LoadAverage();
     fs::create_directories(options_.folder);
     cost_models::WriteParameters(costs_path_, parameters_);
-    formats::WriteFile(path_, PrintValidation(recording_));
+    formats::WriteFile(path_, profiler::PrintStepRecording(recording_));
     return true;
   }
 
@@ -171,10 +178,7 @@ class Recorder {
   bool Measure() {
     const sim::Cluster cluster = Parse(recording_.cluster);
     const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
-    std::set<std::string> types;
-    for (const sim::OpIndex op : executor->stand_ins())
-      types.insert(graph_.ops[static_cast<std::size_t>(op)].type);
-    recording_.stand_ins.assign(types.begin(), types.end());
+    recording_.stand_ins = profiler::TypesOf(graph_, executor->stand_ins());
     const std::vector<ChosenPlacement> chosen = Choose(cluster);
     Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
     for (const ChosenPlacement& choice : chosen) {
@@ -207,49 +211,24 @@ class Recorder {
                                                        .steps = std::min(options_.steps, possible),
                                                        .at_most = std::min(options_.at_most, possible),
                                                        .pause_us = options_.pause_us});
-    std::vector<double> all;
-    std::vector<std::vector<double>> peaks(steps.back().peak.size());
-    const bool none =
-        std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step.disturbed; });
-    for (const profiler::Step& step : steps) {
-      const double us = static_cast<double>(step.ns) * kMicro;
-      all.push_back(us);
-      if (!step.disturbed) made.steps_us.push_back(us);
-      // Where a device is held up, what was sent to it piles up: no peak of the placement.
-      for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
-        peaks[d].push_back(static_cast<double>(step.peak[d]));
-    }
-    for (const auto& of_device : peaks)
-      made.peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
-    made.run = static_cast<int>(steps.size());
-    made.undisturbed = static_cast<int>(made.steps_us.size());
-    constexpr int kFew = 10;
-    if (made.undisturbed < kFew) made.steps_us = all;
+    profiler::Summarise(steps, options_.steps, &made);
     return made;
   }
 
   // The fastest placement that uses both devices.
   void Trace(profiler::Executor& executor) {
+    MeasuredPlacement* fastest = nullptr;
     double best = 0;
-    for (std::size_t i = 0; i < recording_.placements.size(); ++i) {
-      const MeasuredPlacement& measured = recording_.placements[i];
+    for (MeasuredPlacement& measured : recording_.placements) {
       const double us = Quantile(measured.steps_us, 0.5);
-      if (measured.family == "one device" || (recording_.traced_placement >= 0 && us >= best)) continue;
+      if (measured.family == "one device" || (fastest != nullptr && us >= best)) continue;
       best = us;
-      recording_.traced_placement = static_cast<int>(i);
+      fastest = &measured;
     }
-    if (recording_.traced_placement < 0) return;
-    const auto steps = executor.Run(
-        recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement,
-        {.warm_up = 10, .steps = 9, .at_most = 200, .pause_us = options_.pause_us, .traced = true});
-    // The one in the middle of those that were not disturbed.
-    std::vector<const profiler::Step*> sorted;
-    for (const profiler::Step& step : steps)
-      if (!step.disturbed) sorted.push_back(&step);
-    if (sorted.empty())
-      for (const profiler::Step& step : steps) sorted.push_back(&step);
-    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->ns < b->ns; });
-    recording_.traced = *sorted[sorted.size() / 2];
+    if (fastest == nullptr) return;
+    fastest->traced = profiler::MiddleStep(executor.Run(
+        fastest->placement,
+        {.warm_up = 10, .steps = 9, .at_most = 200, .pause_us = options_.pause_us, .traced = true}));
   }
 
   RecorderOptions options_;

@@ -43,20 +43,24 @@ struct Score {
 
   double peak_error = 0;  // median of |simulated / measured peak - 1|, by placement and device
   double worst_peak_error = 0;
-  // Artificial limits at fixed shares of each simulated peak, those within 1 % of the measured peak left out.
+  // Artificial limits at fixed shares of each simulated peak, and limits that were in force; those within 1 % of the
+  // measured peak left out.
   int verdicts = 0;
   int right_verdicts = 0;
 
-  // The traced step, where there is one: median over ops of |probed / traced - 1|, weighted by traced time.
+  // The traced steps, where there are any.
   std::optional<double> op_time_ratio;  // sum of probed over sum of traced times
   std::optional<double> copy_time_ratio;
 };
 
-// `costs_path`: the berth.cost_model beside the recording.
-Score ScoreRecording(const Recording& recording, const std::string& costs_path);
+// `costs_path`: what prices its ops, a berth.cost_model or a name. folder: where a workload that is a graph file
+// is looked for, too.
+Score ScoreRecording(const Recording& recording, const std::string& costs_path,
+                     const std::string& folder = {});
 
-// All recordings of a folder, by file name. Throws InputError where there is none.
-std::vector<Score> ScoreFolder(const std::string& folder);
+// All recordings of a folder, by file name, each priced by the berth.cost_model beside it unless one is given for
+// all. Throws InputError where there is none.
+std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
 
 std::string PrintScores(const std::vector<Score>& scores);  // for people
 std::string PrintScoresJson(const std::vector<Score>& scores);

@@ -103,19 +103,19 @@ class ScoreTest : public ::testing::Test {
   Recording Made(double together_us, double apart_us) const {
     Recording recording;
     recording.workload = "chain(ops=2,bytes=1000)";
-    recording.provenance = {"berth validate", "0", "abc", false, "some machine", "2026-11-21T00:00:00Z"};
+    recording.origin = {"some machine", "2026-11-21T00:00:00Z", "abc", false, "berth validate", {}};
     recording.cluster =
         "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
         " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s, latency: "
         "2us}]}";
     recording.wanted_steps = 3;
     recording.placements = {
-        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}},
-        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}}};
-    recording.traced_placement = 1;
-    recording.traced.ns = 203'000;
-    recording.traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
-    recording.traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};
+        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}, {}, {}},
+        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {}, {}}};
+    profiler::Step& traced = recording.placements[1].traced.emplace();
+    traced.ns = 203'000;
+    traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
+    traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};
     return recording;
   }
 
@@ -160,16 +160,16 @@ TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
 
 TEST_F(ScoreTest, RecordingsReadBackEqual) {
   const std::string path = folder_.path() + "/chain.json.zst";
-  const std::string text = PrintValidation(Made(200, 406));
+  const std::string text = profiler::PrintStepRecording(Made(200, 406));
   formats::WriteFile(path, text);
-  EXPECT_EQ(PrintValidation(ReadValidation(path)), text);
+  EXPECT_EQ(profiler::PrintStepRecording(ReadValidation(path)), text);
   EXPECT_THAT(ScoreFolder(folder_.path()), SizeIs(1));
 }
 
 TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   const std::string path = folder_.path() + "/chain.json";
   const auto message = [&](const std::string& from, const std::string& to) -> std::string {
-    std::string text = PrintValidation(Made(200, 406));
+    std::string text = profiler::PrintStepRecording(Made(200, 406));
     text.replace(text.find(from), from.size(), to);
     formats::WriteFile(path, text);
     try {

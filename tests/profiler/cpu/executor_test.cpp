@@ -1,4 +1,4 @@
-#include "profiler/executor/executor.h"
+#include "profiler/cpu/cpu_executor.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "profiler/executor/kernels.h"
+#include "profiler/cpu/cpu_kernels.h"
+#include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
@@ -229,7 +230,7 @@ class KernelTest : public ::testing::Test {
     for (const Shape& shape : outputs) op.outputs.push_back(output(shape));
     graph.ops.push_back(op);
     graph.Finish();
-    MadeKernel made = MakeKernel(graph, graph.size() - 1);
+    MadeKernel made = MakeCpuKernel(graph, graph.size() - 1);
     EXPECT_FALSE(made.stand_in) << type;
     std::vector<Numbers> results;
     for (const Shape& shape : outputs)

@@ -9,7 +9,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "profiler/executor/kernels.h"
+#include "profiler/cpu/cpu_kernels.h"
 
 namespace berth::profiler {
 namespace {
@@ -124,25 +124,22 @@ memory::desc Plain(const memory::dims& dims, Tag tag) {
 
 // Images and filter of a convolution, forward or backward.
 struct Convolution {
-  Windows windows;
   memory::desc images, results, filter, any_filter;
   memory::dims strides, before, after;
 };
 
-std::optional<Convolution> FindConvolution(const sim::Op& op, const std::vector<std::int64_t>& images,
-                                           const std::vector<std::int64_t>& filter,
-                                           const std::vector<std::int64_t>& results) {
+std::optional<Convolution> Describe(const sim::Op& op, const std::vector<std::int64_t>& images,
+                                    const std::vector<std::int64_t>& filter,
+                                    const std::vector<std::int64_t>& results) {
+  const auto shape = FindConvolution(op, images, filter, results);
+  if (!shape) return std::nullopt;
+  const Windows& w = shape->windows;
   Convolution c;
-  if (filter.size() != 4 || !FindWindows(op, images, results, &c.windows)) return std::nullopt;
-  const Windows& w = c.windows;
-  const bool depthwise = op.type.starts_with("Depthwise");
-  if (filter[0] != w.kernel[0] || filter[1] != w.kernel[1] || filter[2] != w.channels) return std::nullopt;
-  if (results[3] != (depthwise ? w.channels * filter[3] : filter[3])) return std::nullopt;
   c.images = Plain({w.batch, w.channels, w.height, w.width}, Tag::nhwc);
-  c.results = Plain({w.batch, results[3], w.out_height, w.out_width}, Tag::nhwc);
-  const memory::dims dims = depthwise ? memory::dims{w.channels, filter[3], 1, filter[0], filter[1]}
-                                      : memory::dims{filter[3], w.channels, filter[0], filter[1]};
-  c.filter = Plain(dims, depthwise ? Tag::hwigo : Tag::hwio);
+  c.results = Plain({w.batch, shape->results, w.out_height, w.out_width}, Tag::nhwc);
+  const memory::dims dims = shape->depthwise ? memory::dims{w.channels, filter[3], 1, filter[0], filter[1]}
+                                             : memory::dims{filter[3], w.channels, filter[0], filter[1]};
+  c.filter = Plain(dims, shape->depthwise ? Tag::hwigo : Tag::hwio);
   c.any_filter = Plain(dims, Tag::any);
   c.strides = {w.strides[0], w.strides[1]};
   c.before = {w.before[0], w.before[1]};
@@ -160,7 +157,7 @@ dnnl::convolution_forward::primitive_desc ForwardOf(const Convolution& c) {
 // Inputs: images, filter.
 std::unique_ptr<Kernel> MakeConvolution(const OpTensors& t) {
   if (t.inputs() < 2 || t.outputs() != 1) return nullptr;
-  const auto c = FindConvolution(t.op(), t.in_shape(0), t.in_shape(1), t.out_shape(0));
+  const auto c = Describe(t.op(), t.in_shape(0), t.in_shape(1), t.out_shape(0));
   if (!c) return nullptr;
   const auto forward = ForwardOf(*c);
   auto made =
@@ -175,7 +172,7 @@ std::unique_ptr<Kernel> MakeConvolution(const OpTensors& t) {
 // Inputs: gradient of the results, filter.
 std::unique_ptr<Kernel> MakeConvolutionInput(const OpTensors& t) {
   if (t.inputs() < 2 || t.outputs() != 1) return nullptr;
-  const auto c = FindConvolution(t.op(), t.out_shape(0), t.in_shape(1), t.in_shape(0));
+  const auto c = Describe(t.op(), t.out_shape(0), t.in_shape(1), t.in_shape(0));
   if (!c) return nullptr;
   const dnnl::convolution_backward_data::desc backward(dnnl::algorithm::convolution_direct, c->images,
                                                        c->any_filter, c->results, c->strides, c->before,
@@ -194,7 +191,7 @@ std::unique_ptr<Kernel> MakeConvolutionInput(const OpTensors& t) {
 // Inputs: images, gradient of the results.
 std::unique_ptr<Kernel> MakeConvolutionFilter(const OpTensors& t) {
   if (t.inputs() < 2 || t.outputs() != 1) return nullptr;
-  const auto c = FindConvolution(t.op(), t.in_shape(0), t.out_shape(0), t.in_shape(1));
+  const auto c = Describe(t.op(), t.in_shape(0), t.out_shape(0), t.in_shape(1));
   if (!c) return nullptr;
   const dnnl::convolution_backward_weights::desc backward(dnnl::algorithm::convolution_direct, c->images,
                                                           c->any_filter, c->results, c->strides, c->before,
@@ -304,26 +301,6 @@ std::unique_ptr<Kernel> MakeCrossEntropy(const OpTensors& t) {
 
 // ---- matrix products --------------------------------------------------------------------------------------
 
-// result[m, n] = a b, one of them perhaps transposed, `count` times.
-struct Product {
-  std::int64_t count = 1, m = 0, n = 0, k = 0;
-  char transpose_a = 'N', transpose_b = 'N';
-};
-
-struct Matrix {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-};
-
-// The first of a b, a bᵀ, aᵀ b whose sizes fit: equal sizes cost the same either way.
-std::optional<Product> FindProduct(Matrix a, Matrix b, Matrix result) {
-  const auto [m, n] = result;
-  if (a.rows == m && a.columns == b.rows && b.columns == n) return Product{1, m, n, a.columns, 'N', 'N'};
-  if (a.rows == m && a.columns == b.columns && b.rows == n) return Product{1, m, n, a.columns, 'N', 'T'};
-  if (a.columns == m && a.rows == b.rows && b.columns == n) return Product{1, m, n, a.rows, 'T', 'N'};
-  return std::nullopt;
-}
-
 std::unique_ptr<Kernel> ProductKernel(const Product& p) {
   return KernelOf([p](const KernelArguments& a) {
     const std::int64_t lda = p.transpose_a == 'N' ? p.k : p.m, ldb = p.transpose_b == 'N' ? p.n : p.k;
@@ -334,42 +311,14 @@ std::unique_ptr<Kernel> ProductKernel(const Product& p) {
   });
 }
 
-// Forward and both gradients: all axes but the last are rows.
 std::unique_ptr<Kernel> MakeMatMul(const OpTensors& t) {
-  if (t.inputs() != 2 || t.outputs() != 1) return nullptr;
-  const auto matrix = [](const std::vector<std::int64_t>& shape) {
-    if (shape.empty() || shape.back() == 0) return Matrix{};
-    return Matrix{ElementsOf(shape) / shape.back(), shape.back()};
-  };
-  const auto product = FindProduct(matrix(t.in_shape(0)), matrix(t.in_shape(1)), matrix(t.out_shape(0)));
-  if (!product || product->m * product->n * product->k == 0) return nullptr;
-  return ProductKernel(*product);
+  const auto product = FindMatMul(t);
+  return product ? ProductKernel(*product) : nullptr;
 }
 
-// The first axes count products; of a tensor of two axes each row is one.
 std::unique_ptr<Kernel> MakeBatchMatMul(const OpTensors& t) {
-  if (t.inputs() != 2 || t.outputs() != 1) return nullptr;
-  std::int64_t count = 0;
-  bool fits = true;
-  const auto matrix = [&](const std::vector<std::int64_t>& shape) {
-    Matrix made;
-    const std::size_t axes = shape.size();
-    if (axes < 2 || ElementsOf(shape) == 0) {
-      fits = false;
-      return made;
-    }
-    made = {axes == 2 ? 1 : shape[axes - 2], shape.back()};
-    const std::int64_t products = ElementsOf(shape) / (made.rows * made.columns);
-    fits = fits && (count == 0 || count == products);
-    count = products;
-    return made;
-  };
-  const Matrix a = matrix(t.in_shape(0)), b = matrix(t.in_shape(1)), result = matrix(t.out_shape(0));
-  if (!fits) return nullptr;
-  auto product = FindProduct(a, b, result);
-  if (!product) return nullptr;
-  product->count = count;
-  return ProductKernel(*product);
+  const auto product = FindBatchMatMul(t);
+  return product ? ProductKernel(*product) : nullptr;
 }
 
 }  // namespace
@@ -388,6 +337,7 @@ const std::vector<KernelRow>& DnnlKernels() {
       {"Relu", MakeActivation<dnnl::algorithm::eltwise_relu>},
       {"Sigmoid", MakeActivation<dnnl::algorithm::eltwise_logistic>},
       {"Tanh", MakeActivation<dnnl::algorithm::eltwise_tanh>},
+      {"Gelu", MakeActivation<dnnl::algorithm::eltwise_gelu_erf>},
       {"Softmax", MakeSoftmax},
       {"SoftmaxCrossEntropyWithLogits", MakeCrossEntropy},
       {"MatMul", MakeMatMul},

@@ -6,47 +6,18 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-#include "profiler/executor/kernels.h"
+#include "profiler/cpu/cpu_kernels.h"
 
 namespace berth::profiler {
 namespace {
 
 constexpr std::int64_t kWord = 4;
 
-// How many words of each part stand together, and how often: the parts of a concatenation along `axis`.
-struct Parts {
-  std::int64_t outer = 1;
-  std::vector<std::int64_t> widths;
-  std::int64_t total() const {
-    std::int64_t sum = 0;
-    for (const auto width : widths) sum += width;
-    return sum;
-  }
-};
-
-std::size_t AxisOf(const sim::Op& op) {
-  return static_cast<std::size_t>(std::max(0.0, sim::FindNumber(op.attributes, "axis").value_or(0)));
-}
-
-bool FindParts(const std::vector<std::int64_t>& whole, std::size_t axis, std::vector<std::int64_t> elements,
-               Parts* parts) {
-  if (axis >= whole.size()) return false;
-  for (std::size_t i = 0; i < axis; ++i) parts->outer *= whole[i];
-  for (const auto count : elements) {
-    if (parts->outer == 0 || count % parts->outer != 0) return false;
-    parts->widths.push_back(count / parts->outer);
-  }
-  return parts->outer * parts->total() == ElementsOf(whole);
-}
-
 // ConcatV2, Pack.
 std::unique_ptr<Kernel> MakeJoin(const OpTensors& tensors) {
-  Parts parts;
-  std::vector<std::int64_t> elements;
-  for (std::size_t i = 0; i < tensors.inputs(); ++i) elements.push_back(ElementsOf(tensors.in_shape(i)));
-  if (tensors.outputs() != 1 || !FindParts(tensors.out_shape(0), AxisOf(tensors.op()), elements, &parts))
-    return nullptr;
-  return KernelOf([parts, total = parts.total()](const KernelArguments& a) {
+  const auto found = FindJoin(tensors);
+  if (!found) return nullptr;
+  return KernelOf([parts = *found, total = found->total()](const KernelArguments& a) {
     std::int64_t offset = 0;
     for (std::size_t p = 0; p < parts.widths.size(); ++p) {
       const std::int64_t width = parts.widths[p];
@@ -61,12 +32,9 @@ std::unique_ptr<Kernel> MakeJoin(const OpTensors& tensors) {
 
 // Split, Unpack.
 std::unique_ptr<Kernel> MakeSplit(const OpTensors& tensors) {
-  Parts parts;
-  std::vector<std::int64_t> elements;
-  for (std::size_t i = 0; i < tensors.outputs(); ++i) elements.push_back(ElementsOf(tensors.out_shape(i)));
-  if (tensors.inputs() < 1 || !FindParts(tensors.in_shape(0), AxisOf(tensors.op()), elements, &parts))
-    return nullptr;
-  return KernelOf([parts, total = parts.total()](const KernelArguments& a) {
+  const auto found = FindSplit(tensors);
+  if (!found) return nullptr;
+  return KernelOf([parts = *found, total = found->total()](const KernelArguments& a) {
     std::int64_t offset = 0;
     for (std::size_t p = 0; p < parts.widths.size(); ++p) {
       const std::int64_t width = parts.widths[p];
@@ -141,6 +109,22 @@ std::unique_ptr<Kernel> MakeGather(const OpTensors& tensors) {
   });
 }
 
+// Inputs: a table, numbers of rows, what is added to them. Writes into the table, which the output shares.
+std::unique_ptr<Kernel> MakeScatterAdd(const OpTensors& t) {
+  if (t.inputs() != 3 || t.outputs() != 1 || t.in_shape(0).size() != 2 || t.input(1).dtype != "i32" ||
+      t.output(0).storage != sim::Output::Storage::kInput)
+    return nullptr;
+  const std::int64_t rows = t.in_shape(0)[0], width = t.in_shape(0)[1], count = ElementsOf(t.in_shape(1));
+  if (rows <= 0 || ElementsOf(t.in_shape(2)) != count * width) return nullptr;
+  return KernelOf([=](const KernelArguments& a) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      float* to = a.out(0) + static_cast<std::uint32_t>(a.in<std::int32_t>(1)[i]) % rows * width;
+      const float* from = a.in(2) + i * width;
+      for (std::int64_t c = 0; c < width; ++c) to[c] += from[c];
+    }
+  });
+}
+
 // GatherGrad: the rows of the gradient, as they are.
 std::unique_ptr<Kernel> MakeRows(const OpTensors& tensors) {
   if (tensors.inputs() < 1 || tensors.outputs() != 1 || tensors.input(0).bytes != tensors.output(0).bytes)
@@ -174,6 +158,7 @@ const std::vector<KernelRow>& DataKernels() {
       {"ConcatV2", MakeJoin}, {"Concat", MakeJoin},     {"Pack", MakeJoin},    {"Split", MakeSplit},
       {"Unpack", MakeSplit},  {"Pad", MakeCorner},      {"Slice", MakeCorner}, {"GatherV2", MakeGather},
       {"Gather", MakeGather}, {"GatherGrad", MakeRows}, {"Tile", MakeTile},
+      {"ScatterAdd", MakeScatterAdd},
   };
   return rows;
 }
@@ -183,15 +168,8 @@ std::unique_ptr<Kernel> MakeStandIn(const OpTensors& tensors) {
   for (std::size_t i = 0; i < tensors.inputs(); ++i) reads.push_back(tensors.input(i).bytes);
   for (const sim::Output& output : tensors.op().outputs)
     writes.push_back(output.storage == sim::Output::Storage::kOwn ? output.bytes : 0);
-  constexpr double kLargest = 4096;
-  const double flops = tensors.op().flops;
-  // Several products of one size where a single one would be too large.
-  const auto side = static_cast<std::int64_t>(std::min(kLargest, std::round(std::cbrt(flops / 2))));
-  const std::int64_t products =
-      side < 1
-          ? 0
-          : std::max<std::int64_t>(1, std::llround(flops / (2.0 * std::pow(static_cast<double>(side), 3))));
-  const auto run = [=](const KernelArguments& a) {
+  const auto [side, products] = FindStandInWork(tensors.op());
+  const auto run = [=, side = side, products = products](const KernelArguments& a) {
     if (products > 0) {
       auto* x = static_cast<float*>(a.scratch);
       float* y = x + side * side;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "profiler/executor.h"
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
@@ -28,7 +29,7 @@ struct ProbedOp {
 // been touched, others have not been since twice that cache went by.
 // cores: of each device; they are probed one after the other.
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
-                               const std::vector<std::vector<int>>& cores, const ProbeOptions& options);
+                               const CoresByDevice& cores, const ProbeOptions& options);
 
 // From the end of an op that writes `bytes` on one device to the end of their copy on the other, which waits
 // for nothing else [ns]. 0 bytes: a control dependency. Both directions of the first two devices; all sizes take
@@ -37,13 +38,13 @@ struct ProbedCopy {
   sim::Bytes bytes = 0;
   std::vector<std::int64_t> ns;
 };
-std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vector<std::vector<int>>& cores,
+std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options);
 
 // What issuing takes, for each op [ns]: from the end of an op to the start of the one that waits for it, in a
 // chain of small ops on one device.
 std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
-                                        const std::vector<std::vector<int>>& cores,
+                                        const CoresByDevice& cores,
                                         const ProbeOptions& options);
 
 }  // namespace berth::profiler

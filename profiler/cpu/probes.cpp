@@ -1,25 +1,19 @@
-#include "profiler/executor/probes.h"
+#include "profiler/cpu/probes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 
 #include <unistd.h>
 
 #include "profiler/executor/device_memory.h"
-#include "profiler/executor/executor.h"
+#include "profiler/executor/device_thread.h"
+#include "profiler/cpu/cpu_executor.h"
 #include "profiler/executor/initial_values.h"
-#include "profiler/executor/kernels.h"
+#include "profiler/cpu/cpu_kernels.h"
 
 namespace berth::profiler {
 namespace {
-
-std::int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::int64_t Median(std::vector<std::int64_t> values) {
   if (values.empty()) return 0;
@@ -86,7 +80,7 @@ class LoneOp {
  public:
   LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const std::vector<bool>& near, std::size_t copies)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
-        made_(MakeKernel(graph, op)),
+        made_(MakeCpuKernel(graph, op)),
         inputs_(copies),
         slots_(copies) {
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
@@ -158,7 +152,7 @@ class LoneOp {
   std::vector<void*> slots_;                // by copy
   std::vector<void*> outputs_;
   std::vector<std::pair<void*, sim::Bytes>> near_;
-  Block scratch_;
+  Block scratch_ = NewBlock(0);
 };
 
 // All ops once, those too that have repeats enough: who is left must not find the caches emptier.
@@ -236,7 +230,7 @@ sim::OpGraph SmallChain() {
 }  // namespace
 
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
-                               const std::vector<std::vector<int>>& cores, const ProbeOptions& options) {
+                               const CoresByDevice& cores, const ProbeOptions& options) {
   const std::vector<std::vector<bool>> near = FindNear(graph);
   sim::Bytes round_bytes = 1;
   for (const sim::OpIndex op : ops) round_bytes += BytesOf(graph, op);
@@ -270,7 +264,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim:
   return all;
 }
 
-std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vector<std::vector<int>>& cores,
+std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
   const sim::OpGraph graph = CopyChain(sizes);
   const auto executor = MakeCpuExecutor(graph, cluster, cores);
@@ -294,7 +288,7 @@ std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vect
 }
 
 std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
-                                        const std::vector<std::vector<int>>& cores,
+                                        const CoresByDevice& cores,
                                         const ProbeOptions& options) {
   const sim::OpGraph graph = SmallChain();
   const auto executor = MakeCpuExecutor(graph, cluster, cores);

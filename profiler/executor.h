@@ -77,23 +77,8 @@ class Executor {
   virtual const std::vector<sim::OpIndex>& stand_ins() const = 0;
 };
 
-// Each device of the cluster (all CPUs) on its own cores; an op uses them all. Sizes, rounding and memory
-// limits are the cluster's. Throws RunError where a thread cannot be pinned, InputError for a cluster with
-// another kind of device, or for lists of cores that are not as many as the devices and of one length.
-std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
-                                          const std::vector<std::vector<int>>& cores);
-
-// Pins the calling thread, makes it flush denormal numbers to zero as all devices do, and sets the threads
-// that an op may use.
-void BecomeDevice(const std::vector<int>& cores);
-
-// Runs `work` on a thread of its own that is a device; what it throws is thrown here.
-void OnDevice(const std::vector<int>& cores, const std::function<void()>& work);
-
-// The cores that this process may use, ascending.
-std::vector<int> AvailableCores();
-
-// Times of this thread's core being given to somebody else, so far.
-std::int64_t Preemptions();
+// Where an executor runs: the cores of each device's thread, by device. CPUs have as many as one another, and an op
+// on one uses them all.
+using CoresByDevice = std::vector<std::vector<int>>;
 
 }  // namespace berth::profiler
