@@ -131,8 +131,7 @@ void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& clus
 }
 
 std::string TracedText(std::size_t placement, const Step& traced) {
-  std::string out =
-      fmt::format("{{\"placement\": {}, \"ns\": {},\n  \"ops\": [", placement, traced.ns);
+  std::string out = fmt::format("{{\"placement\": {}, \"ns\": {},\n  \"ops\": [", placement, traced.ns);
   std::string_view comma;
   for (const OpSpan& op : traced.ops) {
     out += fmt::format("{}[{},{},{},{}]", comma, op.op, op.device, op.start_ns, op.end_ns);
@@ -197,7 +196,12 @@ StepOrigin ReadOrigin(Value value) {
 
 StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& load,
                                 const sim::HardwareCatalogue& catalogue) {
-  const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
+  return ParseStepRecording(formats::ReadFile(path), path, load, catalogue);
+}
+
+StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
+                                 const sim::HardwareCatalogue& catalogue) {
+  const formats::Document document = formats::ParseJson(json, source);
   formats::CheckFormat(document, kFormat, 1);
   static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
                                                "load",       "wanted_steps", "cluster",  "stand_ins",
@@ -214,7 +218,7 @@ StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& loa
   recording.cluster = top.Require("cluster").Text();
   for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
   const sim::OpGraph graph = load(recording.workload);
-  const sim::Cluster cluster = formats::ParseCluster(recording.cluster, path, catalogue);
+  const sim::Cluster cluster = formats::ParseCluster(recording.cluster, source, catalogue);
   for (const Value placement : top.Require("placements").items())
     recording.placements.push_back(ReadPlacement(placement, graph, cluster));
   if (const auto traced = top.Find("traced")) {

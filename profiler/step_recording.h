@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiler/executor.h"
@@ -18,10 +19,10 @@ namespace berth::profiler {
 struct MeasuredPlacement {
   std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
   sim::Placement placement;
-  std::vector<double> steps_us;        // undisturbed ones, or all where there are too few: see `undisturbed`
-  int undisturbed = 0;                 // steps during which no device lost its core
-  int run = 0;                         // steps in all, without warm-up
-  std::vector<sim::Bytes> peak_bytes;  // by device, median of the undisturbed steps
+  std::vector<double> steps_us;         // undisturbed ones, or all where there are too few: see `undisturbed`
+  int undisturbed = 0;                  // steps during which no device lost its core
+  int run = 0;                          // steps in all, without warm-up
+  std::vector<sim::Bytes> peak_bytes;   // by device, median of the undisturbed steps
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
   std::optional<Step> traced;           // a step of its own
 };
@@ -52,6 +53,8 @@ struct StepRecording {
 using LoadWorkload = std::function<sim::OpGraph(const std::string& workload)>;
 StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& load,
                                 const sim::HardwareCatalogue& catalogue);
+StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
+                                 const sim::HardwareCatalogue& catalogue);  // source: what messages call it
 std::string PrintStepRecording(const StepRecording& recording);
 
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed

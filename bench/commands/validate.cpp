@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
+#include "bench/loaded_problem.h"
+#include "bench/validate/placements.h"
 #include "bench/validate/recorder.h"
+#include "bench/validate/recording.h"
 #include "bench/validate/score.h"
+#include "cost_models/cost_models.h"
+#include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -20,6 +25,12 @@ class ValidateCommand : public Command {
         "--record", record_,
         "measure now, on two cores of this machine: ops alone, copies, then steps of many placements; "
         "goes on where it was stopped");
+    app.add_flag(
+        "--choose", choose_,
+        "write what `berth-profile graph` measures elsewhere to --out DIR: the one workload's graph, the "
+        "cluster, placements of all families");
+    app.add_option("--cluster", cluster_, "the devices of --choose: a cluster or a cluster file")
+        ->option_text("C");
     app.add_option("--recordings", recordings_, "score what was recorded in this folder, and measure nothing")
         ->option_text("DIR");
     app.add_option(
@@ -47,26 +58,32 @@ class ValidateCommand : public Command {
         ->capture_default_str()
         ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
-    app.add_option("--cost-model", cost_model_,
-                   "what prices ops with --recordings: a name or a parameter file; else the berth.cost_model "
-                   "beside each recording")
+    app.add_option(
+           "--cost-model", cost_model_,
+           "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
+           "beside each recording")
         ->option_text("M");
     app.add_option("--json", json_, "write the scores to this file; - is standard output")
         ->option_text("FILE");
   }
 
   void Run() override {
-    if (record_ == !recordings_.empty())
+    if (int{record_} + int{choose_} + int{!recordings_.empty()} != 1)
       throw InputError(
-          "either --record --out DIR (measure) or --recordings DIR (score what was measured) is wanted.");
+          "one of --record --out DIR (measure), --choose --out DIR (prepare what is measured elsewhere) and "
+          "--recordings DIR (score what was measured) is wanted.");
     if (record_ && out_.empty()) throw InputError("--record needs --out DIR, the folder for its recordings.");
     if (record_ && !cost_model_.empty())
-      throw InputError("--cost-model is for --recordings; --record prices ops by its own probes.");
+      throw InputError(
+          "--cost-model is for --recordings and --choose; --record prices ops by its own probes.");
+    if (choose_ && (out_.empty() || cluster_.empty() || workloads_.size() != 1))
+      throw InputError("--choose needs one --workloads W, --cluster C and --out DIR.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
         !(options_.seconds > 0) || options_.pause_us < 0)
       throw InputError(
           "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0 and "
           "--pause-us from 0 are wanted.");
+    if (choose_) return Choose();
     if (record_ && !Record()) return;
     const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
     if (!out_.empty()) {
@@ -81,6 +98,14 @@ class ValidateCommand : public Command {
   }
 
  private:
+  void Choose() const {
+    const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
+                               scenarios::LoadCluster(cluster_, cost_models::BuiltinCatalogue()),
+                               *cost_models::MakeCostModel(cost_model_));
+    WriteChosen(loaded.problem(), ChoosePlacements(loaded.problem(), options_.placements, options_.seed),
+                out_);
+  }
+
   // False if the user stopped it.
   bool Record() {
     options_.folder = out_;
@@ -96,6 +121,8 @@ class ValidateCommand : public Command {
 
   RecorderOptions options_;
   bool record_ = false;
+  bool choose_ = false;
+  std::string cluster_;
   std::string recordings_;
   std::string cost_model_;
   std::string out_;

@@ -7,7 +7,7 @@
 
 #include <cuda_runtime.h>
 
-#include "profiler/executor/op_tensors.h"
+#include "profiler/executor/shapes.h"
 
 namespace berth::profiler::cuda {
 

@@ -1,12 +1,12 @@
 // What the makers of kernels ask of an op's tensors, on whatever device: shapes, windows, matrices, parts.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "profiler/executor/shapes.h"
 #include "sim/op_graph.h"
 
 namespace berth::profiler {
@@ -44,26 +44,13 @@ bool IsPlain(const OpTensors& tensors);
 
 std::int64_t ElementsOf(const std::vector<std::int64_t>& shape);
 
-// A smaller tensor against a larger one whose middle axes it lacks: element (o, m, i) meets (o, i).
-struct Spread {
-  std::int64_t outer = 1;
-  std::int64_t middle = 1;
-  std::int64_t inner = 1;
-  std::int64_t large() const { return outer * middle * inner; }
-  std::int64_t small() const { return outer * inner; }
-};
 // Axes are matched from the front while they agree, then from the back; axes of 1 in `small` are dropped.
 // False where axes of `small` are left over.
 bool FindSpread(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
                 Spread* spread);
 
-// Sliding windows over images in NHWC, from the attributes kernel, strides and padding and from both shapes.
-struct Windows {
-  std::int64_t batch = 0, height = 0, width = 0, channels = 0;  // of what the windows slide over
-  std::int64_t out_height = 0, out_width = 0;
-  std::array<std::int64_t, 2> kernel{}, strides{}, before{}, after{};  // before, after: padding
-};
-// False where attributes or shapes are missing or do not fit one another.
+// Windows over images from the attributes kernel, strides and padding and from both shapes. False where attributes or
+// shapes are missing or do not fit one another.
 bool FindWindows(const sim::Op& op, const std::vector<std::int64_t>& large,
                  const std::vector<std::int64_t>& small, Windows* windows);
 

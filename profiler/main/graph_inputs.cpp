@@ -1,5 +1,6 @@
 #include "profiler/main/graph_inputs.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -22,16 +23,19 @@ std::string NameOf(const std::string& path) {
 std::string FamilyOf(const std::string& name) {
   const auto end = name.find_last_not_of("0123456789");
   const auto last = end == std::string::npos ? end : name.find_last_not_of("-_ ", end);
-  return last == std::string::npos ? "given" : name.substr(0, last + 1);
+  std::string family = last == std::string::npos ? "given" : name.substr(0, last + 1);
+  std::replace(family.begin(), family.end(), '_', ' ');
+  return family;
 }
 
 void Limit(sim::Cluster* cluster, const std::string& cap) {
   const auto equals = cap.find('=');
   const sim::DeviceIndex index = equals == std::string::npos ? -1 : cluster->Find(cap.substr(0, equals));
   if (index < 0)
-    throw InputError(fmt::format("--memory-cap {} must be DEVICE=BYTES with a device of the cluster, as in "
-                                 "{}=1GiB.",
-                                 cap, cluster->devices.front().name));
+    throw InputError(
+        fmt::format("--memory-cap {} must be DEVICE=BYTES with a device of the cluster, as in "
+                    "{}=1GiB.",
+                    cap, cluster->devices.front().name));
   sim::Device& device = cluster->devices[static_cast<std::size_t>(index)];
   device.memory = formats::ParseBytes(cap.substr(equals + 1), "--memory-cap " + cap) + device.reserve;
 }
@@ -40,7 +44,8 @@ void Limit(sim::Cluster* cluster, const std::string& cap) {
 
 const sim::DeviceKind* BareCatalogue::FindDevice(const std::string& kind) const {
   static const sim::DeviceKind cpu = {.name = "cpu", .device_class = sim::DeviceClass::kCpu, .memory = {}};
-  static const sim::DeviceKind other = {.name = "other", .device_class = sim::DeviceClass::kGpu, .memory = {}};
+  static const sim::DeviceKind other = {
+      .name = "other", .device_class = sim::DeviceClass::kGpu, .memory = {}};
   return kind.starts_with("cpu") ? &cpu : &other;
 }
 
@@ -60,7 +65,8 @@ CoresByDevice ChooseCores(const sim::Cluster& cluster, int cores) {
     cpus += device.device_class == sim::DeviceClass::kCpu ? 1 : 0;
   const std::size_t accelerators = cluster.devices.size() - cpus;
   std::size_t each = static_cast<std::size_t>(cores);
-  if (cores == 0 && cpus > 0 && available.size() > accelerators) each = (available.size() - accelerators) / cpus;
+  if (cores == 0 && cpus > 0 && available.size() > accelerators)
+    each = (available.size() - accelerators) / cpus;
   if (cpus > 0 && each == 0) each = 1;
   if (cpus * each + accelerators > available.size())
     throw Unavailable(fmt::format("the cluster's devices want {} cores, but this process may use {}",

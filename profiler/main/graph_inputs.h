@@ -26,12 +26,14 @@ class BareCatalogue : public sim::HardwareCatalogue {
   const sim::DeviceKind* FindDevice(const std::string& kind) const override;
   const sim::LinkKind* FindLink(const std::string&) const override { return nullptr; }
   std::vector<std::string> DeviceNames() const override { return {"cpu…", "any other for an accelerator"}; }
-  std::vector<std::string> LinkNames() const override { return {"none: bandwidth and latency must be given"}; }
+  std::vector<std::string> LinkNames() const override {
+    return {"none: bandwidth and latency must be given"};
+  }
 };
 
 struct NamedPlacement {
   std::string name;    // the file's name without folder and endings: "blocks-03"
-  std::string family;  // the name without what counts it: "blocks"
+  std::string family;  // the name without what counts it, "_" as a space: "blocks"
   sim::Placement placement;
 };
 

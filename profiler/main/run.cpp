@@ -66,6 +66,9 @@ Recording Fresh(const Backend& backend, const Options& options, const MeasureOpt
   recording.quick = options.quick;
   recording.machine = DescribeHost();
   for (const auto& [key, value] : backend.Machine()) recording.machine.emplace_back(key, value);
+  if (options.device == "cpu")
+    recording.machine.emplace_back("probe_cores",
+                                   sim::Attribute{static_cast<std::int64_t>(how.cores.size())});
   recording.software = backend.Software();
   recording.timing = TimingFacts(how.timing);
   for (const Probe& probe : Probes())
@@ -81,7 +84,8 @@ Recording Resumed(const Recording& fresh, const std::string& path) {
   without_parts.parts.clear();
   if (without_parts != fresh) {
     throw InputError(path +
-                     ": was recorded on another machine or device, with other libraries, other --cores or another --quick, and "
+                     ": was recorded on another machine or device, with other libraries, other --cores or "
+                     "another --quick, and "
                      "recordings are not mixed; give another --out.");
   }
   return old;
@@ -148,7 +152,8 @@ RunVerb DeclareRun(CLI::App& app) {
   app.add_option("--device", options->device, "what is measured: " + BackendNames())
       ->capture_default_str()
       ->option_text("D");
-  app.add_option("--cores", options->cores, "of the CPU, for an op to use; else all there are")->option_text("N");
+  app.add_option("--cores", options->cores, "of the CPU, for an op to use; else all there are")
+      ->option_text("N");
   app.add_option("--budget", options->budget, "seconds after which no further probe starts")
       ->option_text("S");
   app.add_flag("--quick", options->quick, "few sizes, few repeats: to try, not to use");

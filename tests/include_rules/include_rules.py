@@ -26,7 +26,7 @@ FOLDERS = {
     "sim/formats": ("sim",),
     "profiler": ("sim", "sim/formats"),
     "profiler/cpu": ("sim", "sim/formats", "profiler", "profiler/executor"),
-    "profiler/cuda": ("sim", "sim/formats", "profiler", "profiler/executor"),
+    "profiler/cuda": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu"),
     "profiler/main": ("sim", "sim/formats", "profiler"),
     "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),

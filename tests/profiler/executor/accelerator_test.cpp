@@ -200,9 +200,9 @@ class Readings {
       const sim::Op& graph_op = graph_.ops[static_cast<std::size_t>(op)];
       for (std::size_t i = 0; i < graph_op.inputs.size(); ++i) {
         const sim::TensorRef input = graph_op.inputs[i];
-        const bool empty =
-            graph_.ops[static_cast<std::size_t>(input.op)].outputs[static_cast<std::size_t>(input.output)].bytes ==
-            0;
+        const bool empty = graph_.ops[static_cast<std::size_t>(input.op)]
+                               .outputs[static_cast<std::size_t>(input.output)]
+                               .bytes == 0;
         numbers.push_back(empty ? 0 : a.in<std::uint32_t>(i)[0]);
       }
     };
@@ -228,8 +228,9 @@ std::vector<Step> RunLate(const sim::OpGraph& graph, const sim::Cluster& cluster
   parts.accelerator = [&](sim::DeviceIndex device) {
     return std::make_unique<LateAccelerator>(graph, seed + static_cast<std::uint32_t>(device), &record);
   };
-  const int core = AvailableCores().front();
-  const CoresByDevice cores(cluster.devices.size(), {core});
+  const std::vector<int> available = AvailableCores();
+  CoresByDevice cores;
+  for (std::size_t d = 0; d < cluster.devices.size(); ++d) cores.push_back({available[d % available.size()]});
   return MakeExecutor(graph, cluster, cores, parts)->Run(placement, options);
 }
 
