@@ -109,9 +109,15 @@ class ScoreTest : public ::testing::Test {
         " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s, latency: "
         "2us}]}";
     recording.wanted_steps = 3;
-    recording.placements = {
-        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}, {}, {}},
-        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {}, {}}};
+    recording.placements = {{"one device",
+                             {{0, 0}, {}, {}},
+                             {together_us, together_us, together_us + 9},
+                             3,
+                             4,
+                             {2048, 0},
+                             {},
+                             {}},
+                            {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {}, {}}};
     profiler::Step& traced = recording.placements[1].traced.emplace();
     traced.ns = 203'000;
     traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
@@ -158,6 +164,35 @@ TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
   EXPECT_DOUBLE_EQ(score.worst_peak_error, 0.5);
 }
 
+TEST_F(ScoreTest, ARealLimitIsAVerdictAndNoStep) {
+  Recording recording = Made(200, 203);
+  const int before = ScoreRecording(recording, costs_).verdicts;
+  const std::string roomy = "{name: a, kind: cpu, memory: 1GiB}";
+  recording.cluster.replace(recording.cluster.find(roomy), roomy.size(),
+                            "{name: a, kind: cpu, memory: 1500B}");
+  MeasuredPlacement& together = recording.placements[0];
+  together.steps_us.clear();
+  together.oom = {
+      .device = 0, .op = 1, .what = sim::OutOfMemory::What::kOutput, .needed = 2048, .capacity = 1500};
+  const Score right = ScoreRecording(recording, costs_);
+  EXPECT_THAT(right.placements, SizeIs(1));
+  EXPECT_EQ(right.verdicts, right.right_verdicts);
+  EXPECT_GT(right.verdicts, 0);
+  EXPECT_NE(right.verdicts, before);
+  // Both ran out, it says, but the simulator has room for what is apart.
+  recording.placements[1].oom = together.oom;
+  recording.placements[1].steps_us.clear();
+  recording.placements.push_back(Made(200, 203).placements[1]);
+  const Score wrong = ScoreRecording(recording, costs_);
+  EXPECT_EQ(wrong.verdicts - wrong.right_verdicts, 1);
+}
+
+TEST_F(ScoreTest, OneCostModelMayPriceAllRecordings) {
+  formats::WriteFile(folder_.path() + "/other.json.zst", profiler::PrintStepRecording(Made(200, 406)));
+  EXPECT_THROW(ScoreFolder(folder_.path()), InputError);
+  EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));
+}
+
 TEST_F(ScoreTest, RecordingsReadBackEqual) {
   const std::string path = folder_.path() + "/chain.json.zst";
   const std::string text = profiler::PrintStepRecording(Made(200, 406));
@@ -201,12 +236,35 @@ TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
     EXPECT_EQ(result.status, 2);
     return result.err;
   };
-  EXPECT_THAT(error({"validate"}), HasSubstr("either --record --out DIR"));
+  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
+  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
   EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
   EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
               HasSubstr("is no folder of recordings"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
               HasSubstr("--placements from 2"));
+}
+
+TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
+  const testing::TempFolder folder;
+  formats::WriteFile(
+      folder / "two.yaml",
+      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+      " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}");
+  const std::string workload = "rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)", out = folder / "work";
+  const testing::ProgramResult result =
+      testing::RunBerth({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
+                         "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const sim::OpGraph graph = formats::ReadGraph(out + "/graph.json.zst");
+  const sim::Cluster cluster = formats::ReadCluster(out + "/cluster.yaml", cost_models::BuiltinCatalogue());
+  int placements = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out + "/placements")) {
+    EXPECT_NO_THROW(formats::ReadPlacement(entry.path().string(), graph, cluster));
+    ++placements;
+  }
+  EXPECT_EQ(placements, 6);
+  EXPECT_TRUE(std::filesystem::exists(out + "/placements/one_device-01.json"));
 }
 
 // The recordings of results/accuracy/cpu must not be simulated worse than scores.json beside them says: a change

@@ -168,7 +168,7 @@ sim::Op Word(const std::string& name, const char* type, sim::Bytes bytes) {
 sim::OpGraph RandomGraph() {
   sim::OpGraph graph;
   graph.name = "random";
-  const int ops = *rc::gen::inRange(2, 40);
+  const int ops = *rc::gen::inRange(2, 26);
   for (int i = 0; i < ops; ++i) {
     const bool source = i < 2;
     sim::Op op = Word("op" + std::to_string(i), source ? (i == 0 ? "Variable" : "Placeholder") : "Mix",
