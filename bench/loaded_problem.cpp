@@ -24,12 +24,6 @@ std::string DeviceList(const sim::Cluster& cluster) {
   return JoinNames(names);
 }
 
-sim::OpGraph LoadGraph(const ProblemSource& source) {
-  return formats::CheckedAt(source.graph_place, [&] {
-    return scenarios::LoadGraph(source.graph, &cost_models::BuiltinCatalogue());
-  });
-}
-
 sim::Cluster LoadOverridden(const ProblemSource& source) {
   sim::Cluster cluster = formats::CheckedAt(source.cluster_place, [&] {
     return scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
@@ -49,6 +43,13 @@ sim::Cluster LoadOverridden(const ProblemSource& source) {
 
 }  // namespace
 
+sim::OpGraph LoadGraph(const std::string& name_or_path) {
+  std::vector<std::string> notes;
+  sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
+  for (const std::string& note : notes) fmt::print(stderr, "{}: {}\n", name_or_path, note);
+  return graph;
+}
+
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
@@ -64,7 +65,8 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : graph_(LoadGraph(source)), cluster_(LoadOverridden(source)) {
+    : graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })),
+      cluster_(LoadOverridden(source)) {
   const auto model = formats::CheckedAt(source.cost_model_place,
                                         [&] { return cost_models::MakeCostModel(source.cost_model); });
   // What is wrong now lies in how the files fit together.

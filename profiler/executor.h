@@ -11,8 +11,9 @@
 //    issuable (or by the placement's priority or order), runs it, and takes the next;
 //  - a transfer is a memory copy by the receiving device's thread, between two of its ops, before the next op
 //    is taken. Of several that wait the one that was queued first goes first;
-//  - memory is requested, rounded and freed as in section 5; blocks come from a pool that keeps them, so that
-//    no page is touched for the first time in a measured step.
+//  - memory is requested, rounded and freed as in section 5, that of a copy when it is queued, and what it holds
+//    at its source is released when it ends, whatever the devices do meanwhile; blocks come from a pool that keeps
+//    them, so that no page is touched for the first time in a measured step.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct CopySpan {
 
 struct Step {
   std::int64_t ns = 0;                  // from the common start to the end of the last op or copy
-  bool disturbed = false;               // the system took a core away from a device while it ran
+  bool disturbed = false;               // a device lost its core, or was not at the pace that was asked for
   std::vector<sim::Bytes> peak;         // by device
   std::optional<sim::OutOfMemory> oom;  // the step was given up there; `time` is not set
   std::vector<OpSpan> ops;              // traced steps only, by device, in the order they ran; no sources
@@ -55,11 +56,24 @@ struct Step {
   sim::OpIndex not_finite = -1;         // checked steps only: the first op seen to write a NaN or an infinity
 };
 
+// The pace that measurements are to be taken at (profiler/cpu/pace.h).
+struct Pace {
+  std::int64_t ns = 0;  // 0: any
+
+  // Whether one is within a third of it: what the clock does before and after wide instructions, and a device that was
+  // idle, makes up to a quarter; a neighbour makes half or more.
+  bool Holds(std::int64_t measured) const {
+    const std::int64_t away = measured > ns ? measured - ns : ns - measured;
+    return ns == 0 || away * 3 <= ns;
+  }
+};
+
 struct ExecuteOptions {
   int warm_up = 10;      // steps before the first that is returned
   int steps = 30;        // undisturbed ones that are wanted
   int at_most = 30;      // steps in all, disturbed ones included; those are returned, too
   int pause_us = 0;      // asleep before each step: on a busy machine one who slept is let run for a while
+  Pace pace = {};        // of all devices, before a step and after it; where the executor can tell
   bool traced = false;   // costs two readings of the clock for each op and copy
   bool checked = false;  // look at every number that an op writes
 };

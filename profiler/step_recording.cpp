@@ -56,9 +56,17 @@ sim::OutOfMemory ReadOutOfMemory(Value value, const sim::OpGraph& graph, const s
           .capacity = fields.Require("capacity_bytes").Int(0, sim::kMaxBytes)};
 }
 
+std::vector<sim::Bytes> ReadPeaks(Value value, const sim::Cluster& cluster) {
+  std::vector<sim::Bytes> peaks;
+  for (const Value peak : value.items()) peaks.push_back(peak.Int(0, sim::kMaxBytes));
+  if (peaks.size() != cluster.devices.size()) value.Fail("must have one number for each device");
+  return peaks;
+}
+
 MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
-  static constexpr std::string_view kKeys[] = {"family",      "device", "priority",   "order", "steps_us",
-                                               "undisturbed", "run",    "peak_bytes", "oom"};
+  static constexpr std::string_view kKeys[] = {
+      "family", "device",     "priority",         "order",           "steps_us", "undisturbed",
+      "run",    "peak_bytes", "least_peak_bytes", "most_peak_bytes", "oom"};
   const Fields fields(value, kKeys);
   MeasuredPlacement made;
   made.family = fields.Require("family").Name();
@@ -82,10 +90,9 @@ MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const si
   }
   made.undisturbed = static_cast<int>(fields.Int("undisturbed", 0, 0, 1'000'000));
   made.run = static_cast<int>(fields.Int("run", 0, 0, 1'000'000));
-  for (const Value peak : fields.Require("peak_bytes").items())
-    made.peak_bytes.push_back(peak.Int(0, sim::kMaxBytes));
-  if (made.peak_bytes.size() != cluster.devices.size())
-    fields.Require("peak_bytes").Fail("must have one number for each device");
+  made.peak_bytes = ReadPeaks(fields.Require("peak_bytes"), cluster);
+  made.least_peak_bytes = ReadPeaks(fields.Require("least_peak_bytes"), cluster);
+  made.most_peak_bytes = ReadPeaks(fields.Require("most_peak_bytes"), cluster);
   return made;
 }
 
@@ -164,8 +171,11 @@ std::string PlacementText(const MeasuredPlacement& measured) {
     out += fmt::format(", \"order\": [{}]", fmt::join(measured.placement.order, ","));
   std::string steps;
   for (const double us : measured.steps_us) steps += fmt::format("{}{:.3f}", steps.empty() ? "" : ",", us);
-  out += fmt::format(",\n   \"steps_us\": [{}],\n   \"undisturbed\": {}, \"run\": {}, \"peak_bytes\": [{}]",
-                     steps, measured.undisturbed, measured.run, fmt::join(measured.peak_bytes, ","));
+  out += fmt::format(
+      ",\n   \"steps_us\": [{}],\n   \"undisturbed\": {}, \"run\": {}, \"peak_bytes\": [{}], "
+      "\"least_peak_bytes\": [{}], \"most_peak_bytes\": [{}]",
+      steps, measured.undisturbed, measured.run, fmt::join(measured.peak_bytes, ","),
+      fmt::join(measured.least_peak_bytes, ","), fmt::join(measured.most_peak_bytes, ","));
   if (measured.oom) {
     out += fmt::format(
         ",\n   \"oom\": {{\"device\": {}, \"op\": {}, \"what\": \"{}\", \"needed_bytes\": {}, "
@@ -205,7 +215,7 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
   formats::CheckFormat(document, kFormat, 1);
   static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
                                                "load",       "wanted_steps", "cluster",  "stand_ins",
-                                               "placements", "traced"};
+                                               "placements", "traced",       "pace_ns"};
   const Fields top(document.root(), kKeys);
   StepRecording recording;
   recording.workload = top.Require("workload").Name();
@@ -215,6 +225,7 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
   recording.load_before = machine_load.Number("before", 0, 0, kMost);
   recording.load_after = machine_load.Number("after", 0, 0, kMost);
   recording.wanted_steps = static_cast<int>(top.Int("wanted_steps", 0, 0, 1'000'000));
+  recording.pace_ns = top.Int("pace_ns", 0, 0, 1'000'000'000);
   recording.cluster = top.Require("cluster").Text();
   for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
   const sim::OpGraph graph = load(recording.workload);
@@ -244,9 +255,10 @@ std::string PrintStepRecording(const StepRecording& recording) {
     formats::AppendJsonAttributes(out, origin.software);
   }
   out += fmt::format(
-      "}},\n \"load\": {{\"before\": {}, \"after\": {}}}, \"wanted_steps\": {},\n \"cluster\": {},\n "
-      "\"stand_ins\": [",
-      recording.load_before, recording.load_after, recording.wanted_steps, JsonString(recording.cluster));
+      "}},\n \"load\": {{\"before\": {}, \"after\": {}}}, \"wanted_steps\": {}, \"pace_ns\": {},\n "
+      "\"cluster\": {},\n \"stand_ins\": [",
+      recording.load_before, recording.load_after, recording.wanted_steps, recording.pace_ns,
+      JsonString(recording.cluster));
   std::string_view comma;
   for (const std::string& type : recording.stand_ins) {
     out += fmt::format("{}{}", comma, JsonString(type));
@@ -270,9 +282,14 @@ std::string PrintStepRecording(const StepRecording& recording) {
   return out + "}\n";
 }
 
+int TracedPlacement(const StepRecording& recording) {
+  for (std::size_t i = 0; i < recording.placements.size(); ++i)
+    if (recording.placements[i].traced) return static_cast<int>(i);
+  return -1;
+}
+
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into) {
   constexpr double kMicro = 1e-3;  // [us/ns]
-  constexpr int kFew = 10;
   std::vector<double> all;
   std::vector<std::vector<double>> peaks(steps.back().peak.size());
   const bool none = std::all_of(steps.begin(), steps.end(), [](const Step& step) { return step.disturbed; });
@@ -284,11 +301,14 @@ void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* in
     for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
       peaks[d].push_back(static_cast<double>(step.peak[d]));
   }
-  for (const auto& of_device : peaks)
+  for (const auto& of_device : peaks) {
     into->peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
+    into->least_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0)));
+    into->most_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 1)));
+  }
   into->run = static_cast<int>(steps.size());
   into->undisturbed = static_cast<int>(into->steps_us.size());
-  if (into->undisturbed < std::min(kFew, wanted)) into->steps_us = all;
+  if (into->undisturbed < std::min(kFewSteps, wanted)) into->steps_us = all;
 }
 
 Step MiddleStep(std::vector<Step> steps) {

@@ -19,10 +19,11 @@ namespace berth::profiler {
 struct MeasuredPlacement {
   std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
   sim::Placement placement;
-  std::vector<double> steps_us;         // undisturbed ones, or all where there are too few: see `undisturbed`
-  int undisturbed = 0;                  // steps during which no device lost its core
-  int run = 0;                          // steps in all, without warm-up
-  std::vector<sim::Bytes> peak_bytes;   // by device, median of the undisturbed steps
+  std::vector<double> steps_us;  // undisturbed ones, or all where there are too few: see `undisturbed`
+  int undisturbed = 0;           // steps during which no device lost its core
+  int run = 0;                   // steps in all, without warm-up
+  // By device, of the undisturbed steps: median, least and most.
+  std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
   std::optional<Step> traced;           // a step of its own
 };
@@ -43,6 +44,7 @@ struct StepRecording {
   StepOrigin origin;
   double load_before = 0, load_after = 0;  // the machine's load average over one minute
   int wanted_steps = 0;                    // of each placement, undisturbed
+  std::int64_t pace_ns = 0;                // that they were measured at (Pace); 0 = not told
   std::string cluster;                     // berth.cluster, with everything that was measured of it
   std::vector<std::string> stand_ins;      // op types that a stand-in ran
   std::vector<MeasuredPlacement> placements;
@@ -57,8 +59,13 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
                                  const sim::HardwareCatalogue& catalogue);  // source: what messages call it
 std::string PrintStepRecording(const StepRecording& recording);
 
+// The first placement that has a traced step; -1 = none.
+int TracedPlacement(const StepRecording& recording);
+
+// Fewer undisturbed steps than these, and the disturbed ones count, too.
+inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
-// ones, or of all where fewer than ten (and fewer than were wanted) are.
+// ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
 // The traced step in the middle of those that were not disturbed, or of all where none was.
 Step MiddleStep(std::vector<Step> steps);

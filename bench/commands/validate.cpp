@@ -10,6 +10,7 @@
 #include "bench/validate/recorder.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/score.h"
+#include "bench/validate/timelines.h"
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
@@ -59,6 +60,11 @@ class ValidateCommand : public Command {
         ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
     app.add_option(
+           "--timelines", timelines_,
+           "compare each recording's traced step op by op: NAME.difference.txt, and the measured and the "
+           "simulated one as Chrome/Perfetto traces, in this folder")
+        ->option_text("DIR");
+    app.add_option(
            "--cost-model", cost_model_,
            "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
            "beside each recording")
@@ -93,11 +99,27 @@ class ValidateCommand : public Command {
       formats::WriteFile((folder / "scores.json").string(), PrintScoresJson(scores));
       formats::WriteFile((folder / "rows.csv").string(), PrintScoresCsv(scores));
     }
+    if (!timelines_.empty()) WriteTimelines(record_ ? out_ : recordings_);
     if (!json_.empty()) formats::WriteFile(json_, PrintScoresJson(scores));
     if (json_ != "-") fmt::print("{}", PrintScores(scores));
   }
 
  private:
+  void WriteTimelines(const std::string& recordings) const {
+    const std::filesystem::path folder(timelines_);
+    std::filesystem::create_directories(folder);
+    for (const std::string& path : FindRecordings(recordings)) {
+      const Recording recording = ReadValidation(path);
+      if (profiler::TracedPlacement(recording) < 0) continue;  // as of a graph with one placement
+      const Timelines timelines =
+          CompareTimelines(recording, cost_model_.empty() ? CostsBeside(path) : cost_model_, recordings);
+      const std::string stem = (folder / FileStem(recording.workload)).string();
+      formats::WriteFile(stem + ".measured.trace.json", timelines.measured_trace);
+      formats::WriteFile(stem + ".simulated.trace.json", timelines.simulated_trace);
+      formats::WriteFile(stem + ".difference.txt", timelines.difference);
+    }
+  }
+
   void Choose() const {
     const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
                                scenarios::LoadCluster(cluster_, cost_models::BuiltinCatalogue()),
@@ -123,10 +145,11 @@ class ValidateCommand : public Command {
   bool record_ = false;
   bool choose_ = false;
   std::string cluster_;
-  std::string recordings_;
   std::string cost_model_;
+  std::string recordings_;
   std::string out_;
   std::vector<std::string> workloads_;
+  std::string timelines_;
   std::string json_;
 };
 

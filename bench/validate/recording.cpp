@@ -1,14 +1,21 @@
 #include "bench/validate/recording.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
+#include "sim/error.h"
 
 namespace berth::bench {
+namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".json.zst";
+
+}  // namespace
 
 sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& folder) {
   const fs::path beside = fs::path(folder) / fs::path(workload).filename();
@@ -31,13 +38,27 @@ std::string FileStem(const std::string& workload) {
   return stem;
 }
 
+std::vector<std::string> FindRecordings(const std::string& folder) {
+  if (!fs::is_directory(folder))
+    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
+                     "` makes one");
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().string().ends_with(kEnding)) paths.push_back(entry.path().string());
+  if (paths.empty()) throw InputError(folder + ": holds no recording, which are files NAME.json.zst");
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string CostsBeside(const std::string& path) {
+  return path.substr(0, path.size() - kEnding.size()) + ".cost_model.json";
+}
+
 Recording ReadValidation(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   return profiler::ReadStepRecording(
       path,
-      [&](const std::string& workload) {
-        return LoadMeasuredGraph(workload, folder.empty() ? "." : folder);
-      },
+      [&](const std::string& workload) { return LoadMeasuredGraph(workload, folder.empty() ? "." : folder); },
       cost_models::BuiltinCatalogue());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "profiler/step_recording.h"
 #include "sim/op_graph.h"
@@ -18,6 +19,11 @@ Recording ReadValidation(const std::string& path);
 // The workload's graph as it was measured and is simulated: without costs of its own. folder: where a graph
 // file may be, too.
 sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& folder = {});
+
+// The recordings in a folder, NAME.json.zst, by name. Throws InputError where there is none.
+std::vector<std::string> FindRecordings(const std::string& folder);
+// The berth.cost_model beside a recording.
+std::string CostsBeside(const std::string& path);
 
 // The name of its files: rnnlm(batch=4,steps=8) -> "rnnlm-batch=4-steps=8".
 std::string FileStem(const std::string& workload);

@@ -16,10 +16,8 @@
 namespace berth::bench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kLimits[] = {0.90, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.10};
-constexpr double kBand = 0.01;  // limits this close to the measured peak are nobody's to tell
+constexpr double kBand = 0.01;  // limits this close to a measured peak are nobody's to tell
 
 // The model's prices, all at the median or all at one end of their intervals.
 enum class Prices { kMedian, kLow, kHigh };
@@ -93,7 +91,7 @@ class Scorer {
                            .busiest_us = Busiest(median_, measured.placement)};
     scored.spread_us = Spread(measured.steps_us) * scored.measured_us;
     for (std::size_t d = 0; d < outcome.devices.size(); ++d)
-      ComparePeak(static_cast<double>(outcome.devices[d].peak), static_cast<double>(measured.peak_bytes[d]));
+      ComparePeak(outcome.devices[d].peak, measured, d);
     score_.placements.push_back(std::move(scored));
   }
 
@@ -103,19 +101,29 @@ class Scorer {
     const sim::OutOfMemory& failed = measured.oom ? *measured.oom : *outcome.oom;
     const auto needed = static_cast<double>(
         measured.oom ? failed.needed : measured.peak_bytes[static_cast<std::size_t>(failed.device)]);
-    if (std::abs(needed / static_cast<double>(failed.capacity) - 1) < kBand) return;
+    if (std::abs(needed / static_cast<double>(failed.capacity) - 1) < kBand) {
+      ++score_.undecided_verdicts;
+      return;
+    }
     ++score_.verdicts;
     score_.right_verdicts += measured.oom && outcome.oom ? 1 : 0;
   }
 
-  void ComparePeak(double simulated, double measured) {
-    if (measured == 0) return;
-    peak_errors_.push_back(std::abs(simulated / measured - 1));
+  void ComparePeak(sim::Bytes simulated, const MeasuredPlacement& measured, std::size_t device) {
+    const auto peak = static_cast<double>(simulated),
+               median = static_cast<double>(measured.peak_bytes[device]),
+               least = static_cast<double>(measured.least_peak_bytes[device]),
+               most = static_cast<double>(measured.most_peak_bytes[device]);
+    if (median == 0) return;
+    peak_errors_.push_back(std::abs(peak / median - 1));
     for (const double share : kLimits) {
-      const double limit = share * simulated;
-      if (std::abs(limit / measured - 1) < kBand) continue;
+      const double limit = share * peak;
+      if (limit > least * (1 - kBand) && limit < most * (1 + kBand)) {
+        ++score_.undecided_verdicts;
+        continue;
+      }
       ++score_.verdicts;
-      score_.right_verdicts += (simulated > limit) == (measured > limit) ? 1 : 0;
+      score_.right_verdicts += (peak > limit) == (median > limit) ? 1 : 0;
     }
   }
 
@@ -154,7 +162,9 @@ class Scorer {
   // What the probes say of the traced steps' ops and copies, against what they took there.
   void CompareTraced() {
     double probed_ops = 0, traced_ops = 0, probed_copies = 0, traced_copies = 0;
-    const auto micros = [](const auto& span) { return static_cast<double>(span.end_ns - span.start_ns) * 1e-3; };
+    const auto micros = [](const auto& span) {
+      return static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
+    };
     for (const MeasuredPlacement& measured : recording_.placements) {
       if (!measured.traced) continue;
       for (const profiler::OpSpan& span : measured.traced->ops) {
@@ -188,19 +198,10 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path, 
 }
 
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model) {
-  if (!fs::is_directory(folder))
-    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
-                     "` makes one");
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().string().ends_with(".json.zst")) paths.push_back(entry.path().string());
-  if (paths.empty()) throw InputError(folder + ": holds no recording, which are files NAME.json.zst");
-  std::sort(paths.begin(), paths.end());
   std::vector<Score> scores;
-  for (const std::string& path : paths) {
-    const std::string stem = path.substr(0, path.size() - std::string_view(".json.zst").size());
-    const std::string beside = stem + ".cost_model.json";
-    if (cost_model.empty() && !fs::exists(beside))
+  for (const std::string& path : FindRecordings(folder)) {
+    const std::string beside = CostsBeside(path);
+    if (cost_model.empty() && !std::filesystem::exists(beside))
       throw InputError(path + ": has no " + beside + " beside it; --cost-model can name what prices its ops");
     scores.push_back(ScoreRecording(ReadValidation(path), cost_model.empty() ? beside : cost_model, folder));
   }

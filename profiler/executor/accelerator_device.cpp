@@ -6,8 +6,7 @@ namespace berth::profiler {
 
 AcceleratorDevice::AcceleratorDevice(Machine& machine, sim::DeviceIndex index,
                                      std::unique_ptr<Accelerator> accelerator)
-    : Device(machine, index,
-             [raw = accelerator.get()](sim::Bytes bytes) { return raw->NewBlock(bytes); }),
+    : Device(machine, index, [raw = accelerator.get()](sim::Bytes bytes) { return raw->NewBlock(bytes); }),
       accelerator_(std::move(accelerator)) {}
 
 AcceleratorDevice::~AcceleratorDevice() {
@@ -32,9 +31,8 @@ void AcceleratorDevice::Prepare(const sim::Placement& placement, const ExecuteOp
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
     const PlannedOp& planned = plan.ops[op];
     const bool reads_copies =
-        std::any_of(planned.releases.begin(), planned.releases.end(), [this](std::int32_t storage) {
-          return StorageAt(storage).kind == Storage::Kind::kCopy;
-        });
+        std::any_of(planned.releases.begin(), planned.releases.end(),
+                    [this](std::int32_t storage) { return StorageAt(storage).kind == Storage::Kind::kCopy; });
     if (reads_copies || !planned.transfers.empty()) has_end_[op] = 1;
   }
 }
@@ -81,6 +79,7 @@ bool AcceleratorDevice::Poll() {
   if (Done(in_, Queue::kIn, &done)) {
     const PlannedTransfer& transfer = TransferAt(done.number);
     --left_;
+    ReleaseCount(transfer.source);
     machine_.ring(index_, transfer.from).Send(Copied(done.number));
     Release(transfer.copy);
     Satisfy(transfer.consumers);
@@ -101,7 +100,7 @@ bool AcceleratorDevice::Listen() {
   if (!Hear(&number)) return false;
   const PlannedTransfer& transfer = TransferAt(number);
   if (transfer.bytes > 0 && machine_.OnCpu(transfer.from)) {  // ready to be fetched
-    Ask(RoundedBytes(transfer.copy), transfer.tensor.op, sim::OutOfMemory::What::kCopy);
+    AskForCopy(number);
     Enqueue(Queue::kIn, number, PointerOf(transfer.copy),
             machine_.devices[static_cast<std::size_t>(transfer.from)]->PointerOf(transfer.source));
     return true;
@@ -123,12 +122,8 @@ void AcceleratorDevice::Send(std::int32_t number) {
     machine_.ring(index_, transfer.to).Send(number);
     return;
   }
-  Device& receiver = *machine_.devices[static_cast<std::size_t>(transfer.to)];
-  sim::OutOfMemory failed;
-  if (!receiver.Expect(transfer.copy, &failed)) {
-    failed.time = (Now() - start_ns) * 1000;
-    GiveUp(failed);
-  }
+  const Device& receiver = *machine_.devices[static_cast<std::size_t>(transfer.to)];
+  AskForCopy(number);
   Enqueue(Queue::kOut, number, receiver.Fixed(transfer.copy), PointerOf(transfer.source));
 }
 

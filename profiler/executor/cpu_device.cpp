@@ -6,8 +6,7 @@
 
 namespace berth::profiler {
 
-CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index)
-    : Device(machine, index, machine.host_blocks) {
+CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index) : Device(machine, index, machine.host_blocks) {
   std::int64_t scratch = 0;
   for (const auto& kernel : machine.kernels) {
     if (kernel != nullptr) scratch = std::max(scratch, kernel->scratch_bytes());
@@ -46,8 +45,12 @@ void CpuDevice::Work() {
   }
 }
 
-void CpuDevice::Send(std::int32_t transfer) {
-  machine_.ring(index_, TransferAt(transfer).to).Send(transfer);
+void CpuDevice::Send(std::int32_t number) {
+  const PlannedTransfer& transfer = TransferAt(number);
+  if (transfer.bytes > 0 && machine_.OnCpu(transfer.to) &&
+      machine_.queued[machine_.Way(index_, transfer.to)].fetch_add(1) == 0)
+    AskForCopy(number);
+  machine_.ring(index_, transfer.to).Send(number);
 }
 
 bool CpuDevice::Listen() {
@@ -57,7 +60,7 @@ bool CpuDevice::Listen() {
   if (message >= 0) {
     Receive(message);
   } else {
-    Release(TransferAt(Copied(message)).source);
+    ReleaseBlock(TransferAt(Copied(message)).source);
   }
   return true;
 }
@@ -67,23 +70,32 @@ void CpuDevice::Receive(std::int32_t number) {
   const bool here = machine_.OnCpu(transfer.from);  // it is for this thread to copy and to record
   const std::int64_t start = options_.traced ? Now() : 0;
   if (transfer.bytes > 0) {
-    if (here) {
-      const auto copy = static_cast<std::size_t>(transfer.copy);
-      const sim::Bytes bytes = RoundedBytes(transfer.copy);
-      Ask(bytes, transfer.tensor.op, sim::OutOfMemory::What::kCopy);
-      pointers_[copy] = memory_.Take(bytes);
-      std::memcpy(
-          pointers_[copy],
-          machine_.devices[static_cast<std::size_t>(transfer.from)]->PointerOf(transfer.source),
-          static_cast<std::size_t>(transfer.bytes));
-      machine_.ring(index_, transfer.from).Send(Copied(number));
-    }
+    if (here) Copy(number);
     Release(transfer.copy);
   }
   Satisfy(transfer.consumers);
   end_ns = Now();
   if (options_.traced && (here || transfer.bytes == 0))
     copy_spans.push_back({transfer.tensor, transfer.from, transfer.to, transfer.bytes, start, end_ns});
+}
+
+void CpuDevice::Copy(std::int32_t number) {
+  const PlannedTransfer& transfer = TransferAt(number);
+  const auto copy = static_cast<std::size_t>(transfer.copy);
+  AskForCopy(number);
+  pointers_[copy] = memory_.Take(RoundedBytes(transfer.copy));
+  std::memcpy(pointers_[copy],
+              machine_.devices[static_cast<std::size_t>(transfer.from)]->PointerOf(transfer.source),
+              static_cast<std::size_t>(transfer.bytes));
+  ReleaseCount(transfer.source);
+  machine_.ring(index_, transfer.from).Send(Copied(number));
+  // The link is free for the next, if it is there already.
+  if (machine_.queued[machine_.Way(transfer.from, index_)].fetch_sub(1) > 1) {
+    const std::int32_t next = machine_.ring(transfer.from, index_).FindNext([this](std::int32_t message) {
+      return message >= 0 && TransferAt(message).bytes > 0;
+    });
+    if (next >= 0) AskForCopy(next);
+  }
 }
 
 void CpuDevice::RunOp(sim::OpIndex op) {
@@ -108,8 +120,7 @@ void CpuDevice::RunOp(sim::OpIndex op) {
 void CpuDevice::Check(sim::OpIndex op, const PlannedOp& planned) {
   for (std::size_t i = 0; i < planned.outputs.size(); ++i) {
     if (OpAt(op).outputs[i].dtype != "f32") continue;
-    const auto* numbers =
-        static_cast<const float*>(pointers_[static_cast<std::size_t>(planned.outputs[i])]);
+    const auto* numbers = static_cast<const float*>(pointers_[static_cast<std::size_t>(planned.outputs[i])]);
     for (sim::Bytes n = 0; n < OpAt(op).outputs[i].bytes / 4 && not_finite < 0; ++n)
       if (!std::isfinite(numbers[n])) not_finite = op;
   }

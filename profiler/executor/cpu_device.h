@@ -18,6 +18,7 @@ class CpuDevice : public Device {
  private:
   bool Listen();
   void Receive(std::int32_t transfer);
+  void Copy(std::int32_t transfer);  // from another CPU
   void RunOp(sim::OpIndex op);
   void Check(sim::OpIndex op, const PlannedOp& planned);
 

@@ -2,24 +2,12 @@
 
 #include <algorithm>
 
-
 namespace berth::profiler {
-namespace {
-
-bool AnyAccelerator(const sim::Cluster& cluster) {
-  return std::any_of(cluster.devices.begin(), cluster.devices.end(), [](const sim::Device& device) {
-    return device.device_class != sim::DeviceClass::kCpu;
-  });
-}
-
-}  // namespace
-
 Device::Device(Machine& machine, sim::DeviceIndex index, BlockMaker maker)
     : machine_(machine),
       index_(index),
       memory_(machine.cluster.devices[static_cast<std::size_t>(index)].granularity,
-              machine.cluster.devices[static_cast<std::size_t>(index)].capacity(), std::move(maker),
-              AnyAccelerator(machine.cluster)) {}
+              machine.cluster.devices[static_cast<std::size_t>(index)].capacity(), std::move(maker)) {}
 
 bool Device::InPool(std::int32_t number) const {
   const Storage& storage = StorageAt(number);
@@ -48,6 +36,7 @@ void Device::Reset() {
     if (storage.device == index_ && InPool(number) && holders_[i] > 0 && pointers_[i] != nullptr)
       memory_.GiveBack(pointers_[i], memory_.Rounded(storage.bytes));  // a step that was given up left it
     holders_[i] = storage.holders;
+    if (storage.device == index_) machine_.counted[i] = storage.holders;
     pointers_[i] = fixed_[i];
   }
   for (std::size_t i = 0; i < plan.ops.size(); ++i) waits_[i] = plan.ops[i].waits_for;
@@ -57,23 +46,26 @@ void Device::Reset() {
   copy_spans.clear();
   oom.reset();
   not_finite = -1;
-  left_ =
-      plan.ops_of[static_cast<std::size_t>(index_)] + plan.transfers_to[static_cast<std::size_t>(index_)];
+  left_ = plan.ops_of[static_cast<std::size_t>(index_)] + plan.transfers_to[static_cast<std::size_t>(index_)];
   for (const PlannedTransfer& transfer : plan.transfers)
     if (transfer.from == index_ && transfer.bytes > 0) ++left_;
-  for (sim::DeviceIndex other = 0; other < machine_.cluster.size(); ++other)
+  for (sim::DeviceIndex other = 0; other < machine_.cluster.size(); ++other) {
     machine_.ring(other, index_).Reset();
+    machine_.queued[machine_.Way(other, index_)] = 0;
+  }
+  for (std::size_t i = 0; i < plan.transfers.size(); ++i)
+    if (plan.transfers[i].to == index_) machine_.asked[i] = false;
   for (sim::OpIndex op = 0; op < machine_.graph.size(); ++op) {
     const PlannedOp& planned = PlannedAt(op);
     if (planned.device != index_) continue;
     if (OpAt(op).persistent_bytes > 0)
-      Ask(memory_.Rounded(OpAt(op).persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
+      Ask(*this, memory_.Rounded(OpAt(op).persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
     if (planned.waits_for == 0 && !OpAt(op).IsSource()) queue_->Add(op);
   }
   for (const sim::OpIndex op : plan.sources[static_cast<std::size_t>(index_)]) {
     sim::Bytes request = 0;
     for (const auto storage : PlannedAt(op).allocates) request += RoundedBytes(storage);
-    if (request > 0) Ask(request, op, sim::OutOfMemory::What::kOutput);
+    if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
   }
 }
 
@@ -89,53 +81,49 @@ void Device::RunStep() {
   disturbed = Preemptions() != before;
 }
 
-void Device::GiveUp(const sim::OutOfMemory& failed) {
-  if (!oom) oom = failed;
+void Device::Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what) {
+  const sim::Bytes live = device.memory_.Request(bytes);
+  if (device.memory_.Fits(live)) return;
+  if (!oom) {
+    oom = {.device = device.index_,
+           .op = op,
+           .what = what,
+           .time = (Now() - start_ns) * 1000,
+           .needed = live,
+           .capacity = device.memory_.limit()};
+  }
   machine_.stop.store(true, std::memory_order_relaxed);
 }
 
-void Device::Ask(sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what) {
-  const sim::Bytes live = memory_.Request(bytes);
-  if (memory_.Fits(live)) return;
-  GiveUp({.device = index_,
-          .op = op,
-          .what = what,
-          .time = (Now() - start_ns) * 1000,
-          .needed = live,
-          .capacity = memory_.limit()});
-}
-
-bool Device::Expect(std::int32_t storage, sim::OutOfMemory* failed) {
-  const sim::Bytes live = memory_.Request(RoundedBytes(storage));
-  if (memory_.Fits(live)) return true;
-  *failed = {.device = index_,
-             .op = StorageAt(storage).op,
-             .what = sim::OutOfMemory::What::kCopy,
-             .time = 0,
-             .needed = live,
-             .capacity = memory_.limit()};
-  return false;
+void Device::AskForCopy(std::int32_t number) {
+  const PlannedTransfer& transfer = TransferAt(number);
+  if (machine_.asked[static_cast<std::size_t>(number)].exchange(true)) return;
+  Device& receiver = *machine_.devices[static_cast<std::size_t>(transfer.to)];
+  Ask(receiver, receiver.RoundedBytes(transfer.copy), transfer.tensor.op, sim::OutOfMemory::What::kCopy);
 }
 
 void Device::TakeOutputs(sim::OpIndex op) {
   const PlannedOp& planned = PlannedAt(op);
   sim::Bytes request = memory_.Rounded(OpAt(op).workspace_bytes);
   for (const auto storage : planned.allocates) request += RoundedBytes(storage);
-  if (request > 0) Ask(request, op, sim::OutOfMemory::What::kOutput);
+  if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
   for (const auto storage : planned.allocates) {
     if (StorageAt(storage).bytes > 0)
       pointers_[static_cast<std::size_t>(storage)] = memory_.Take(RoundedBytes(storage));
   }
 }
 
-void Device::Release(std::int32_t number) {
-  const auto i = static_cast<std::size_t>(number);
-  if (--holders_[i] > 0) return;
+void Device::ReleaseCount(std::int32_t number) {
+  if (--machine_.counted[static_cast<std::size_t>(number)] > 0) return;
   const Storage& storage = StorageAt(number);
-  if (storage.kind == Storage::Kind::kPersistent || storage.bytes == 0) return;
-  const sim::Bytes bytes = memory_.Rounded(storage.bytes);
-  memory_.Free(bytes);
-  if (InPool(number)) memory_.GiveBack(pointers_[i], bytes);
+  if (storage.kind == Storage::Kind::kPersistent) return;
+  Device& device = *machine_.devices[static_cast<std::size_t>(storage.device)];
+  device.memory_.Free(device.RoundedBytes(number));
+}
+
+void Device::ReleaseBlock(std::int32_t number) {
+  const auto i = static_cast<std::size_t>(number);
+  if (--holders_[i] == 0 && InPool(number)) memory_.GiveBack(pointers_[i], RoundedBytes(number));
 }
 
 void Device::SendAll(const PlannedOp& op) {

@@ -1,8 +1,7 @@
 // One device of an executor: runs its share of a step. Here is what a device of any class keeps books of; what
 // it does with an op and a transfer is in cpu_device.h and accelerator_device.h.
 //
-// Everything that a device changes during a step is its own, but for the count of its memory where
-// accelerators take part. Devices talk through one ring for each ordered pair, of numbers of transfers:
+// Everything that a device changes during a step is its own, but for the count of memory. Devices talk through one ring for each ordered pair, of numbers of transfers:
 //  - from a sender: the transfer is queued, its producer has ended; where an accelerator has copied it
 //    already, it has arrived;
 //  - back, as Copied(): the receiver has copied it.
@@ -37,7 +36,8 @@ class alignas(64) Device {
   // Results of the last step; times on the clock of Now().
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;  // 0 where it had nothing to do: it is not waited for
-  bool disturbed = false;
+  bool disturbed = false;   // lost its core
+  bool off_pace = false;
   std::optional<sim::OutOfMemory> oom;
   sim::OpIndex not_finite = -1;
   std::vector<OpSpan> op_spans;
@@ -49,8 +49,6 @@ class alignas(64) Device {
   // The block that a storage has in every step, or null: sources, persistent bytes, and copies that come from or
   // go to an accelerator. Does not change after Prepare().
   void* Fixed(std::int32_t storage) const { return fixed_[static_cast<std::size_t>(storage)]; }
-  // Counts a copy that `sender` is about to write here; false if it does not fit. By the sender's thread.
-  bool Expect(std::int32_t storage, sim::OutOfMemory* oom);
 
  protected:
   // The step between its start and its end; returns when there is nothing left or the machine stops.
@@ -70,12 +68,20 @@ class alignas(64) Device {
   const sim::Op& OpAt(sim::OpIndex op) const { return machine_.graph.ops[static_cast<std::size_t>(op)]; }
   sim::Bytes RoundedBytes(std::int32_t number) const { return memory_.Rounded(StorageAt(number).bytes); }
 
-  // Counts a request; where it does not fit the step is given up.
-  void Ask(sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what);
-  void GiveUp(const sim::OutOfMemory& failed);
+  // Counts a request on `device`; where it does not fit the step is given up.
+  void Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what);
+  // For the copy of a transfer, at its receiver: once, by whoever comes first.
+  void AskForCopy(std::int32_t transfer);
   // The request of an op's start, and blocks for the outputs that it owns.
   void TakeOutputs(sim::OpIndex op);
-  void Release(std::int32_t storage);
+  // One holder less of what a storage is counted for, on any device, and of its block, which its own device alone
+  // may use again.
+  void ReleaseCount(std::int32_t storage);
+  void ReleaseBlock(std::int32_t storage);
+  void Release(std::int32_t storage) {
+    ReleaseCount(storage);
+    ReleaseBlock(storage);
+  }
   void SendAll(const PlannedOp& op);
   void Satisfy(const std::vector<sim::OpIndex>& consumers);
   // Takes one message from any device, if there is one.
@@ -89,7 +95,7 @@ class alignas(64) Device {
   ExecuteOptions options_;
   std::optional<ReadyQueue> queue_;
   std::vector<std::int32_t> waits_;    // by op
-  std::vector<std::int32_t> holders_;  // by storage
+  std::vector<std::int32_t> holders_;  // by storage: of its block
   std::vector<void*> pointers_;        // by storage
   std::int64_t left_ = 0;  // ops to end, transfers to receive, transfers sent of which the end is not known
 

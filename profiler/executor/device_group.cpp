@@ -21,8 +21,8 @@ void CheckParts(const sim::Cluster& cluster, const CoresByDevice& cores, const E
   for (const sim::Device& device : cluster.devices) {
     const bool cpu = device.device_class == sim::DeviceClass::kCpu;
     if (cpu ? parts.cpu_kernel == nullptr : parts.accelerator == nullptr)
-      throw InputError("device " + device.name + " of cluster " + cluster.name + " is of kind " + device.kind +
-                       ", but this executor " +
+      throw InputError("device " + device.name + " of cluster " + cluster.name + " is of kind " +
+                       device.kind + ", but this executor " +
                        (cpu ? "has nothing that runs ops on a CPU" : "on CPU threads wants CPUs alone"));
   }
   if (cores.size() != cluster.devices.size())
@@ -41,7 +41,9 @@ class DeviceGroup : public Executor {
  public:
   DeviceGroup(const sim::OpGraph& graph, const sim::Cluster& cluster, const CoresByDevice& cores,
               ExecutorParts parts)
-      : machine_(graph, cluster, parts.cpu_blocks), stand_ins_(std::move(parts.stand_ins)) {
+      : machine_(graph, cluster, parts.cpu_blocks),
+        stand_ins_(std::move(parts.stand_ins)),
+        measure_pace_(parts.measure_pace) {
     // oneDNN lays a primitive out for the threads that its maker may use.
     for (DeviceIndex d = 0; d < cluster.size() && machine_.kernels.empty(); ++d)
       if (machine_.OnCpu(d)) OnDevice(cores[static_cast<std::size_t>(d)], [&] { MakeKernels(parts); });
@@ -49,8 +51,7 @@ class DeviceGroup : public Executor {
       if (machine_.OnCpu(d)) {
         machine_.devices.push_back(std::make_unique<CpuDevice>(machine_, d));
       } else {
-        machine_.devices.push_back(
-            std::make_unique<AcceleratorDevice>(machine_, d, parts.accelerator(d)));
+        machine_.devices.push_back(std::make_unique<AcceleratorDevice>(machine_, d, parts.accelerator(d)));
       }
     }
     for (std::size_t d = 0; d < machine_.devices.size(); ++d)
@@ -77,6 +78,8 @@ class DeviceGroup : public Executor {
       ++messages[static_cast<std::size_t>(transfer.to * devices + transfer.from)];
     }
     for (std::size_t r = 0; r < messages.size(); ++r) machine_.rings[r].Prepare(messages[r]);
+    machine_.asked = std::vector<std::atomic<bool>>(machine_.plan.transfers.size());
+    machine_.counted = std::vector<std::atomic<std::int32_t>>(machine_.plan.storages.size());
     for (const auto& device : machine_.devices) device->Prepare(placement, options);
     options_ = options;
     steps_.clear();
@@ -152,12 +155,18 @@ class DeviceGroup : public Executor {
       if (options_.pause_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(options_.pause_us));
       Guarded([&] { device.Reset(); });
       machine_.barrier.Wait();
+      const bool before = AtPace();
+      machine_.barrier.Wait();
       Guarded([&] { device.RunStep(); });
+      machine_.barrier.Wait();
+      device.off_pace = !AtPace() || !before;
       machine_.barrier.Wait();
       if (d == 0) EndStep();
       machine_.barrier.Wait();
     }
   }
+
+  bool AtPace() const { return measure_pace_ == nullptr || options_.pace.Holds(measure_pace_()); }
 
   // By device 0, while the others wait.
   void EndStep() {
@@ -177,7 +186,7 @@ class DeviceGroup : public Executor {
     step.disturbed = last - start > kLate;
     for (const auto& device : machine_.devices) {
       step.ns = std::max(step.ns, device->end_ns - start);
-      step.disturbed = step.disturbed || device->disturbed;
+      step.disturbed = step.disturbed || device->disturbed || device->off_pace;
       step.peak.push_back(device->peak());
       if (device->oom && !step.oom) step.oom = device->oom;
       if (device->not_finite >= 0) step.not_finite = device->not_finite;
@@ -205,6 +214,7 @@ class DeviceGroup : public Executor {
 
   Machine machine_;
   std::vector<OpIndex> stand_ins_;
+  std::function<std::int64_t()> measure_pace_;
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;  // of what follows up to the blank line

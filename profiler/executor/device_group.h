@@ -16,6 +16,8 @@ struct ExecutorParts {
   BlockMaker cpu_blocks = NewBlock;  // memory of the CPUs
   // The accelerator that is device `device`; null where there is none.
   std::function<std::unique_ptr<Accelerator>(sim::DeviceIndex device)> accelerator;
+  // What known work takes on this core now [ns], of which ExecuteOptions::pace speaks; null: nobody can tell.
+  std::function<std::int64_t()> measure_pace;
   // Ops that the accelerators run a stand-in for, ascending.
   std::vector<sim::OpIndex> stand_ins;
 };

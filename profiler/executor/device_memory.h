@@ -1,9 +1,8 @@
 // The memory of one device of the executor: counts what is live, as docs/model.md section 5 does, refuses what
-// is beyond the limit, and keeps the blocks that were given back for the next request of the same size. Blocks
-// are for the device's thread alone; counting is for several threads where the device says so.
+// is beyond the limit, and keeps the blocks that were given back for the next request of the same size. Any
+// thread may count; blocks are for the device's own.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -29,9 +28,9 @@ inline Block NewBlock(sim::Bytes bytes) {
 
 class DeviceMemory {
  public:
-  // limit = 0: none. shared: Request() and Free() are called by several threads.
-  DeviceMemory(sim::Bytes granularity, sim::Bytes limit, BlockMaker maker = NewBlock, bool shared = false)
-      : granularity_(granularity), limit_(limit), maker_(std::move(maker)), shared_(shared) {}
+  // limit = 0: none.
+  DeviceMemory(sim::Bytes granularity, sim::Bytes limit, BlockMaker maker = NewBlock)
+      : granularity_(granularity), limit_(limit), maker_(std::move(maker)) {}
 
   sim::Bytes Rounded(sim::Bytes bytes) const {
     return (bytes + granularity_ - 1) / granularity_ * granularity_;
@@ -39,25 +38,13 @@ class DeviceMemory {
 
   // What is live then. Counted also where it does not fit. `bytes` as they come from Rounded().
   sim::Bytes Request(sim::Bytes bytes) {
-    if (!shared_) {
-      live_ += bytes;
-      peak_ = std::max(peak_, live_);
-      return live_;
-    }
-    const sim::Bytes live = std::atomic_ref(live_).fetch_add(bytes) + bytes;
-    std::atomic_ref peak(peak_);
-    for (sim::Bytes seen = peak.load(); seen < live && !peak.compare_exchange_weak(seen, live);) {
+    const sim::Bytes live = live_.fetch_add(bytes) + bytes;
+    for (sim::Bytes peak = peak_; live > peak && !peak_.compare_exchange_weak(peak, live);) {
     }
     return live;
   }
   bool Fits(sim::Bytes live) const { return limit_ == 0 || live <= limit_; }
-  void Free(sim::Bytes bytes) {
-    if (shared_) {
-      std::atomic_ref(live_).fetch_sub(bytes);
-    } else {
-      live_ -= bytes;
-    }
-  }
+  void Free(sim::Bytes bytes) { live_ -= bytes; }
   sim::Bytes peak() const { return peak_; }
   sim::Bytes limit() const { return limit_; }
   void ResetCount() {
@@ -86,9 +73,8 @@ class DeviceMemory {
   sim::Bytes granularity_;
   sim::Bytes limit_;
   BlockMaker maker_;
-  bool shared_;
-  sim::Bytes live_ = 0;
-  sim::Bytes peak_ = 0;
+  std::atomic<sim::Bytes> live_ = 0;
+  std::atomic<sim::Bytes> peak_ = 0;
   std::unordered_map<sim::Bytes, std::vector<void*>> free_;
   std::vector<Block> all_;
 };

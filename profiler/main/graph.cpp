@@ -61,7 +61,8 @@ StepOrigin Origin(const Backend& backend) {
 StepRecording Resumed(const StepRecording& fresh, const LoadedGraph& loaded, const std::string& path) {
   if (!std::filesystem::exists(path)) return fresh;
   const auto other = [&path](const char* what) {
-    return InputError(path + ": was recorded " + what + ", and recordings are not mixed; give another --out.");
+    return InputError(path + ": was recorded " + what +
+                      ", and recordings are not mixed; give another --out.");
   };
   StepRecording old = ReadStepRecording(
       path,
@@ -92,7 +93,7 @@ MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const N
   const auto out_of_memory = [&made](const std::vector<Step>& steps) {
     if (!steps.back().oom) return false;
     made.oom = steps.back().oom;
-    made.peak_bytes = steps.back().peak;
+    made.peak_bytes = made.least_peak_bytes = made.most_peak_bytes = steps.back().peak;
     made.run = static_cast<int>(steps.size());
     return true;
   };
@@ -139,23 +140,25 @@ void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const Load
 
 const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cluster) {
   if (!given.empty()) return FindBackend(given);
-  const bool cpus = std::all_of(cluster.devices.begin(), cluster.devices.end(), [](const sim::Device& device) {
-    return device.device_class == sim::DeviceClass::kCpu;
-  });
+  const bool cpus =
+      std::all_of(cluster.devices.begin(), cluster.devices.end(),
+                  [](const sim::Device& device) { return device.device_class == sim::DeviceClass::kCpu; });
   return FindBackend(cpus ? "cpu" : "cuda");
 }
 
 int Run(const Options& options) {
   if (options.warm_up < 0 || options.steps < 1 || options.at_most < options.steps || options.traced < 0 ||
       options.pause_us < 0 || options.inputs.cores < 0)
-    throw InputError("--warm-up, --traced, --pause-us and --cores from 0, --steps from 1 and --at-most from "
-                     "--steps are wanted.");
+    throw InputError(
+        "--warm-up, --traced, --pause-us and --cores from 0, --steps from 1 and --at-most from "
+        "--steps are wanted.");
   LoadedGraph loaded(options.inputs);
   const BackendRow& row = ChooseBackend(options.device, loaded.cluster);
   const std::unique_ptr<Backend> backend = OpenBackend(row);
-  const bool mixed = std::string_view(row.name) != "cpu" &&
-                     std::any_of(loaded.cluster.devices.begin(), loaded.cluster.devices.end(),
-                                 [](const auto& device) { return device.device_class == sim::DeviceClass::kCpu; });
+  const bool mixed =
+      std::string_view(row.name) != "cpu" &&
+      std::any_of(loaded.cluster.devices.begin(), loaded.cluster.devices.end(),
+                  [](const auto& device) { return device.device_class == sim::DeviceClass::kCpu; });
   const std::unique_ptr<Backend> cpu = mixed ? OpenBackend(FindBackend("cpu")) : nullptr;
   const CoresByDevice cores = ChooseCores(loaded.cluster, options.inputs.cores);
 
@@ -197,7 +200,8 @@ int Run(const Options& options) {
 RunVerb DeclareGraph(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.add_option("GRAPH", options->inputs.graph, "a graph file")->required();
-  app.add_option("PLACEMENT", options->inputs.placements, "placement files; the stem of a name says the family")
+  app.add_option("PLACEMENT", options->inputs.placements,
+                 "placement files; the stem of a name says the family")
       ->required();
   app.add_option("--cluster", options->inputs.cluster, "the devices that the placements name")
       ->required()
@@ -205,12 +209,14 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--out", options->out, "the berth.validation to write or to continue; .zst compresses")
       ->required()
       ->option_text("FILE");
-  app.add_option("--device", options->device, "what executes: " + BackendNames() + "; else as the cluster needs")
+  app.add_option("--device", options->device,
+                 "what executes: " + BackendNames() + "; else as the cluster needs")
       ->option_text("D");
   app.add_option("--workload", options->inputs.workload,
                  "what the recording calls the graph: a name of `berth list workloads`; else GRAPH")
       ->option_text("W");
-  app.add_option("--memory-cap", options->inputs.memory_caps, "limit the memory of a device, to see what fits")
+  app.add_option("--memory-cap", options->inputs.memory_caps,
+                 "limit the memory of a device, to see what fits")
       ->option_text("DEVICE=BYTES");
   app.add_option("--cores", options->inputs.cores, "of each CPU device; else all there are, in equal parts")
       ->option_text("N");
@@ -223,15 +229,17 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--at-most", options->at_most, "steps of each placement, disturbed ones included")
       ->capture_default_str()
       ->option_text("N");
-  app.add_option("--traced", options->traced, "traced steps of each placement, of which the middle one is kept")
+  app.add_option("--traced", options->traced,
+                 "traced steps of each placement, of which the middle one is kept")
       ->capture_default_str()
       ->option_text("N");
   app.add_option("--pause-us", options->pause_us, "asleep before each step: for busy machines")
       ->capture_default_str()
       ->option_text("N");
-  app.add_option("--seed", options->seed,
-                 "measure the placements in an order drawn with it, so that a machine that drifts favours none; "
-                 "0 = as given")
+  app.add_option(
+         "--seed", options->seed,
+         "measure the placements in an order drawn with it, so that a machine that drifts favours none; "
+         "0 = as given")
       ->option_text("K");
   return [options] { return Run(*options); };
 }
