@@ -86,7 +86,8 @@ std::vector<OpCase> ConvolutionCases() {
                    output = static_cast<double>(batch * layer.out * side * side),
                    taps = static_cast<double>(layer.in * layer.kernel_h * layer.kernel_w);
       for (const char* format : {"f32", "tf32", "bf16"}) {
-        if (batch > 2 && std::string_view(format) == "f32") continue;  // for CPUs, which have no time for more
+        if (batch > 2 && std::string_view(format) == "f32")
+          continue;  // for CPUs, which have no time for more
         for (const char* phase : {"forward", "data_gradient", "filter_gradient"}) {
           cases.push_back(Case("conv2d", format,
                                {{"batch", batch},

@@ -79,7 +79,8 @@ const std::vector<Probe>& Probes() {
        "second",
        nullptr, "cuda"},
       {"copy_host", "host memory to host memory, 4 B to 1 GiB",
-       "host: host clock around one copy by one thread that the cores were pinned to, both ends as the repeats before "
+       "host: host clock around one copy by one thread that the cores were pinned to, both ends as the "
+       "repeats before "
        "left them in the caches; cold: the same after more than the caches hold was written. Excluded: the "
        "first touch of the pages",
        nullptr, "cpu"},

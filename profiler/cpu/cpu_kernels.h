@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/kernel.h"
 #include "profiler/executor/op_tensors.h"
+#include "profiler/kernel.h"
 #include "sim/op_graph.h"
 
 namespace berth::profiler {

@@ -157,8 +157,7 @@ const std::vector<KernelRow>& DataKernels() {
   static const std::vector<KernelRow> rows = {
       {"ConcatV2", MakeJoin}, {"Concat", MakeJoin},     {"Pack", MakeJoin},    {"Split", MakeSplit},
       {"Unpack", MakeSplit},  {"Pad", MakeCorner},      {"Slice", MakeCorner}, {"GatherV2", MakeGather},
-      {"Gather", MakeGather}, {"GatherGrad", MakeRows}, {"Tile", MakeTile},
-      {"ScatterAdd", MakeScatterAdd},
+      {"Gather", MakeGather}, {"GatherGrad", MakeRows}, {"Tile", MakeTile},    {"ScatterAdd", MakeScatterAdd},
   };
   return rows;
 }

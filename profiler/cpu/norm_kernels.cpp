@@ -155,8 +155,7 @@ std::unique_ptr<Kernel> MakeLayerNormGrad(const OpTensors& t) {
       const float share = 1.F / static_cast<float>(width);
       for (std::int64_t i = 0; i < width; ++i) {
         const float normal = (x[i] - row.mean) * row.inverse;
-        a.out(0)[r * width + i] =
-            row.inverse * (dy[i] * a.in(2)[i] - share * (sum + normal * projected));
+        a.out(0)[r * width + i] = row.inverse * (dy[i] * a.in(2)[i] - share * (sum + normal * projected));
       }
     }
   });

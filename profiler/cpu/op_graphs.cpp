@@ -157,9 +157,10 @@ void MakeEmbedding(Maker& m) {
 void MakeLstmCell(Maker& m) {
   const std::int64_t batch = m.dim("batch"), width = m.dim("width");
   const Shape state = {batch, width}, wide = {batch, 4 * width};
-  const sim::TensorRef product = m.Op("MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})},
-                                      {wide});
-  sim::TensorRef gates = m.Op("Split", {product}, {state, state, state, state}, {{"axis", {std::int64_t{1}}}});
+  const sim::TensorRef product =
+      m.Op("MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, {wide});
+  sim::TensorRef gates =
+      m.Op("Split", {product}, {state, state, state, state}, {{"axis", {std::int64_t{1}}}});
   std::vector<sim::TensorRef> gate;
   for (std::int32_t i = 0; i < 4; ++i)
     gate.push_back(m.Op(i == 2 ? "Tanh" : "Sigmoid", {{gates.op, i}}, {state}));
@@ -186,12 +187,23 @@ void MakeOptimizer(Maker& m) {
 
 sim::OpGraph GraphOf(const OpCase& one) {
   static const std::map<std::string_view, void (*)(Maker&)> makers = {
-      {"gemm", MakeGemm},          {"bmm", MakeBatchedGemm},       {"conv2d", MakeConvolution},
-      {"add", MakeElementwise},    {"relu", MakeElementwise},      {"gelu", MakeElementwise},
-      {"tanh", MakeElementwise},   {"copy", MakeElementwise},      {"sum", MakeRows},
-      {"softmax", MakeRows},       {"layer_norm", MakeRows},       {"batch_norm", MakeBatchNorm},
-      {"embedding", MakeEmbedding}, {"lstm_cell", MakeLstmCell},   {"attention", MakeAttention},
-      {"sgd_momentum", MakeOptimizer}, {"adam", MakeOptimizer},
+      {"gemm", MakeGemm},
+      {"bmm", MakeBatchedGemm},
+      {"conv2d", MakeConvolution},
+      {"add", MakeElementwise},
+      {"relu", MakeElementwise},
+      {"gelu", MakeElementwise},
+      {"tanh", MakeElementwise},
+      {"copy", MakeElementwise},
+      {"sum", MakeRows},
+      {"softmax", MakeRows},
+      {"layer_norm", MakeRows},
+      {"batch_norm", MakeBatchNorm},
+      {"embedding", MakeEmbedding},
+      {"lstm_cell", MakeLstmCell},
+      {"attention", MakeAttention},
+      {"sgd_momentum", MakeOptimizer},
+      {"adam", MakeOptimizer},
   };
   if (one.format != "f32") throw Unavailable("the CPU's kernels compute in f32 alone");
   const auto found = makers.find(one.op);

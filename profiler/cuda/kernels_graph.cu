@@ -1,6 +1,5 @@
-#include "profiler/cuda/kernels_graph.h"
-
 #include "profiler/cuda/device_code.cuh"
+#include "profiler/cuda/kernels_graph.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -57,8 +56,8 @@ __global__ void TileKernel(const float* small, float* out, std::int64_t count, s
 constexpr unsigned kSumWidth = 32, kSumDepth = 8;
 
 // A block sums 32 neighbours of the inner axis, its eight rows of threads sharing the middle one.
-__global__ void SumColumns(const float* a, const float* b, float* out, std::int64_t outer, std::int64_t middle,
-                           std::int64_t inner, float scale) {
+__global__ void SumColumns(const float* a, const float* b, float* out, std::int64_t outer,
+                           std::int64_t middle, std::int64_t inner, float scale) {
   __shared__ float partial[kSumDepth][kSumWidth];
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kSumWidth + threadIdx.x;
   for (std::int64_t o = blockIdx.y; o < outer; o += gridDim.y) {
@@ -207,7 +206,8 @@ void LaunchEach(Each op, const float* x, float* y, std::int64_t count, cudaStrea
   BERTH_CUDA(cudaGetLastError());
 }
 
-void LaunchPair(Pair op, const float* a, const float* b, float* out, std::int64_t count, cudaStream_t stream) {
+void LaunchPair(Pair op, const float* a, const float* b, float* out, std::int64_t count,
+                cudaStream_t stream) {
   ForPair(op, [&]<Pair kOp>() { PairKernel<kOp><<<Blocks(count), kThreads, 0, stream>>>(a, b, out, count); });
 }
 

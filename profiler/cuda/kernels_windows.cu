@@ -99,7 +99,8 @@ void LaunchAveragePool(const float* x, float* y, const Windows& w, cudaStream_t 
   BERTH_CUDA(cudaGetLastError());
 }
 
-void LaunchMaxPoolGradient(const float* x, const float* dy, float* dx, const Windows& w, cudaStream_t stream) {
+void LaunchMaxPoolGradient(const float* x, const float* dy, float* dx, const Windows& w,
+                           cudaStream_t stream) {
   Clear(dx, w, stream);
   MaxPoolGradientKernel<<<Blocks(Results(w)), kThreads, 0, stream>>>(x, dy, dx, w, Results(w));
   BERTH_CUDA(cudaGetLastError());

@@ -35,7 +35,7 @@ class AcceleratorDevice : public Device {
  private:
   using Queue = Accelerator::Queue;
   struct Running {
-    std::int32_t number = -1;  // op or transfer
+    std::int32_t number = -1;                // op or transfer
     Accelerator::Mark start = -1, end = -1;  // start: traced steps only
   };
 
@@ -48,7 +48,7 @@ class AcceleratorDevice : public Device {
   void RecordSpans();
 
   std::unique_ptr<Accelerator> accelerator_;
-  std::vector<Block> blocks_;  // fixed ones
+  std::vector<Block> blocks_;          // fixed ones
   std::vector<std::uint8_t> has_end_;  // by op: somebody waits for its end
   std::deque<Running> ops_, out_, in_;
   std::vector<Running> ran_, sent_, received_;  // traced steps: all of them

@@ -1,4 +1,6 @@
 // What makes a thread a device: its cores, its arithmetic.
+#include "profiler/executor/device_thread.h"
+
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -9,7 +11,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "profiler/executor/device_thread.h"
 #include "sim/error.h"
 
 namespace berth::profiler {

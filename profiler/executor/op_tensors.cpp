@@ -51,9 +51,8 @@ std::optional<Parts> FindParts(const std::vector<std::int64_t>& whole, std::size
 
 const std::vector<std::string_view>& TypesThatDoNothing() {
   static const std::vector<std::string_view> types = {
-      "ControlTrigger", "ExpandDims",   "Flatten",  "Group",
-      "Identity",       "NoOp",         "Reshape",  "ReadVariableOp",
-      "Squeeze",        "StopGradient", "Unsqueeze"};
+      "ControlTrigger", "ExpandDims",     "Flatten", "Group",        "Identity", "NoOp",
+      "Reshape",        "ReadVariableOp", "Squeeze", "StopGradient", "Unsqueeze"};
   return types;
 }
 

@@ -1,5 +1,3 @@
-#include "profiler/cpu/cpu_executor.h"
-
 #include <algorithm>
 #include <map>
 
@@ -8,6 +6,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
