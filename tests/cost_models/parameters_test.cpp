@@ -138,15 +138,6 @@ TEST(Parameters, OtherFilesAreRefused) {
   }
 }
 
-TEST(Parameters, LaunchCostsTakeTheCataloguesPlace) {
-  sim::Cluster cluster;
-  cluster.devices = {testing::DeviceOf("h200"), testing::DeviceOf("k40")};
-  const sim::Picos k40 = cluster.devices[1].launch_cost;
-  SetLaunchCosts(testing::ExampleParameters(kOp), &cluster);
-  EXPECT_EQ(cluster.devices[0].launch_cost, 4'500'000);
-  EXPECT_EQ(cluster.devices[1].launch_cost, k40);  // no dispatch in the file
-}
-
 TEST(StructuralFingerprint, TellsKindsApart) {
   const auto of = [](const char* kind) { return StructuralFingerprint(BuiltinCatalogue(), kind); };
   EXPECT_EQ(of("k40"), of("k40"));
