@@ -114,12 +114,18 @@ class Drawing {
     for (const int e : Shown(y_)) svg += YTick(Y(std::pow(10, e)), Decade(e));
     return svg;
   }
+  // 0 and two steps of 1, 2 or 5 times a power of ten to each side.
   std::string LinearTicks() const {
-    std::string svg;
-    for (const double share : {-0.9, -0.45, 0.0, 0.45, 0.9}) {
-      const double y = share * most_;
-      svg += YTick(Y(y), fmt::format("{:+.{}f}", y == 0 ? 0.0 : y, most_ < 10 ? 1 : 0));
+    double step = std::pow(10, std::floor(std::log10(most_ / 2)));
+    for (const double more : {5.0, 2.0}) {
+      if (2 * more * step <= most_) {
+        step *= more;
+        break;
+      }
     }
+    std::string svg;
+    for (const double y : {-2 * step, -step, 0.0, step, 2 * step})
+      svg += YTick(Y(y), fmt::format("{}{:.{}f}", y > 0 ? "+" : "", y, step < 1 ? 1 : 0));
     return svg;
   }
 

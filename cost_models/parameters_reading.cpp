@@ -110,7 +110,7 @@ void ReadLaunch(Value value, KindParameters* kind) {
 }
 
 Concurrency ReadConcurrency(Value value) {
-  static constexpr std::string_view kKeys[] = {"rates", "samples", "spread", "fit_error"};
+  static constexpr std::string_view kKeys[] = {"rates", "samples", "spread", "fit_error", "range"};
   const Fields fields(value, kKeys);
   Concurrency concurrency;
   for (const Value rate : fields.Require("rates").items()) {

@@ -10,6 +10,7 @@
 
 #include "cost_models/calibration/errors.h"
 #include "cost_models/portable_math.h"
+#include "cost_models/small_linear.h"
 #include "sim/error.h"
 
 namespace berth::cost_models {
@@ -19,7 +20,7 @@ using Knot = LinkParameters::Knot;
 
 constexpr std::size_t kFewestKnots = 8, kMostKnots = 15;  // and the one at 0 bytes
 constexpr double kCloseEnough = 0.01;
-constexpr double kSpike = 0.25;  // in logarithms, over the neighbours
+constexpr double kSpike = 0.69;  // in logarithms: twice what the neighbours say; true steps are lower
 constexpr std::size_t kFolds = 4;
 
 // One sample for each size, by size.
@@ -121,18 +122,50 @@ std::vector<Knot> Choose(const std::vector<Knot>& points, std::size_t count, dou
   return chosen;
 }
 
+// The values of the knots that are nearest to all points in relative least squares; where there is one to a
+// point, the points themselves.
+void Refit(const std::vector<Knot>& points, std::vector<Knot>* knots) {
+  const auto n = static_cast<int>(knots->size());
+  Matrix a(n, n);
+  std::vector<double> b(knots->size(), 0);
+  int right = 1;
+  for (const Knot& point : points) {
+    while (right + 1 < n && point.bytes > (*knots)[static_cast<std::size_t>(right)].bytes) ++right;
+    const Knot &left_knot = (*knots)[static_cast<std::size_t>(right - 1)],
+               &right_knot = (*knots)[static_cast<std::size_t>(right)];
+    const double share = static_cast<double>(point.bytes - left_knot.bytes) /
+                         static_cast<double>(right_knot.bytes - left_knot.bytes);
+    const double hats[] = {(1 - share) / point.us, share / point.us};
+    for (const int row : {0, 1}) {
+      for (const int column : {0, 1}) a.at(right - 1 + row, right - 1 + column) += hats[row] * hats[column];
+      b[static_cast<std::size_t>(right - 1 + row)] += hats[row];
+    }
+  }
+  const std::vector<double> values = SolvePositiveDefinite(a, b);
+  if (values.empty()) return;
+  double last = 0;
+  for (std::size_t k = 0; k < knots->size(); ++k) {
+    last = std::max(last, values[k]);
+    if (last > 0) (*knots)[k].us = Rounded(last);
+  }
+}
+
 std::vector<Knot> FitKnots(const std::vector<CopySample>& samples, std::vector<CopyPoint>* points) {
   std::vector<double> times = WithoutSpikes(samples, points);
   MakeMonotone(&times);
   std::vector<Knot> all;
+  std::vector<double> spreads;
+  for (const CopySample& sample : samples) spreads.push_back(sample.spread);
+  const double close_enough = std::max(kCloseEnough, 2 * MedianOf(spreads));
   for (std::size_t i = 0; i < samples.size(); ++i) all.push_back({samples[i].bytes, Rounded(times[i])});
   const std::size_t most = std::min(kMostKnots, all.size());
   std::vector<Knot> chosen;
   for (std::size_t count = std::min(kFewestKnots, all.size()); count <= most; ++count) {
     double worst = 0;
     chosen = Choose(all, count, &worst);
-    if (worst <= kCloseEnough) break;
+    if (worst <= close_enough) break;
   }
+  Refit(all, &chosen);
   // A flat end would make larger copies free.
   while (chosen.size() > 2 && chosen[chosen.size() - 2].us == chosen.back().us)
     chosen.erase(chosen.end() - 2);
@@ -143,14 +176,21 @@ std::vector<Knot> FitKnots(const std::vector<CopySample>& samples, std::vector<C
   return chosen;
 }
 
-std::int64_t BandwidthOf(const std::vector<Knot>& knots) {
-  const Knot& last = knots.back();
-  std::size_t from = knots.size() - 2;
-  while (from > 0 && knots[from].us > last.us / 2) --from;
-  const double us = last.us - knots[from].us;
-  if (us <= 0) return std::int64_t{1} << 50;
-  const double rate = static_cast<double>(last.bytes - knots[from].bytes) / us * 1e6;
-  return std::llround(std::clamp(Rounded(rate), 1.0, 1e15));
+// Of the largest sizes, where latency hardly counts, the median of what each reaches.
+std::int64_t BandwidthOf(const std::vector<CopySample>& samples, const std::vector<Knot>& knots) {
+  constexpr std::size_t kLargest = 5;
+  const double latency = knots.front().us;
+  std::vector<double> rates;
+  for (std::size_t i = samples.size(); i-- > 0 && rates.size() < kLargest;) {
+    const double us = CopyMicros(knots, samples[i].bytes) - latency;
+    if (us <= 0 || us < latency) break;
+    rates.push_back(static_cast<double>(samples[i].bytes) / us * 1e6);
+  }
+  if (rates.empty()) {
+    const double us = std::max(knots.back().us - latency, 1e-6);
+    rates.push_back(static_cast<double>(knots.back().bytes) / us * 1e6);
+  }
+  return std::llround(std::clamp(Rounded(MedianOf(rates)), 1.0, 1e15));
 }
 
 // Every fourth inner size is left out at a time.
@@ -216,7 +256,7 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples) {
   fit.alpha_beta = FitAlphaBeta(samples);
   fit.link.kind = kind;
   fit.link.knots = FitKnots(samples, &fit.points);
-  fit.link.bandwidth = BandwidthOf(fit.link.knots);
+  fit.link.bandwidth = BandwidthOf(samples, fit.link.knots);
   HoldOut(samples, &fit.points);
   std::vector<std::pair<double, double>> held_out;
   std::vector<double> spreads;

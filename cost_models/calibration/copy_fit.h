@@ -39,8 +39,8 @@ struct CopyFit {
   LinkParameters link;  // kind as given; `both` is left to the caller
 };
 
-// 8 to 16 knots where there are as many sizes, else one for each: as few as are within 1 % of every size, between
-// them linear in bytes. Spikes are left out, times never fall with size, T(0) is the line through the two smallest
+// 8 to 16 knots where there are as many sizes, else one for each: as few as are within 1 %, or twice the repeats'
+// spread, of every size; between them linear in bytes. Spikes are left out, times never fall with size, T(0) is the line through the two smallest
 // sizes. Sizes may stand in any order; of one size the median counts. Throws InputError naming `kind` for fewer than
 // two sizes or a time that is not positive.
 CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples);

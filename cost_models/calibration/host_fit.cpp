@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/calibration/copy_fit.h"
 #include "cost_models/calibration/errors.h"
 
 namespace berth::cost_models {
@@ -14,6 +15,8 @@ namespace {
 constexpr double kHostBound = 0.8;
 // How much longer than the copies the pair must take for the ops to have been what was waited for.
 constexpr double kOutlasted = 1.05;
+constexpr double kComparable =
+    0.5;  // ops so much shorter than the copies would need a rate that nobody believes
 
 FittedNumber NumberOf(const Repeats& repeats) {
   return {Rounded(repeats.median_us), {.samples = repeats.count, .spread = Rounded(repeats.spread())}};
@@ -62,27 +65,24 @@ class Fit {
     fit_.notes.push_back(fmt::format("{}: no probe of {}: {}", fit_.parameters.kind, what, result));
   }
 
-  // The slope between the two longest graphs, where what a launch costs once weighs least.
+  // What a replay costs once and for each node: latency and bandwidth in other words.
   FittedNumber GraphNode() const {
-    const auto total = [](const ObservedNodes& row) {
-      return row.replay.median_us * static_cast<double>(row.nodes);
-    };
-    const ObservedNodes &longest = observed_.nodes.back(),
-                        &shorter = observed_.nodes[observed_.nodes.size() - 2];
-    const double slope = (total(longest) - total(shorter)) /
-                         static_cast<double>(std::max<std::int64_t>(1, longest.nodes - shorter.nodes));
-    const double start = total(longest) - slope * static_cast<double>(longest.nodes);
-    std::vector<std::pair<double, double>> pairs;
+    std::vector<CopySample> totals;
+    std::vector<double> spreads;
     for (const ObservedNodes& row : observed_.nodes) {
-      const double predicted = start + slope * static_cast<double>(row.nodes);
-      if (total(row) > 0 && predicted > 0) pairs.emplace_back(total(row), predicted);
+      const double us = row.replay.median_us * static_cast<double>(row.nodes);
+      totals.push_back({row.nodes, std::max(us, 1e-6), row.replay.spread()});
+      spreads.push_back(row.replay.spread());
     }
-    return {Rounded(std::max(0.0, slope)),
-            {.samples = longest.replay.count,
-             .spread = Rounded(longest.replay.spread()),
+    const AlphaBeta line = FitAlphaBeta(totals);
+    std::vector<std::pair<double, double>> pairs;
+    for (const CopySample& total : totals) pairs.emplace_back(total.us, line.Micros(total.bytes));
+    return {Rounded(line.us_per_byte),
+            {.samples = static_cast<std::int64_t>(totals.size()),
+             .spread = Rounded(MedianOf(spreads)),
              .fit_error = Rounded(RmsLog(pairs)),
-             .range = std::pair(static_cast<double>(observed_.nodes.front().nodes),
-                                static_cast<double>(longest.nodes))}};
+             .range = std::pair(static_cast<double>(totals.front().bytes),
+                                static_cast<double>(totals.back().bytes))}};
   }
 
   PairFit Look(const ObservedPair& pair) const {
@@ -95,7 +95,7 @@ class Fit {
       look.why_not = "the host launches no faster";
     } else if (!pair.with_copy) {
       look.rate = RateOfCompute(first, second, both);
-    } else if (both < kOutlasted * second) {
+    } else if (first < kComparable * second || both < kOutlasted * second) {
       look.why_not = "the copies outlast the ops";
     } else {
       look.rate = std::clamp(1 - (both - first) / second, 0.01, 1.0);

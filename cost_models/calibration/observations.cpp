@@ -79,6 +79,9 @@ class Reader {
     for (const NamedRecording& one : recordings) ReadRecording(one);
     for (auto& copies : made_.copies) std::ranges::sort(copies, {}, &ObservedCopy::bytes);
     std::ranges::sort(made_.nodes, {}, &ObservedNodes::nodes);
+    std::ranges::stable_sort(made_.ops, {}, [](const ObservedOp& op) {
+      return std::tie(op.device_class, op.op, op.phase, op.format, op.shape, op.workload, op.hot.median_us);
+    });
     AddBusy();
     return std::move(made_);
   }

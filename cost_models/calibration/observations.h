@@ -63,7 +63,7 @@ struct ObservedNodes {
 };
 
 struct Observations {
-  std::vector<ObservedOp> ops;
+  std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape
   std::vector<ObservedCopy> copies[kCopyPaths];  // by bytes
   std::vector<ObservedPair> pairs;
   std::vector<ObservedNodes> nodes;      // by nodes

@@ -237,7 +237,7 @@ class Fit {
   }
 
   void NameMissingClasses() {
-    if (probes_.empty()) return;
+    if (probes_.empty() || !sheet_->HasRates()) return;
     std::set<OpClass> seen;
     for (const ClassFit& fit : fit_.classes) seen.insert(fit.op_class);
     std::vector<std::string> missing;
