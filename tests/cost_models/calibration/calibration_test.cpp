@@ -60,7 +60,8 @@ void ExpectTruth(const CalibrationResult& result, const Truth& truth, double tol
   EXPECT_CLOSE(h200.launch_to_start_us->value, truth.launch_to_start_us, tolerance);
   EXPECT_CLOSE(h200.graph_node_us->value, truth.node_us, tolerance);
   EXPECT_CLOSE(h200.concurrency->rates.at(1), truth.concurrency, tolerance);
-  EXPECT_CLOSE(h200.overlap_copy->value, truth.overlap_copy, tolerance + 0.02);
+  // From the difference of two long times: what they are off by counts six times.
+  EXPECT_CLOSE(h200.overlap_copy->value, truth.overlap_copy, 6 * tolerance);
   const LinkParameters& down = LinkOf(result, "h200-pinned-h2d");
   EXPECT_CLOSE(down.knots.front().us, truth.alpha_us, 2 * tolerance + 0.02);
   EXPECT_CLOSE(static_cast<double>(down.bandwidth), truth.gigabytes * 1e9, tolerance + 0.01);

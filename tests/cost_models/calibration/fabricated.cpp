@@ -112,7 +112,7 @@ class Maker {
     add("gemm bf16 4096 | gemm bf16 4096", 4000, 4000, 4000 / c);
     add("gemm bf16 4096 | add f32 16777216", 4000, 1000, 1000 / c + 3000);
     add("add f32 16777216 | add f32 16777216", 1000, 1000, 1000 / c);
-    add("gemm bf16 4096 | copy h2d 64 MiB", 30000, 26000, 26000 + (30000 - o * 26000));
+    add("gemm bf16 4096 | copy h2d 16 MiB", 4000, 650, 650 + (4000 - o * 650));
     add("add f32 16777216 | copy h2d 64 MiB", 1000, 26000, 26010);  // the copies outlast the ops
     return Rows(std::move(rows));
   }
