@@ -7,6 +7,7 @@
 #include "bench/commands/commands.h"
 #include "bench/validate/recorder.h"
 #include "bench/validate/score.h"
+#include "bench/validate/timelines.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -47,6 +48,11 @@ class ValidateCommand : public Command {
         ->capture_default_str()
         ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
+    app.add_option(
+           "--timelines", timelines_,
+           "compare each recording's traced step op by op: NAME.difference.txt, and the measured and the "
+           "simulated one as Chrome/Perfetto traces, in this folder")
+        ->option_text("DIR");
     app.add_option("--json", json_, "write the scores to this file; - is standard output")
         ->option_text("FILE");
   }
@@ -70,11 +76,26 @@ class ValidateCommand : public Command {
       formats::WriteFile((folder / "scores.json").string(), PrintScoresJson(scores));
       formats::WriteFile((folder / "rows.csv").string(), PrintScoresCsv(scores));
     }
+    if (!timelines_.empty()) WriteTimelines(record_ ? out_ : recordings_);
     if (!json_.empty()) formats::WriteFile(json_, PrintScoresJson(scores));
     if (json_ != "-") fmt::print("{}", PrintScores(scores));
   }
 
  private:
+  void WriteTimelines(const std::string& recordings) const {
+    const std::filesystem::path folder(timelines_);
+    std::filesystem::create_directories(folder);
+    for (const std::string& path : FindRecordings(recordings)) {
+      const Recording recording = ReadValidation(path);
+      if (recording.traced_placement < 0) continue;  // as of a graph with one placement
+      const Timelines timelines = CompareTimelines(recording, CostsBeside(path));
+      const std::string stem = (folder / FileStem(recording.workload)).string();
+      formats::WriteFile(stem + ".measured.trace.json", timelines.measured_trace);
+      formats::WriteFile(stem + ".simulated.trace.json", timelines.simulated_trace);
+      formats::WriteFile(stem + ".difference.txt", timelines.difference);
+    }
+  }
+
   // False if the user stopped it.
   bool Record() {
     options_.folder = out_;
@@ -93,6 +114,7 @@ class ValidateCommand : public Command {
   std::string recordings_;
   std::string out_;
   std::vector<std::string> workloads_;
+  std::string timelines_;
   std::string json_;
 };
 

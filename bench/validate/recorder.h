@@ -12,8 +12,8 @@ struct RecorderOptions {
   std::string folder;
   int placements = 30;
   int steps = 30;          // undisturbed ones wanted of each placement
-  int at_most = 90;        // steps in all
-  double seconds = 20;     // of steps of one placement, at most; a placement has 10 steps all the same
+  int at_most = 1000;      // steps in all
+  double seconds = 5;      // of steps of one placement, at most; a placement has 10 steps all the same
   int pause_us = 0;        // asleep before each step: for busy machines
   std::uint64_t seed = 1;  // of the placements
   bool quiet = false;

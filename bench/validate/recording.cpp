@@ -1,12 +1,15 @@
 #include "bench/validate/recording.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
+#include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 #include "sim/formats/json_text.h"
@@ -18,6 +21,7 @@ using formats::Fields;
 using formats::Value;
 
 constexpr std::string_view kFormat = "berth.validation";
+constexpr std::string_view kEnding = ".json.zst";
 constexpr double kMost = 1e15;
 
 // One character a device, in op order: 36 devices are enough for threads of one machine.
@@ -43,9 +47,16 @@ sim::Placement ReadDevices(Value value, const sim::OpGraph& graph, const sim::Cl
   return placement;
 }
 
+std::vector<sim::Bytes> ReadPeaks(Value value, const sim::Cluster& cluster) {
+  std::vector<sim::Bytes> peaks;
+  for (const Value peak : value.items()) peaks.push_back(peak.Int(0, sim::kMaxBytes));
+  if (peaks.size() != cluster.devices.size()) value.Fail("must have one number for each device");
+  return peaks;
+}
+
 MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
-  static constexpr std::string_view kKeys[] = {"family",      "device", "steps_us",
-                                               "undisturbed", "run",    "peak_bytes"};
+  static constexpr std::string_view kKeys[] = {"family", "device",     "steps_us",         "undisturbed",
+                                               "run",    "peak_bytes", "least_peak_bytes", "most_peak_bytes"};
   const Fields fields(value, kKeys);
   MeasuredPlacement made;
   made.family = fields.Require("family").Name();
@@ -54,10 +65,9 @@ MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const si
   if (made.steps_us.empty()) fields.Require("steps_us").Fail("must have at least one step");
   made.undisturbed = static_cast<int>(fields.Int("undisturbed", 0, 0, 1'000'000));
   made.run = static_cast<int>(fields.Int("run", 0, 0, 1'000'000));
-  for (const Value peak : fields.Require("peak_bytes").items())
-    made.peak_bytes.push_back(peak.Int(0, sim::kMaxBytes));
-  if (made.peak_bytes.size() != cluster.devices.size())
-    fields.Require("peak_bytes").Fail("must have one number for each device");
+  made.peak_bytes = ReadPeaks(fields.Require("peak_bytes"), cluster);
+  made.least_peak_bytes = ReadPeaks(fields.Require("least_peak_bytes"), cluster);
+  made.most_peak_bytes = ReadPeaks(fields.Require("most_peak_bytes"), cluster);
   return made;
 }
 
@@ -134,12 +144,29 @@ std::string FileStem(const std::string& workload) {
   return stem;
 }
 
+std::vector<std::string> FindRecordings(const std::string& folder) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(folder))
+    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
+                     "` makes one");
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().string().ends_with(kEnding)) paths.push_back(entry.path().string());
+  if (paths.empty()) throw InputError(folder + ": holds no recording, which are files NAME.json.zst");
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string CostsBeside(const std::string& path) {
+  return path.substr(0, path.size() - kEnding.size()) + ".cost_model.json";
+}
+
 Recording ReadValidation(const std::string& path) {
   const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
   formats::CheckFormat(document, kFormat, 1);
-  static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
-                                               "load",       "wanted_steps", "cluster",  "stand_ins",
-                                               "placements", "traced"};
+  static constexpr std::string_view kKeys[] = {"format",    "version",      "workload", "provenance",
+                                               "load",      "wanted_steps", "pace_ns",  "cluster",
+                                               "stand_ins", "placements",   "traced"};
   const Fields top(document.root(), kKeys);
   Recording recording;
   recording.workload = top.Require("workload").Name();
@@ -155,6 +182,7 @@ Recording ReadValidation(const std::string& path) {
   recording.load_before = load.Number("before", 0, 0, kMost);
   recording.load_after = load.Number("after", 0, 0, kMost);
   recording.wanted_steps = static_cast<int>(top.Int("wanted_steps", 0, 0, 1'000'000));
+  recording.pace_ns = top.Int("pace_ns", 0, 0, 1'000'000'000);
   recording.cluster = top.Require("cluster").Text();
   for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
   const sim::OpGraph graph = LoadMeasuredGraph(recording.workload);
@@ -173,10 +201,10 @@ std::string PrintValidation(const Recording& recording) {
       "{{\"format\": \"{}\", \"version\": 1, \"workload\": {},\n \"provenance\": {{\"machine\": {}, "
       "\"date\": {}, "
       "\"commit\": {}, \"dirty\": {}, \"command\": {}}},\n \"load\": {{\"before\": {}, \"after\": {}}}, "
-      "\"wanted_steps\": {},\n \"cluster\": {},\n \"stand_ins\": [",
+      "\"wanted_steps\": {}, \"pace_ns\": {},\n \"cluster\": {},\n \"stand_ins\": [",
       kFormat, JsonString(recording.workload), JsonString(origin.machine), JsonString(origin.date),
       JsonString(origin.revision), origin.dirty, JsonString(origin.command), recording.load_before,
-      recording.load_after, recording.wanted_steps, JsonString(recording.cluster));
+      recording.load_after, recording.wanted_steps, recording.pace_ns, JsonString(recording.cluster));
   std::string_view comma;
   for (const std::string& type : recording.stand_ins) {
     out += fmt::format("{}{}", comma, JsonString(type));
@@ -190,9 +218,10 @@ std::string PrintValidation(const Recording& recording) {
     out += fmt::format(
         "{}{{\"family\": {}, \"device\": \"{}\",\n   \"steps_us\": [{}],\n   \"undisturbed\": {}, \"run\": "
         "{}, "
-        "\"peak_bytes\": [{}]}}",
+        "\"peak_bytes\": [{}], \"least_peak_bytes\": [{}], \"most_peak_bytes\": [{}]}}",
         comma, JsonString(placement.family), DeviceText(placement.placement), steps, placement.undisturbed,
-        placement.run, fmt::join(placement.peak_bytes, ","));
+        placement.run, fmt::join(placement.peak_bytes, ","), fmt::join(placement.least_peak_bytes, ","),
+        fmt::join(placement.most_peak_bytes, ","));
     comma = ",\n  ";
   }
   out += "]";

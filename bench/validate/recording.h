@@ -20,9 +20,10 @@ struct MeasuredPlacement {
   std::string family;
   sim::Placement placement;
   std::vector<double> steps_us;        // undisturbed ones, or all where there are too few: see `undisturbed`
-  int undisturbed = 0;                 // steps during which no device lost its core
+  int undisturbed = 0;                 // steps during which no device lost its core or its pace
   int run = 0;                         // steps in all, without warm-up
   std::vector<sim::Bytes> peak_bytes;  // by device, median of the undisturbed steps
+  std::vector<sim::Bytes> least_peak_bytes, most_peak_bytes;  // by device, of the same steps
 };
 
 struct Recording {
@@ -30,12 +31,17 @@ struct Recording {
   Provenance provenance;
   double load_before = 0, load_after = 0;  // the machine's load average over one minute
   int wanted_steps = 0;
+  std::int64_t pace_ns = 0;            // profiler/executor/pace.h: of probes and steps; 0 = not looked at
   std::string cluster;                 // berth.cluster, with everything that was measured of it
   std::vector<std::string> stand_ins;  // op types that a stand-in ran
   std::vector<MeasuredPlacement> placements;
   profiler::Step traced;  // of one placement, below; empty = none
   int traced_placement = -1;
 };
+
+// The recordings of a folder, by file name; the parameters that belong to one. Throws InputError where there is none.
+std::vector<std::string> FindRecordings(const std::string& folder);
+std::string CostsBeside(const std::string& path);
 
 // Throws InputError as all readers do; placements are checked against the workload's graph and the cluster.
 Recording ReadValidation(const std::string& path);

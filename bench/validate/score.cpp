@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -16,10 +15,8 @@
 namespace berth::bench {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kLimits[] = {0.90, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.10};
-constexpr double kBand = 0.01;  // limits this close to the measured peak are nobody's to tell
+constexpr double kBand = 0.01;  // limits this close to a measured peak are nobody's to tell
 
 // The model's prices, all at the median or all at one end of their intervals.
 enum class Prices { kMedian, kLow, kHigh };
@@ -91,18 +88,25 @@ class Scorer {
                            .busiest_us = Busiest(median_, measured.placement)};
     scored.spread_us = Spread(measured.steps_us) * scored.measured_us;
     for (std::size_t d = 0; d < outcome.devices.size(); ++d)
-      ComparePeak(static_cast<double>(outcome.devices[d].peak), static_cast<double>(measured.peak_bytes[d]));
+      ComparePeak(outcome.devices[d].peak, measured, d);
     score_.placements.push_back(std::move(scored));
   }
 
-  void ComparePeak(double simulated, double measured) {
-    if (measured == 0) return;
-    peak_errors_.push_back(std::abs(simulated / measured - 1));
+  void ComparePeak(sim::Bytes simulated, const MeasuredPlacement& measured, std::size_t device) {
+    const auto peak = static_cast<double>(simulated),
+               median = static_cast<double>(measured.peak_bytes[device]),
+               least = static_cast<double>(measured.least_peak_bytes[device]),
+               most = static_cast<double>(measured.most_peak_bytes[device]);
+    if (median == 0) return;
+    peak_errors_.push_back(std::abs(peak / median - 1));
     for (const double share : kLimits) {
-      const double limit = share * simulated;
-      if (std::abs(limit / measured - 1) < kBand) continue;
+      const double limit = share * peak;
+      if (limit > least * (1 - kBand) && limit < most * (1 + kBand)) {
+        ++score_.undecided_verdicts;
+        continue;
+      }
       ++score_.verdicts;
-      score_.right_verdicts += (simulated > limit) == (measured > limit) ? 1 : 0;
+      score_.right_verdicts += (peak > limit) == (median > limit) ? 1 : 0;
     }
   }
 
@@ -172,19 +176,9 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path) 
 }
 
 std::vector<Score> ScoreFolder(const std::string& folder) {
-  if (!fs::is_directory(folder))
-    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
-                     "` makes one");
-  std::vector<std::string> paths;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().string().ends_with(".json.zst")) paths.push_back(entry.path().string());
-  if (paths.empty()) throw InputError(folder + ": holds no recording, which are files NAME.json.zst");
-  std::sort(paths.begin(), paths.end());
   std::vector<Score> scores;
-  for (const std::string& path : paths) {
-    const std::string stem = path.substr(0, path.size() - std::string_view(".json.zst").size());
-    scores.push_back(ScoreRecording(ReadValidation(path), stem + ".cost_model.json"));
-  }
+  for (const std::string& path : FindRecordings(folder))
+    scores.push_back(ScoreRecording(ReadValidation(path), CostsBeside(path)));
   return scores;
 }
 

@@ -43,9 +43,11 @@ struct Score {
 
   double peak_error = 0;  // median of |simulated / measured peak - 1|, by placement and device
   double worst_peak_error = 0;
-  // Artificial limits at fixed shares of each simulated peak, those within 1 % of the measured peak left out.
+  // Artificial limits at fixed shares of each simulated peak.
   int verdicts = 0;
   int right_verdicts = 0;
+  int undecided_verdicts =
+      0;  // left out: between the least and the most measured peak, or within 1 % of them
 
   // The traced step, where there is one: median over ops of |probed / traced - 1|, weighted by traced time.
   std::optional<double> op_time_ratio;  // sum of probed over sum of traced times

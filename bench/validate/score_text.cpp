@@ -29,7 +29,7 @@ std::string PrintScores(const std::vector<Score>& scores) {
     times.AddColumn(title, Align::kRight);
   TextTable memory;
   memory.AddColumn("workload");
-  for (const char* title : {"peak, median", "worst", "verdicts", "right"})
+  for (const char* title : {"peak, median", "worst", "verdicts", "right", "undecided"})
     memory.AddColumn(title, Align::kRight);
   for (const Score& s : scores) {
     times.AddRow({s.workload, std::to_string(s.placements.size()), Percent(s.median_error),
@@ -39,7 +39,7 @@ std::string PrintScores(const std::vector<Score>& scores) {
                   s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
                   Percent(s.undisturbed)});
     memory.AddRow({s.workload, Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
-                   Percent(FractionRight(s))});
+                   Percent(FractionRight(s)), std::to_string(s.undecided_verdicts)});
   }
   std::string out =
       "Simulated against measured step times\n\n" + times.ToString(2) +
@@ -49,11 +49,14 @@ std::string PrintScores(const std::vector<Score>& scores) {
       "  regret        of the placement that is simulated fastest, against the fastest measured\n"
       "  covered       medians between the steps simulated with all ops at 5 % and at 95 % of their probes\n"
       "  ops, copies   probed time over the time in one traced step\n"
-      "  quiet         steps during which the system took no core away; the others are left out where\n"
-      "                at least 10 are left\n\n"
+      "  quiet         steps during which no device lost its core or its pace; the others are left out\n"
+      "                where at least 10 are left\n\n"
       "Peak memory, simulated against counted\n\n" +
       memory.ToString(2) +
-      "\n  right         verdicts fits / does not fit, limits within 1 % of the peak left out\n\n";
+      "\n  right         verdicts fits / does not fit, of limits at 90 to 110 % of the simulated peak\n"
+      "  undecided     limits left out: between the least and the most peak of the measured steps, where "
+      "the\n"
+      "                machine itself gives both verdicts, or within 1 % of them\n\n";
   for (const Score& s : scores) {
     out += fmt::format("  {}: {}, {}, revision {}, load average {:.1f} before and {:.1f} after{}{}\n",
                        s.workload, s.machine, s.date, s.commit.substr(0, 12), s.load_before, s.load_after,
@@ -73,11 +76,12 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
         "{:.6f}, "
         "\"pairs\": {}, \"baseline_tau_b\": {:.6f},\n  \"regret\": {:.6f}, \"coverage\": {:.6f}, "
         "\"undisturbed\": {:.6f}, "
-        "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}}}",
+        "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}, "
+        "\"undecided_verdicts\": {}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
         formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
         s.p95_error, s.bias, s.tau, s.pairs, s.baseline_tau, s.regret, s.coverage, s.undisturbed,
-        s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts);
+        s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts, s.undecided_verdicts);
     comma = ",";
   }
   return out + "]}\n";

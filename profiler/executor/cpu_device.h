@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -25,20 +24,19 @@ namespace berth::profiler {
 using sim::DeviceIndex;
 using sim::OpIndex;
 
-inline std::int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 // What all devices share.
 struct Machine {
   Machine(const sim::OpGraph& g, const sim::Cluster& c)
-      : graph(g), cluster(c), rings(c.devices.size() * c.devices.size()), barrier(c.size()) {}
+      : graph(g),
+        cluster(c),
+        rings(c.devices.size() * c.devices.size()),
+        queued(c.devices.size() * c.devices.size()),
+        barrier(c.size()) {}
 
-  Ring& ring(DeviceIndex from, DeviceIndex to) {
-    return rings[static_cast<std::size_t>(from) * cluster.devices.size() + static_cast<std::size_t>(to)];
+  std::size_t Way(DeviceIndex from, DeviceIndex to) const {
+    return static_cast<std::size_t>(from) * cluster.devices.size() + static_cast<std::size_t>(to);
   }
+  Ring& ring(DeviceIndex from, DeviceIndex to) { return rings[Way(from, to)]; }
 
   const sim::OpGraph& graph;
   const sim::Cluster& cluster;
@@ -46,6 +44,9 @@ struct Machine {
   InitialValues values;
   Plan plan;
   std::vector<Ring> rings;
+  std::vector<std::atomic<int>> queued;            // copies, by way: how many are not yet made
+  std::vector<std::atomic<bool>> asked;            // by transfer: memory for its copy
+  std::vector<std::atomic<std::int32_t>> counted;  // by storage: holders, as far as memory is counted
   Barrier barrier;
   std::atomic<bool> stop = false;  // a device is out of memory
 };
@@ -94,6 +95,7 @@ class alignas(64) CpuDevice {
       if (storage.device == index_ && InPool(storage) && holders_[i] > 0 && pointers_[i] != nullptr)
         memory_.GiveBack(pointers_[i], memory_.Rounded(storage.bytes));  // a step that was given up left it
       holders_[i] = storage.holders;
+      if (storage.device == index_) machine_.counted[i] = storage.holders;
       pointers_[i] = storage.device == index_ ? machine_.values.Find(storage) : nullptr;
     }
     for (std::size_t i = 0; i < plan.ops.size(); ++i) waits_[i] = plan.ops[i].waits_for;
@@ -105,21 +107,25 @@ class alignas(64) CpuDevice {
     not_finite = -1;
     left_ = plan.ops_of[static_cast<std::size_t>(index_)] +
             plan.transfers_to[static_cast<std::size_t>(index_)] + transfers_from_;
-    for (DeviceIndex other = 0; other < machine_.cluster.size(); ++other)
+    for (DeviceIndex other = 0; other < machine_.cluster.size(); ++other) {
       machine_.ring(other, index_).Reset();
+      machine_.queued[machine_.Way(other, index_)] = 0;
+    }
+    for (std::size_t i = 0; i < plan.transfers.size(); ++i)
+      if (plan.transfers[i].to == index_) machine_.asked[i] = false;
     for (OpIndex op = 0; op < machine_.graph.size(); ++op) {
       const PlannedOp& planned = plan.ops[static_cast<std::size_t>(op)];
       if (planned.device != index_) continue;
       const sim::Op& graph_op = machine_.graph.ops[static_cast<std::size_t>(op)];
       if (graph_op.persistent_bytes > 0)
-        Ask(memory_.Rounded(graph_op.persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
+        Ask(*this, memory_.Rounded(graph_op.persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
       if (planned.waits_for == 0 && !graph_op.IsSource()) queue_->Add(op);
     }
     for (const OpIndex op : plan.sources[static_cast<std::size_t>(index_)]) {
       sim::Bytes request = 0;
       for (const auto storage : plan.ops[static_cast<std::size_t>(op)].allocates)
         request += RoundedBytes(storage);
-      if (request > 0) Ask(request, op, sim::OutOfMemory::What::kOutput);
+      if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
     }
   }
 
@@ -131,7 +137,7 @@ class alignas(64) CpuDevice {
     for (const OpIndex op : machine_.plan.sources[static_cast<std::size_t>(index_)]) {
       const PlannedOp& planned = machine_.plan.ops[static_cast<std::size_t>(op)];
       SendAll(planned);
-      for (const auto storage : planned.releases) Release(storage);
+      ReleaseAll(planned);
     }
     Spin spin;
     while (left_ > 0 && !machine_.stop.load(std::memory_order_relaxed)) {
@@ -150,7 +156,8 @@ class alignas(64) CpuDevice {
   // Results of the last step.
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  bool disturbed = false;
+  bool disturbed = false;  // lost its core
+  bool off_pace = false;
   std::optional<sim::OutOfMemory> oom;
   OpIndex not_finite = -1;
   std::vector<OpSpan> op_spans;
@@ -162,7 +169,7 @@ class alignas(64) CpuDevice {
 
   // Where its storages are; receivers read it behind the message that announces a transfer.
   const std::vector<void*>& pointers() const { return pointers_; }
-  std::vector<const CpuDevice*> others;  // by device
+  std::vector<CpuDevice*> others;  // by device, itself too
 
  private:
   static bool InPool(const Storage& storage) {
@@ -174,31 +181,53 @@ class alignas(64) CpuDevice {
   }
   sim::Bytes RoundedBytes(std::int32_t number) const { return memory_.Rounded(StorageAt(number).bytes); }
 
-  // Counts a request; where it does not fit the step is given up.
-  void Ask(sim::Bytes bytes, OpIndex op, sim::OutOfMemory::What what) {
-    if (memory_.Request(bytes) || oom) return;
-    oom = {.device = index_,
+  // Counts a request on `device`; where it does not fit the step is given up.
+  void Ask(CpuDevice& device, sim::Bytes bytes, OpIndex op, sim::OutOfMemory::What what) {
+    sim::Bytes needed = 0;
+    if (device.memory_.Request(bytes, &needed) || oom) return;
+    oom = {.device = device.index_,
            .op = op,
            .what = what,
            .time = (Now() - start_ns) * 1000,
-           .needed = memory_.live(),
-           .capacity = memory_.limit()};
+           .needed = needed,
+           .capacity = device.memory_.limit()};
     machine_.stop.store(true, std::memory_order_relaxed);
   }
 
-  void Release(std::int32_t number) {
-    const auto i = static_cast<std::size_t>(number);
-    if (--holders_[i] > 0) return;
+  // Once for each transfer, by the end of the way that comes first.
+  void AskForCopy(std::int32_t number) {
+    const PlannedTransfer& transfer = machine_.plan.transfers[static_cast<std::size_t>(number)];
+    if (machine_.asked[static_cast<std::size_t>(number)].exchange(true)) return;
+    Ask(*others[static_cast<std::size_t>(transfer.to)], RoundedBytes(transfer.copy), transfer.tensor.op,
+        sim::OutOfMemory::What::kCopy);
+  }
+
+  // What it is counted for; of a storage on any device.
+  void ReleaseCount(std::int32_t number) {
     const Storage& storage = StorageAt(number);
-    if (storage.kind == Storage::Kind::kPersistent || storage.bytes == 0) return;
-    const sim::Bytes bytes = memory_.Rounded(storage.bytes);
-    memory_.Free(bytes);
-    if (InPool(storage)) memory_.GiveBack(pointers_[i], bytes);
+    if (--machine_.counted[static_cast<std::size_t>(number)] > 0) return;
+    if (storage.kind != Storage::Kind::kPersistent)
+      others[static_cast<std::size_t>(storage.device)]->memory_.Free(RoundedBytes(number));
+  }
+  // Its block, which its own device alone may use again.
+  void ReleaseBlock(std::int32_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    if (--holders_[i] == 0 && InPool(StorageAt(number))) memory_.GiveBack(pointers_[i], RoundedBytes(number));
+  }
+  void ReleaseAll(const PlannedOp& op) {
+    for (const auto storage : op.releases) {
+      ReleaseCount(storage);
+      ReleaseBlock(storage);
+    }
   }
 
   void SendAll(const PlannedOp& op) {
-    for (const auto transfer : op.transfers)
-      machine_.ring(index_, machine_.plan.transfers[static_cast<std::size_t>(transfer)].to).Send(transfer);
+    for (const auto number : op.transfers) {
+      const PlannedTransfer& transfer = machine_.plan.transfers[static_cast<std::size_t>(number)];
+      if (transfer.bytes > 0 && machine_.queued[machine_.Way(index_, transfer.to)].fetch_add(1) == 0)
+        AskForCopy(number);
+      machine_.ring(index_, transfer.to).Send(number);
+    }
   }
 
   void Satisfy(const std::vector<OpIndex>& consumers) {
@@ -216,7 +245,7 @@ class alignas(64) CpuDevice {
       if (message >= 0) {
         Receive(message);
       } else {
-        Release(machine_.plan.transfers[static_cast<std::size_t>(Copied(message))].source);
+        ReleaseBlock(machine_.plan.transfers[static_cast<std::size_t>(Copied(message))].source);
       }
       return true;
     }
@@ -228,15 +257,23 @@ class alignas(64) CpuDevice {
     const std::int64_t start = options_.traced ? Now() : 0;
     if (transfer.bytes > 0) {
       const auto copy = static_cast<std::size_t>(transfer.copy);
-      const sim::Bytes bytes = RoundedBytes(transfer.copy);
-      Ask(bytes, transfer.tensor.op, sim::OutOfMemory::What::kCopy);
-      pointers_[copy] = memory_.Take(bytes);
+      AskForCopy(number);
+      pointers_[copy] = memory_.Take(RoundedBytes(transfer.copy));
       std::memcpy(pointers_[copy],
                   others[static_cast<std::size_t>(transfer.from)]
                       ->pointers()[static_cast<std::size_t>(transfer.source)],
                   static_cast<std::size_t>(transfer.bytes));
+      ReleaseCount(transfer.source);
       machine_.ring(index_, transfer.from).Send(Copied(number));
-      Release(transfer.copy);
+      ReleaseCount(transfer.copy);
+      ReleaseBlock(transfer.copy);
+      // The link is free for the next, if it is there already.
+      if (machine_.queued[machine_.Way(transfer.from, index_)].fetch_sub(1) > 1) {
+        const std::int32_t next = machine_.ring(transfer.from, index_).FindNext([this](std::int32_t message) {
+          return message >= 0 && machine_.plan.transfers[static_cast<std::size_t>(message)].bytes > 0;
+        });
+        if (next >= 0) AskForCopy(next);
+      }
     }
     Satisfy(transfer.consumers);
     end_ns = Now();
@@ -250,7 +287,7 @@ class alignas(64) CpuDevice {
     const std::int64_t start = options_.traced ? Now() : 0;
     sim::Bytes request = memory_.Rounded(graph_op.workspace_bytes);
     for (const auto storage : planned.allocates) request += RoundedBytes(storage);
-    if (request > 0) Ask(request, op, sim::OutOfMemory::What::kOutput);
+    if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
     for (const auto storage : planned.allocates) {
       if (StorageAt(storage).bytes > 0)
         pointers_[static_cast<std::size_t>(storage)] = memory_.Take(RoundedBytes(storage));
@@ -263,7 +300,7 @@ class alignas(64) CpuDevice {
     SendAll(planned);
     Satisfy(planned.consumers);
     memory_.Free(memory_.Rounded(graph_op.workspace_bytes));
-    for (const auto storage : planned.releases) Release(storage);
+    ReleaseAll(planned);
   }
 
   void RunKernel(Kernel& kernel, const PlannedOp& planned) {

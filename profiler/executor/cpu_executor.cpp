@@ -65,6 +65,8 @@ class CpuExecutor : public Executor {
       ++messages[static_cast<std::size_t>(transfer.to * devices + transfer.from)];
     }
     for (std::size_t r = 0; r < messages.size(); ++r) machine_.rings[r].Prepare(messages[r]);
+    machine_.asked = std::vector<std::atomic<bool>>(machine_.plan.transfers.size());
+    machine_.counted = std::vector<std::atomic<std::int32_t>>(machine_.plan.storages.size());
     for (const auto& device : devices_) device->Prepare(placement, options);
     options_ = options;
     steps_.clear();
@@ -121,7 +123,11 @@ class CpuExecutor : public Executor {
       if (options_.pause_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(options_.pause_us));
       devices_[d]->Reset();
       machine_.barrier.Wait();
+      const bool before = options_.pace.Holds(MeasurePace());
+      machine_.barrier.Wait();
       devices_[d]->RunStep();
+      machine_.barrier.Wait();
+      devices_[d]->off_pace = !options_.pace.Holds(MeasurePace()) || !before;
       machine_.barrier.Wait();
       if (d == 0) EndStep();
       machine_.barrier.Wait();
@@ -142,7 +148,7 @@ class CpuExecutor : public Executor {
     step.disturbed = last - start > kLate;
     for (const auto& device : devices_) {
       step.ns = std::max(step.ns, device->end_ns - start);
-      step.disturbed = step.disturbed || device->disturbed;
+      step.disturbed = step.disturbed || device->disturbed || device->off_pace;
       step.peak.push_back(device->peak());
       if (device->oom && !step.oom) step.oom = device->oom;
       if (device->not_finite >= 0) step.not_finite = device->not_finite;

@@ -1,8 +1,9 @@
 // The memory of one device of the executor: counts what is live, as docs/model.md section 5 does, refuses what
-// is beyond the limit, and keeps the blocks that were given back for the next request of the same size. For
-// the device's thread alone.
+// is beyond the limit, and keeps the blocks that were given back for the next request of the same size. Any
+// thread may count; blocks are for the device's own.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -34,13 +35,15 @@ class DeviceMemory {
   }
 
   // False if it does not fit; it is counted all the same. `bytes` as they come from Rounded().
-  bool Request(sim::Bytes bytes) {
-    live_ += bytes;
-    if (live_ > peak_) peak_ = live_;
-    return limit_ == 0 || live_ <= limit_;
+  // live: what is needed then.
+  bool Request(sim::Bytes bytes, sim::Bytes* live) {
+    *live = live_.fetch_add(bytes) + bytes;
+    sim::Bytes peak = peak_;
+    while (*live > peak && !peak_.compare_exchange_weak(peak, *live)) {
+    }
+    return limit_ == 0 || *live <= limit_;
   }
   void Free(sim::Bytes bytes) { live_ -= bytes; }
-  sim::Bytes live() const { return live_; }
   sim::Bytes peak() const { return peak_; }
   sim::Bytes limit() const { return limit_; }
   void ResetCount() {
@@ -68,8 +71,8 @@ class DeviceMemory {
  private:
   sim::Bytes granularity_;
   sim::Bytes limit_;
-  sim::Bytes live_ = 0;
-  sim::Bytes peak_ = 0;
+  std::atomic<sim::Bytes> live_ = 0;
+  std::atomic<sim::Bytes> peak_ = 0;
   std::unordered_map<sim::Bytes, std::vector<void*>> free_;
   std::vector<Block> all_;
 };

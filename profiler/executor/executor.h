@@ -11,10 +11,12 @@
 //    issuable (or by the placement's priority or order), runs it, and takes the next;
 //  - a transfer is a memory copy by the receiving device's thread, between two of its ops, before the next op
 //    is taken. Of several that wait the one that was queued first goes first;
-//  - memory is requested, rounded and freed as in section 5; blocks come from a pool that keeps them, so that
-//    no page is touched for the first time in a measured step.
+//  - memory is requested, rounded and freed as in section 5, that of a copy when it is queued, and what it holds
+//    at its source is released when it ends, whatever the devices do meanwhile; blocks come from a pool that keeps
+//    them, so that no page is touched for the first time in a measured step.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/executor/pace.h"
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 #include "sim/outcome.h"
@@ -47,7 +50,7 @@ struct CopySpan {
 
 struct Step {
   std::int64_t ns = 0;                  // from the common start to the end of the last op or copy
-  bool disturbed = false;               // the system took a core away from a device while it ran
+  bool disturbed = false;               // a device lost its core, or was not at the pace that was asked for
   std::vector<sim::Bytes> peak;         // by device
   std::optional<sim::OutOfMemory> oom;  // the step was given up there; `time` is not set
   std::vector<OpSpan> ops;              // traced steps only, by device, in the order they ran; no sources
@@ -60,6 +63,7 @@ struct ExecuteOptions {
   int steps = 30;        // undisturbed ones that are wanted
   int at_most = 30;      // steps in all, disturbed ones included; those are returned, too
   int pause_us = 0;      // asleep before each step: on a busy machine one who slept is let run for a while
+  Pace pace = {};        // of all devices, before a step and after it
   bool traced = false;   // costs two readings of the clock for each op and copy
   bool checked = false;  // look at every number that an op writes
 };
@@ -82,6 +86,13 @@ class Executor {
 // another kind of device, or for lists of cores that are not as many as the devices and of one length.
 std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                           const std::vector<std::vector<int>>& cores);
+
+// A steady clock [ns].
+inline std::int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 // Pins the calling thread, makes it flush denormal numbers to zero as all devices do, and sets the threads
 // that an op may use.

@@ -320,10 +320,10 @@ std::unique_ptr<Kernel> MakeUpdate(const OpTensors& t) {
     constexpr float kRate = 1e-12F;
     constexpr float kDecay = 0.9F;
     if (a.slots == nullptr) return;  // a copy of the weights is nobody's to change
-    auto* w = static_cast<float*>(a.slots);
-    float* first = w + weights;
-    float* second = first + weights;
-    const float* g = a.in(1);
+    auto* __restrict w = static_cast<float*>(a.slots);
+    float* __restrict first = w + weights;
+    float* __restrict second = first + weights;
+    const float* __restrict g = a.in(1);
     for (std::int64_t i = 0; i < n; ++i) {
       if constexpr (kSlots == 0) {
         w[i] -= kRate * g[i];

@@ -1,25 +1,17 @@
 #include "profiler/executor/probes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
-
-#include <unistd.h>
 
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/executor.h"
 #include "profiler/executor/initial_values.h"
 #include "profiler/executor/kernels.h"
+#include "profiler/executor/nearness.h"
 
 namespace berth::profiler {
 namespace {
-
-std::int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::int64_t Median(std::vector<std::int64_t> values) {
   if (values.empty()) return 0;
@@ -38,67 +30,64 @@ std::int64_t ClockCost() {
   return Median(std::move(costs));
 }
 
-sim::Bytes CacheBytes() {
-  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return cache > 0 ? cache : 1 << 20;
-}
-
 const sim::Output& OutputAt(const sim::OpGraph& graph, sim::TensorRef tensor) {
   return graph.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
 }
 
-sim::Bytes BytesOf(const sim::OpGraph& graph, sim::OpIndex index) {
+// Of a tensor; of a variable with its slots.
+sim::Bytes BytesBehind(const sim::OpGraph& graph, sim::TensorRef tensor) {
+  const sim::Op& producer = graph.ops[static_cast<std::size_t>(tensor.op)];
+  const sim::Output& output = OutputAt(graph, tensor);
+  return output.storage == sim::Output::Storage::kPersistent
+             ? std::max(output.bytes, producer.persistent_bytes)
+             : output.bytes;
+}
+
+sim::Bytes LargestOf(const sim::OpGraph& graph, sim::OpIndex index) {
   const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
-  sim::Bytes bytes = 0;
-  for (const sim::TensorRef input : op.inputs) bytes += OutputAt(graph, input).bytes;
-  for (const sim::Output& output : op.outputs) bytes += output.bytes;
-  return bytes;
+  sim::Bytes largest = 0;
+  for (const sim::TensorRef input : op.inputs) largest = std::max(largest, BytesBehind(graph, input));
+  for (const sim::Output& output : op.outputs) largest = std::max(largest, output.bytes);
+  return largest;
 }
 
-// By op and input: whether the program has gone through less than half a second-level cache since the tensor was
-// last written or read; what is read once a step was read a step ago.
-std::vector<std::vector<bool>> FindNear(const sim::OpGraph& graph) {
-  std::map<sim::TensorRef, sim::Bytes> touched;
-  std::vector<std::vector<bool>> near(graph.ops.size());
-  sim::Bytes traffic = 0;
-  for (int step = 0; step < 2; ++step) {
-    for (const sim::OpIndex index : graph.topological_order()) {
-      const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
-      if (op.IsSource()) continue;
-      auto& mine = near[static_cast<std::size_t>(index)];
-      mine.clear();
-      for (const sim::TensorRef input : op.inputs) {
-        const auto found = touched.find(input);
-        mine.push_back(found != touched.end() && traffic - found->second <= CacheBytes() / 2);
-      }
-      traffic += BytesOf(graph, index);
-      for (const sim::TensorRef input : op.inputs) touched[input] = traffic;
-      for (std::size_t i = 0; i < op.outputs.size(); ++i)
-        touched[{index, static_cast<std::int32_t>(i)}] = traffic;
-    }
-  }
-  return near;
-}
-
-// One op with inputs of its own, those that are far away in `copies` that take turns; outputs come from a pool,
-// as in the executor.
+// One op with memory of its own, what is far away in `copies` that take turns.
 class LoneOp {
  public:
-  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const std::vector<bool>& near, std::size_t copies)
+  // elsewhere: a block for what the op reads and writes where only its code is to be touched.
+  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const Nearness& near, std::size_t copies,
+         void* elsewhere)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
         made_(MakeKernel(graph, op)),
+        code_near_(near.code),
+        elsewhere_{.inputs = std::vector<void*>(op_.inputs.size(), elsewhere),
+                   .outputs = std::vector<void*>(op_.outputs.size(), elsewhere),
+                   .slots = elsewhere},
         inputs_(copies),
+        outputs_(copies),
         slots_(copies) {
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
-      const auto first = static_cast<std::size_t>(
-          std::find(op_.inputs.begin(), op_.inputs.end(), op_.inputs[i]) - op_.inputs.begin());
+      const std::size_t first = FindInput(op_.inputs[i]);
       for (std::size_t copy = 0; copy < copies; ++copy) {
         if (first < i) {
           inputs_[copy].push_back(inputs_[copy][first]);
-        } else if (near[i] && copy > 0) {
+        } else if (near.inputs[i] && copy > 0) {
           inputs_[copy].push_back(inputs_[0][i]);
         } else {
-          AddInput(graph, op_.inputs[i], near[i], copy);
+          AddInput(graph, op_.inputs[i], near.inputs[i], copy);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < op_.outputs.size(); ++i) {
+      const sim::Output& output = op_.outputs[i];
+      for (std::size_t copy = 0; copy < copies; ++copy) {
+        if (output.storage == sim::Output::Storage::kInput) {
+          outputs_[copy].push_back(inputs_[copy][FindInput(output.alias)]);
+        } else if (near.outputs[i] && copy > 0) {
+          outputs_[copy].push_back(outputs_[0][i]);
+        } else {
+          outputs_[copy].push_back(AddBlock(output.bytes, near.outputs[i]));
+          std::memset(outputs_[copy].back(), 0, static_cast<std::size_t>(output.bytes));
         }
       }
     }
@@ -112,63 +101,85 @@ class LoneOp {
     }
   }
 
-  // With its blocks taken and given back [ns].
+  // With blocks taken and given back [ns].
   std::int64_t Run(DeviceMemory& pool, int round) {
     const std::size_t copy = static_cast<std::size_t>(round) % inputs_.size();
-    const std::vector<void*>& inputs = inputs_[copy];
+    if (code_near_) RunOn(elsewhere_.inputs, elsewhere_.outputs, elsewhere_.slots, pool);
     for (const auto& [block, bytes] : near_) {
       auto* words = static_cast<volatile std::uint32_t*>(block);
       for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
     }
     const std::int64_t start = Now();
-    outputs_.clear();
-    for (const sim::Output& output : op_.outputs) {
-      const auto alias = std::find(op_.inputs.begin(), op_.inputs.end(), output.alias);
-      outputs_.push_back(output.storage == sim::Output::Storage::kInput
-                             ? inputs[static_cast<std::size_t>(alias - op_.inputs.begin())]
-                             : pool.Take(pool.Rounded(output.bytes)));
-    }
-    const KernelArguments arguments{
-        .inputs = &inputs, .outputs = &outputs_, .slots = slots_[copy], .scratch = scratch_.get()};
-    if (made_.kernel != nullptr) made_.kernel->Run(arguments);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      if (op_.outputs[i].storage != sim::Output::Storage::kInput)
-        pool.GiveBack(outputs_[i], pool.Rounded(op_.outputs[i].bytes));
-    }
+    RunOn(inputs_[copy], outputs_[copy], slots_[copy], pool);
     return Now() - start;
   }
 
  private:
+  std::size_t FindInput(sim::TensorRef tensor) const {
+    return static_cast<std::size_t>(std::find(op_.inputs.begin(), op_.inputs.end(), tensor) -
+                                    op_.inputs.begin());
+  }
+
+  void RunOn(const std::vector<void*>& inputs, const std::vector<void*>& outputs, void* slots,
+             DeviceMemory& pool) {
+    // What the pool gives is not used: it would be near where the step's is not.
+    taken_.clear();
+    for (const sim::Output& output : op_.outputs)
+      if (output.storage != sim::Output::Storage::kInput)
+        taken_.push_back(pool.Take(pool.Rounded(output.bytes)));
+    const KernelArguments arguments{
+        .inputs = &inputs, .outputs = &outputs, .slots = slots, .scratch = scratch_.get()};
+    if (made_.kernel != nullptr) made_.kernel->Run(arguments);
+    std::size_t next = 0;
+    for (const sim::Output& output : op_.outputs)
+      if (output.storage != sim::Output::Storage::kInput)
+        pool.GiveBack(taken_[next++], pool.Rounded(output.bytes));
+  }
+
+  void* AddBlock(sim::Bytes bytes, bool near) {
+    blocks_.push_back(NewBlock(bytes));
+    if (near) near_.emplace_back(blocks_.back().get(), bytes);
+    return blocks_.back().get();
+  }
+
   void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near, std::size_t copy) {
     const sim::Op& producer = graph.ops[static_cast<std::size_t>(input.op)];
     const sim::Output& tensor = OutputAt(graph, input);
-    const bool persistent = tensor.storage == sim::Output::Storage::kPersistent;
-    const sim::Bytes bytes = persistent ? std::max(tensor.bytes, producer.persistent_bytes) : tensor.bytes;
-    blocks_.push_back(NewBlock(bytes));
-    void* block = blocks_.back().get();
-    FillWithSmallNumbers(producer, tensor, block, bytes);
-    inputs_[copy].push_back(block);
-    if (near) near_.emplace_back(block, tensor.bytes);
+    const sim::Bytes bytes = BytesBehind(graph, input);
+    inputs_[copy].push_back(AddBlock(bytes, near));
+    FillWithSmallNumbers(producer, tensor, inputs_[copy].back(), bytes);
   }
 
   const sim::Op& op_;
   MadeKernel made_;
+  bool code_near_;
+  struct {
+    std::vector<void*> inputs, outputs;
+    void* slots;
+  } elsewhere_;
   std::vector<Block> blocks_;
-  std::vector<std::vector<void*>> inputs_;  // by copy
-  std::vector<void*> slots_;                // by copy
-  std::vector<void*> outputs_;
+  std::vector<std::vector<void*>> inputs_;   // by copy
+  std::vector<std::vector<void*>> outputs_;  // by copy
+  std::vector<void*> slots_;                 // by copy
+  std::vector<void*> taken_;
   std::vector<std::pair<void*, sim::Bytes>> near_;
   Block scratch_;
 };
 
-// All ops once, those too that have repeats enough: who is left must not find the caches emptier.
-void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, std::int64_t clock, int round,
+// All ops once, those too that have repeats enough: who is left must not find the caches emptier. The pace is looked
+// at before and after, as with a step; in between it would change the clock.
+void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, Pace pace, std::int64_t clock, int round,
               std::vector<ProbedOp>* into) {
+  std::vector<std::int64_t> all(lone.size());
+  const bool before = pace.Holds(MeasurePace());
   for (std::size_t i = 0; i < lone.size(); ++i) {
-    const std::int64_t before = Preemptions();
+    const std::int64_t preemptions = Preemptions();
     const std::int64_t ns = lone[i].Run(pool, round);
-    if (Preemptions() == before) (*into)[i].ns.push_back(std::max<std::int64_t>(ns - clock, 0));
+    all[i] = Preemptions() == preemptions ? std::max<std::int64_t>(ns - clock, 0) : -1;
   }
+  if (!before || !pace.Holds(MeasurePace())) return;
+  for (std::size_t i = 0; i < lone.size(); ++i)
+    if (all[i] >= 0) (*into)[i].ns.push_back(all[i]);
 }
 
 // A chain that goes to and fro between two devices: every link sends another size, once each way, and while it
@@ -235,36 +246,54 @@ sim::OpGraph SmallChain() {
 
 }  // namespace
 
-std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
+std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std::vector<sim::OpIndex>>& sets,
                                const std::vector<std::vector<int>>& cores, const ProbeOptions& options) {
-  const std::vector<std::vector<bool>> near = FindNear(graph);
-  sim::Bytes round_bytes = 1;
-  for (const sim::OpIndex op : ops) round_bytes += BytesOf(graph, op);
-  // So many that twice the cache has gone by before a copy is read again.
+  std::vector<std::int32_t> set_of(graph.ops.size(), -1);
+  for (std::size_t set = 0; set < sets.size(); ++set)
+    for (const sim::OpIndex op : sets[set])
+      set_of[static_cast<std::size_t>(op)] = static_cast<std::int32_t>(set);
+  const std::vector<Nearness> near = FindNearness(graph, set_of);
+  std::vector<ProbedOp> all;
+  sim::Bytes round_bytes = 1, largest = 0;
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    std::map<Nearness, std::size_t> seen;
+    for (const sim::OpIndex op : sets[set]) {
+      const auto [found, is_new] = seen.emplace(near[static_cast<std::size_t>(op)], all.size());
+      if (is_new) {
+        all.push_back({.op = op, .set = set, .stands_for = 0, .ns = {}});
+        round_bytes += TrafficOf(graph, op);
+        largest = std::max(largest, LargestOf(graph, op));
+      }
+      ++all[found->second].stands_for;
+    }
+  }
+  // So many that twice the cache has gone by before a copy is read again, and no more: the next level of cache that
+  // has room for the program must have room for its probes.
   constexpr sim::Bytes kMostCopies = 16;
   const auto copies = static_cast<std::size_t>(std::min(kMostCopies, 1 + 2 * CacheBytes() / round_bytes));
-  std::vector<ProbedOp> all;
-  for (const sim::OpIndex op : ops) all.push_back({op, {}});
   for (const std::vector<int>& mine : cores) {
-    std::vector<ProbedOp> here(ops.size());
+    std::vector<ProbedOp> here(all.size());
     OnDevice(mine, [&] {
+      const Block elsewhere = NewBlock(largest);
+      std::memset(elsewhere.get(), 0, static_cast<std::size_t>(largest));
       std::vector<LoneOp> lone;
-      lone.reserve(ops.size());
-      for (const sim::OpIndex op : ops)
-        lone.emplace_back(graph, op, near[static_cast<std::size_t>(op)], copies);
+      lone.reserve(all.size());
+      for (const ProbedOp& probed : all)
+        lone.emplace_back(graph, probed.op, near[static_cast<std::size_t>(probed.op)], copies,
+                          elsewhere.get());
       DeviceMemory pool(64, 0);
       const std::int64_t clock = ClockCost();
       const auto wanting = [&](const ProbedOp& probed) {
         return static_cast<int>(probed.ns.size()) < options.repeats;
       };
       int round = 0;
-      for (; round < options.warm_up; ++round) RunRound(lone, pool, clock, round, &here);
+      for (; round < options.warm_up; ++round) RunRound(lone, pool, options.pace, clock, round, &here);
       for (ProbedOp& probed : here) probed.ns.clear();
       for (; round < options.warm_up + options.at_most && std::any_of(here.begin(), here.end(), wanting);
            ++round)
-        RunRound(lone, pool, clock, round, &here);
+        RunRound(lone, pool, options.pace, clock, round, &here);
     });
-    for (std::size_t i = 0; i < ops.size(); ++i)
+    for (std::size_t i = 0; i < all.size(); ++i)
       all[i].ns.insert(all[i].ns.end(), here[i].ns.begin(), here[i].ns.end());
   }
   return all;
@@ -281,6 +310,7 @@ std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const std::vect
   for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
                                                    .steps = options.repeats,
                                                    .at_most = options.at_most,
+                                                   .pace = options.pace,
                                                    .traced = true})) {
     if (step.disturbed) continue;
     std::vector<std::int64_t> end(graph.ops.size());
@@ -305,6 +335,7 @@ std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster,
   for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
                                                    .steps = options.repeats,
                                                    .at_most = options.at_most,
+                                                   .pace = options.pace,
                                                    .traced = true})) {
     for (std::size_t i = 1; i < step.ops.size() && !step.disturbed; ++i)
       ns.push_back(std::max<std::int64_t>(step.ops[i].start_ns - step.ops[i - 1].end_ns - clock, 0));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "profiler/executor/pace.h"
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
@@ -14,20 +15,23 @@ struct ProbeOptions {
   int warm_up = 3;
   int repeats = 30;   // undisturbed ones
   int at_most = 120;  // in all
+  Pace pace = {};     // of what is undisturbed
 };
 
 // The op with the memory it takes and gives back, without what issues it [ns]; undisturbed repeats, of all
 // devices.
 struct ProbedOp {
   sim::OpIndex op = -1;
+  std::size_t set = 0;  // of those that were given
+  int stands_for = 0;   // ops of the set that find caches as this one does
   std::vector<std::int64_t> ns;
 };
 
-// Each of `ops`, one after the other and then all again, so that each finds caches and code about as a step
-// leaves them: inputs that the program has written or read less than half a second-level cache before have just
-// been touched, others have not been since twice that cache went by.
+// sets: ops that do the same. Of each set one op for each way in which its ops find the caches, one after the other
+// and then all again: what is near (nearness.h) has just been touched, the rest has not been since twice the cache
+// went by.
 // cores: of each device; they are probed one after the other.
-std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops,
+std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std::vector<sim::OpIndex>>& sets,
                                const std::vector<std::vector<int>>& cores, const ProbeOptions& options);
 
 // From the end of an op that writes `bytes` on one device to the end of their copy on the other, which waits

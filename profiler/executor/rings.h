@@ -67,6 +67,13 @@ class Ring {
     *message = messages_[taken_++];
     return true;
   }
+  // The first that is wanted of those that were sent and not taken; -1: none.
+  template <typename Wanted>
+  std::int32_t FindNext(Wanted wanted) const {
+    for (std::size_t i = taken_; i < sent_.load(std::memory_order_acquire); ++i)
+      if (wanted(messages_[i])) return messages_[i];
+    return -1;
+  }
 
  private:
   std::vector<std::int32_t> messages_;

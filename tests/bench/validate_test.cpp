@@ -10,6 +10,7 @@
 #include "bench/validate/recording.h"
 #include "bench/validate/score.h"
 #include "bench/validate/statistics.h"
+#include "bench/validate/timelines.h"
 #include "cost_models/cost_models.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -110,8 +111,15 @@ class ScoreTest : public ::testing::Test {
         "2us}]}";
     recording.wanted_steps = 3;
     recording.placements = {
-        {"one device", {{0, 0}, {}, {}}, {together_us, together_us, together_us + 9}, 3, 4, {2048, 0}},
-        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}}};
+        {"one device",
+         {{0, 0}, {}, {}},
+         {together_us, together_us, together_us + 9},
+         3,
+         4,
+         {2048, 0},
+         {2048, 0},
+         {2048, 0}},
+        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {1024, 2048}, {1024, 2048}}};
     recording.traced_placement = 1;
     recording.traced.ns = 203'000;
     recording.traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
@@ -152,10 +160,43 @@ TEST_F(ScoreTest, RegretIsWhatTheSimulatorsChoiceCosts) {
 
 TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
   Recording recording = Made(200, 203);
-  recording.placements[0].peak_bytes = {4096, 0};
+  auto& measured = recording.placements[0];
+  measured.peak_bytes = measured.least_peak_bytes = measured.most_peak_bytes = {4096, 0};
   const Score score = ScoreRecording(recording, costs_);
   EXPECT_EQ(score.verdicts - score.right_verdicts, 4);  // the limits above the simulated 2048
   EXPECT_DOUBLE_EQ(score.worst_peak_error, 0.5);
+}
+
+TEST_F(ScoreTest, LimitsBetweenMeasuredPeaksAreLeftOut) {
+  Recording recording = Made(200, 203);
+  EXPECT_EQ(ScoreRecording(recording, costs_).undecided_verdicts, 0);
+  recording.placements[0].most_peak_bytes = {2120, 0};  // 2048 · 1.02 is below 2120 · 1.01, 2048 · 1.05 above
+  const Score score = ScoreRecording(recording, costs_);
+  EXPECT_EQ(score.undecided_verdicts, 2);
+  EXPECT_EQ(score.verdicts, score.right_verdicts);
+  EXPECT_EQ(score.verdicts, 3 * 8 - 2);
+}
+
+// The copy took 3 us where 3 are simulated, but b ran 10 us longer than its probe said.
+TEST_F(ScoreTest, TimelinesSayWhichOpAddsTheDifference) {
+  Recording recording = Made(200, 213);
+  recording.traced.ns = 213'000;
+  recording.traced.ops[1].end_ns = 213'000;
+  const Timelines timelines = CompareTimelines(recording, costs_);
+  EXPECT_EQ(timelines.difference,
+            formats::ReadFile(BERTH_SOURCE_DIR "/tests/bench/golden/timeline_difference.txt"));
+  for (const std::string* trace : {&timelines.measured_trace, &timelines.simulated_trace}) {
+    EXPECT_NO_THROW(formats::ParseJson(*trace, "trace"));
+    EXPECT_THAT(*trace, HasSubstr("\"name\": \"op0\""));
+  }
+  EXPECT_THAT(timelines.measured_trace, HasSubstr("\"runtime_us\": 213"));
+  EXPECT_THAT(timelines.simulated_trace, HasSubstr("\"runtime_us\": 203"));
+}
+
+TEST_F(ScoreTest, NoTracedStepNoTimelines) {
+  Recording recording = Made(200, 213);
+  recording.traced_placement = -1;
+  EXPECT_THROW(CompareTimelines(recording, costs_), InputError);
 }
 
 TEST_F(ScoreTest, RecordingsReadBackEqual) {

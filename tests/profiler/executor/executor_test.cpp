@@ -122,6 +122,27 @@ RC_GTEST_PROP(ExecutorTest, OnOneDeviceThePeakIsTheSimulators, ()) {
   }
 }
 
+// What is sent to a device is counted there although the device does not look at it yet. Whether it comes while `busy`
+// runs is for the system to say, so of many steps one must show it.
+TEST(ExecutorTest, ACopyIsCountedWhenItIsSent) {
+  constexpr sim::Bytes kBusy = 1 << 22;
+  sim::OpGraph graph;
+  graph.name = "busy";
+  graph.ops = {ByteMover("sent", 640), ByteMover("busy", kBusy), ByteMover("end", 64)};
+  graph.ops[2].inputs = {{0, 0}};
+  graph.ops[2].control = {1};
+  graph.Finish();
+  sim::Placement placement;
+  placement.device = {0, 1, 1};
+  const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
+  std::vector<sim::Bytes> peaks;
+  const auto executor = TwoDevices(graph, cluster);
+  for (const Step& step : executor->Run(placement, {.warm_up = 2, .steps = 200, .at_most = 200}))
+    peaks.push_back(step.peak[1]);
+  EXPECT_THAT(peaks, ::testing::Contains(kBusy + 640));
+  EXPECT_THAT(peaks, ::testing::Each(::testing::AnyOf(kBusy, kBusy + 640)));
+}
+
 sim::OpGraph Pair(sim::Bytes first, sim::Bytes second) {
   sim::OpGraph graph;
   graph.name = "pair";
