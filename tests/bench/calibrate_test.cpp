@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "bench/calibrate/report.h"
 #include "profiler/kineto.h"
@@ -91,34 +92,48 @@ TEST_F(Calibrate, TheSameInputGivesTheSameBytes) {
     EXPECT_EQ(formats::ReadFile(folder_ / name), first[i++]) << name;
 }
 
-// A product that was probed, behind a copy of 1 MiB over the measured link, issued at the measured cost.
+// A product that was probed, behind a copy of 2 MiB over the measured link, issued at the measured cost: the step is
+// their sum.
 TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
   ASSERT_EQ(RunBerth({"calibrate", probes_, "--out", out_}).status, 0);
   formats::WriteFile(folder_ / "box.yaml",
                      "format: berth.cluster\nversion: 1\nname: box\ndevices:\n"
-                     "  - {name: c, kind: cpu, memory: 64GiB}\n"
+                     "  - {name: c, kind: cpu-broadwell, memory: 64GiB}\n"
                      "  - {name: g, kind: h200, streams: 2, concurrency: auto, overlap_copy: auto}\n"
                      "links:\n  - {name: l, ends: [c, g], kind: h200-pinned}\ndispatch: {cost: auto}\n");
   formats::WriteFile(folder_ / "graph.json",
                      R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
-          {"name": "a", "type": "Load", "cost_us": {"cpu": 10, "gpu": 1}, "outputs": [{"bytes": 1048576, "dtype": "bf16", "shape": [1024, 512]}]},
-          {"name": "w", "type": "Variable", "outputs": [{"bytes": 1048576, "dtype": "bf16", "shape": [512, 1024]}]},
-          {"name": "b", "type": "MatMul", "inputs": ["a:0", "w:0"], "flops": 1073741824,
-           "outputs": [{"bytes": 2097152, "dtype": "bf16", "shape": [1024, 1024]}]}]})");
-  formats::WriteFile(
-      folder_ / "placement.json",
-      R"({"format": "berth.placement", "version": 1, "graph": "two", "placement": {"a": "c", "w": "g", "b": "g"}})");
+    {"name": "a", "type": "Load", "cost_us": 10, "outputs": [{"bytes": 2097152, "dtype": "bf16", "shape": [2048, 512]}]},
+    {"name": "w", "type": "Variable", "outputs": [{"bytes": 524288, "dtype": "bf16", "shape": [512, 512]}]},
+    {"name": "b", "type": "MatMul", "inputs": ["a:0", "w:0"], "flops": 1073741824,
+     "outputs": [{"bytes": 2097152, "dtype": "bf16", "shape": [2048, 512]}]}]})");
+  formats::WriteFile(folder_ / "placement.json",
+                     R"({"format": "berth.placement", "version": 1, "graph": "two",
+                         "placement": {"a": "c", "w": "g", "b": "g"}})");
   const auto simulate = [&](const std::string& model) {
     return RunBerth({"simulate", "--graph", folder_ / "graph.json", "--cluster", folder_ / "box.yaml",
                      "--placement", folder_ / "placement.json", "--cost-model", model, "--json", "-"});
   };
   const ProgramResult result = simulate(out_);
   ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("\"feasible\": true"));
+
+  const auto& catalogue = cost_models::BuiltinCatalogue();
+  const auto parameters = cost_models::ReadParameters(out_, catalogue);
+  const auto link = std::ranges::find(parameters.links, "h200-pinned", &cost_models::LinkParameters::kind);
+  const auto product =
+      std::ranges::find(parameters.table, "MatMul(bf16[2048,512],bf16[512,512])->bf16[2048,512]",
+                        &cost_models::TableEntry::signature);
+  ASSERT_NE(link, parameters.links.end());
+  ASSERT_NE(product, parameters.table.end());
+  const double expected = sim::ToMicros(catalogue.FindDevice("cpu-broadwell")->launch_cost) + 10 +
+                          cost_models::CopyMicros(link->knots, 2 << 20) +
+                          parameters.Find("h200")->dispatch_us->value + product->us;
+  EXPECT_NEAR(nlohmann::json::parse(result.out).at("runtime_us").get<double>(), expected, 1e-3);
+
   // Without the file neither the link's kind nor the measured rates are there.
   const ProgramResult without = simulate("analytic");
   EXPECT_EQ(without.status, 2);
-  EXPECT_THAT(without.err, HasSubstr("auto"));
+  EXPECT_THAT(without.err, HasSubstr("concurrency is auto, but it was not measured"));
 }
 
 TEST_F(Calibrate, WrongCallsGetOneSentence) {
