@@ -1,5 +1,3 @@
-#include "cost_models/calibration/calibration.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -8,44 +6,22 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/formats/formats.h"
-#include "tests/cost_models/calibration/fabricated.h"
-#include "tests/cost_models/testing.h"
+#include "tests/cost_models/calibration/calibrating.h"
 
 namespace berth::cost_models {
 namespace {
 
 using ::testing::AllOf;
+using testing::CalibrateAll;
 using ::testing::Contains;
+using testing::ErrorOf;
 using testing::FabricatedCpuProbes;
 using testing::FabricatedProbes;
 using testing::FabricatedSteps;
 using ::testing::HasSubstr;
+using testing::LinkOf;
 using testing::Truth;
-
-CalibrationResult CalibrateAll(const std::vector<NamedRecording>& probes,
-                               const CalibrationOptions& options = {},
-                               const std::vector<NamedRecording>& steps = {}) {
-  return Calibrate(probes, steps, options, BuiltinCatalogue());
-}
-
-std::string ErrorOf(const std::vector<NamedRecording>& probes, const CalibrationOptions& options = {},
-                    const std::vector<NamedRecording>& steps = {}) {
-  return testing::InputErrorOf([&] { CalibrateAll(probes, options, steps); });
-}
-
-// The recording of all probes, changed.
-template <typename Change>
-std::vector<NamedRecording> With(const Change& change) {
-  std::vector<NamedRecording> probes = FabricatedProbes({});
-  change(probes.front().recording);
-  return probes;
-}
-
-const LinkParameters& LinkOf(const CalibrationResult& result, const std::string& kind) {
-  const auto found = std::ranges::find(result.parameters.links, kind, &LinkParameters::kind);
-  BERTH_CHECK(found != result.parameters.links.end());
-  return *found;
-}
+using testing::With;
 
 #define EXPECT_CLOSE(value, wanted, tolerance) EXPECT_NEAR((value) / (wanted), 1, tolerance)
 
@@ -241,99 +217,6 @@ TEST(Calibrate, StepsGiveEntriesOnRequestAlone) {
   EXPECT_EQ(CalibrateAll(FabricatedProbes(truth), {}, {unknown}).steps.size(), 1u);
   EXPECT_THAT(ErrorOf(FabricatedProbes(truth), {.steps_in_table = true}, {unknown}),
               HasSubstr("mlp.trace: does not say which machine"));
-}
-
-TEST(Calibrate, TwoMachinesAreNotMixed) {
-  std::vector<NamedRecording> files = FabricatedProbes({}, 2);
-  files[1].recording.machine[2].second = {std::string("NVIDIA H100 80GB HBM3")};
-  EXPECT_THAT(ErrorOf(files),
-              HasSubstr("probes.trace and probes1.trace differ in machine.gpu ('NVIDIA H200' and "
-                        "'NVIDIA H100 80GB HBM3')"));
-  files = FabricatedProbes({}, 2);
-  files[1].recording.software[1].second = {std::int64_t{130200}};
-  EXPECT_THAT(ErrorOf(files), HasSubstr("differ in software.cublas ('130100' and '130200')"));
-  files = FabricatedProbes({}, 2);
-  files[1].recording.software.pop_back();
-  EXPECT_THAT(ErrorOf(files), HasSubstr("differ in software.cublas ('130100' and not told)"));
-  files = {FabricatedProbes({}).front(), FabricatedCpuProbes()};
-  files[1].recording.machine[0].second = {std::string("another CPU")};
-  EXPECT_THAT(ErrorOf(files), HasSubstr("differ in machine.cpu"));
-  files = FabricatedProbes({}, 2);
-  files[1].recording.kind = "pytorch.ops";
-  EXPECT_THAT(ErrorOf(files), HasSubstr("differ in their recorders ('profiler' and 'pytorch')"));
-  NamedRecording steps = FabricatedSteps({});
-  steps.recording.machine[0].second = {std::string("another CPU")};
-  EXPECT_THAT(ErrorOf(FabricatedProbes({}), {}, {steps}),
-              HasSubstr("probes.trace and mlp.trace differ in machine.cpu"));
-}
-
-TEST(Calibrate, WhatIsNoMeasurementIsRefused) {
-  EXPECT_THAT(ErrorOf(With([](auto& recording) { recording.quick = true; })),
-              HasSubstr("probes.trace: is a quick run"));
-  EXPECT_THAT(ErrorOf({FabricatedSteps({})}), HasSubstr("isolated probes alone"));
-  EXPECT_THAT(ErrorOf(With([](auto& recording) { recording.parts.clear(); })),
-              HasSubstr("hold no probe that was measured"));
-  EXPECT_THAT(ErrorOf(With([](auto& recording) {
-                for (auto& [name, part] : recording.parts) {
-                  part.outcome = profiler::Part::Outcome::kSkipped;
-                  part.reason = "no permission";
-                }
-              })),
-              AllOf(HasSubstr("hold no probe that was measured"), HasSubstr("no permission")));
-  std::vector<NamedRecording> twice = FabricatedProbes({});
-  twice.push_back({"again.trace", twice.front().recording});
-  EXPECT_THAT(ErrorOf(twice), HasSubstr("again.trace and probes.trace both hold the part 'gemm'"));
-  NamedRecording lost = FabricatedSteps({});
-  lost.recording.parts.front().second.activity->lost_records = 1000;
-  EXPECT_THAT(ErrorOf(FabricatedProbes({}), {}, {lost}), HasSubstr("mlp.trace: "));
-}
-
-TEST(Calibrate, ADamagedRowIsNamed) {
-  const auto with_first_row = [](const char* part, const char* key, sim::Attribute value) {
-    return With([&](profiler::Recording& recording) {
-      for (auto& [name, found] : recording.parts) {
-        if (name != part) continue;
-        auto& rows = std::get<sim::Attributes>(found.result.value).front().second;
-        auto& row = std::get<sim::Attributes>(std::get<sim::Attribute::List>(rows.value).front().value);
-        std::ranges::find(row, key, [](const auto& entry) { return entry.first; })->second = std::move(value);
-      }
-    });
-  };
-  EXPECT_THAT(ErrorOf(with_first_row("gemm", "hot", {1.0})),
-              HasSubstr("probes.trace: gemm.rows[0].hot must be an object"));
-  EXPECT_THAT(ErrorOf(with_first_row("gemm", "format", {std::string("f7")})),
-              HasSubstr("gemm.rows[0].format must be a number format"));
-  EXPECT_THAT(ErrorOf(with_first_row("gemm", "shape", {sim::Attributes{{"m", {std::int64_t{4}}}}})),
-              HasSubstr("gemm was recorded without its dimension 'n'"));
-  EXPECT_THAT(ErrorOf(with_first_row("copy_h2d_pinned", "bytes", {std::int64_t{-4}})),
-              HasSubstr("copy_h2d_pinned.rows[0].bytes must be a whole number"));
-}
-
-TEST(Calibrate, DevicesAreToldByNameOrByTheUser) {
-  const auto unknown =
-      With([](auto& recording) { recording.machine[2].second = {std::string("NVIDIA GeForce Q1")}; });
-  EXPECT_THAT(ErrorOf(unknown),
-              HasSubstr("'NVIDIA GeForce Q1' is no device that the catalogue knows by name"));
-  EXPECT_EQ(CalibrateAll(unknown, {.kinds = {{"gpu", "h100"}}}).parameters.links.front().kind,
-            "h100-pinned-h2d");
-  EXPECT_TRUE(CalibrateAll(unknown, {.kinds = {{"gpu", "gpu"}}}).parameters.Find("gpu")->curves.empty());
-  EXPECT_THAT(ErrorOf(unknown, {.kinds = {{"gpu", "cpu"}}}),
-              HasSubstr("--kind gpu=cpu: 'cpu' is no gpu of the catalogue"));
-  EXPECT_THAT(ErrorOf(unknown, {.kinds = {{"tpu", "v5"}}}), HasSubstr("'tpu' is no class of devices"));
-}
-
-TEST(Calibrate, AMissingProbeIsSaid) {
-  const CalibrationResult result = CalibrateAll(With([](profiler::Recording& recording) {
-    std::erase_if(recording.parts, [](const auto& part) {
-      return part.first == "launch" || part.first == "streams" || part.first == "softmax" ||
-             part.first == "norm" || part.first == "copy_d2h_pinned";
-    });
-  }));
-  EXPECT_THAT(result.notes, Contains(HasSubstr("h200: no probe of what launching costs")));
-  EXPECT_THAT(result.notes, Contains(HasSubstr("h200: no probe of two streams at once")));
-  EXPECT_THAT(result.notes, Contains(AllOf(HasSubstr("h200: no probe of"), HasSubstr("normalisation"))));
-  EXPECT_THAT(result.notes, Contains(HasSubstr("pinned copies were measured in one direction")));
-  EXPECT_FALSE(result.parameters.Find("h200")->dispatch_us.has_value());
 }
 
 }  // namespace
