@@ -39,6 +39,7 @@ class Fit {
       const Catalogue& catalogue, const OpFitOptions& options)
       : observed_(observed), device_class_(device_class), catalogue_(catalogue), options_(options) {
     fit_.kind = fit_.parameters.kind = kind;
+    if (device_class == sim::DeviceClass::kCpu) options_.tf32 = false;  // CPUs have no such mode
     sheet_ = catalogue.FindSheet(kind);
   }
 
@@ -253,7 +254,7 @@ class Fit {
   const Observations& observed_;
   const sim::DeviceClass device_class_;
   const Catalogue& catalogue_;
-  const OpFitOptions options_;
+  OpFitOptions options_;
   const DeviceSheet* sheet_ = nullptr;
   std::vector<Probe> probes_;
   std::vector<Probe> borrowed_;  // those of gemm, as recurrent_gemm

@@ -210,6 +210,9 @@ NamedRecording FabricatedCpuProbes() {
   std::vector<OpCase> cases = profiler::ElementwiseCases();
   cases.resize(20);
   recording.Put("elementwise", Measured(maker.Ops(cases)));
+  std::vector<OpCase> products = profiler::GemmCases();
+  std::erase_if(products, [](const OpCase& one) { return one.format != "f32" || one.flops > 1e9; });
+  recording.Put("gemm", Measured(maker.Ops(products)));
   return {"cpu.trace", std::move(recording)};
 }
 
