@@ -1,20 +1,22 @@
-// Iterated local search, first improvement: from the shared random start every move of one unit to another
-// device is tried in random order until none helps, then as many swaps of two units as there are units, then
-// a `kick` share of the best placement's units (two at least) goes elsewhere and all begins again (kick=1: a
-// fresh random start). Placements that do not fit are compared by overflow bytes first.
+// Iterated local search, first improvement: neighbours (moves.h) are drawn at random and taken unless they
+// are worse. After `patience` draws without anything better the search goes back to the best placement,
+// changes it by `kick` neighbours at once, better or not, and climbs again. It begins at the best of `start`
+// (StartsOf). Placements that do not fit are compared by overflow bytes first.
 //
-// No placement is sampled twice: what was tried is remembered with what was seen. A kick that lands on a
-// tried placement moves one unit more the next time; where even a random start is an old one, the first
-// untried placement in the order of an odometer is taken, and the search ends when there is none. Else it
-// spends the whole budget.
+// No placement is sampled twice: what was tried is remembered, and a draw that was tried counts as one without
+// success. Where a kick of all units' number finds only what was tried, the first untried placement in the
+// order of an odometer is taken, and the search ends when there is none. Else it spends the whole budget.
+//
+// Weak where good placements are finely mixed: there few moves but those of single units help
+// (results/agents/classical.md).
 //
 // Lourenço, Martin, Stützle: Iterated local search, Handbook of Metaheuristics, 2003.
 #include <algorithm>
-#include <numeric>
 #include <optional>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "agents/agents.h"
+#include "agents/moves.h"
 #include "agents/objective.h"
 #include "agents/placements.h"
 
@@ -27,43 +29,36 @@ class Climber {
   Climber(const Task& task, Evaluator& evaluator, std::uint64_t seed)
       : task_(task),
         evaluator_(evaluator),
+        moves_(task),
         rng_(seed, "local_search"),
         cursor_(task.units.ops.size(), task.devices.front()) {}
 
   bool done() const { return evaluator_.remaining() == 0 || evaluator_.stop_requested(); }
 
-  // False if it was tried before.
-  bool StandOn(UnitPlacement placement) {
-    const std::uint64_t hash = HashOf(placement);
-    if (tried_.contains(hash)) return false;
-    current_ = std::move(placement);
-    objective_ = Sample(current_, hash, std::nullopt);
-    KeepBest();
-    return true;
+  void Begin(const std::string& start, std::uint64_t seed) {
+    for (const UnitPlacement& placement : StartsOf(start, task_, moves_, seed)) {
+      if (!done()) StandOn(placement);
+    }
+    GoBack();
   }
 
-  void Climb() {
-    while (!done() && (ImproveByMoves() || ImproveBySwaps())) {
+  void Climb(std::int64_t patience) {
+    for (std::int64_t failures = 0; failures < patience && !done();) {
+      const Objective before = objective_;
+      Try(moves_.Neighbour(current_, rng_));
+      failures = objective_ < before ? 0 : failures + 1;
     }
   }
 
-  // The best with so many units elsewhere; with all of them, a fresh random placement.
-  UnitPlacement Kicked(std::size_t units) {
-    if (units >= best_.size() || task_.devices.size() == 1) return UniformPlacement(task_, rng_);
+  // Onto a placement that was not tried, `moves` neighbours or more from the best. False if there is none left.
+  bool Kick(std::int64_t moves) {
+    GoBack();
     UnitPlacement placement = best_;
-    std::vector<std::size_t> order(placement.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    rng_.Shuffle(order);
-    for (std::size_t i = 0; i < units; ++i) {
-      sim::DeviceIndex& device = placement[order[i]];
-      const sim::DeviceIndex before = device;
-      while (device == before) device = rng_.Pick(task_.devices);
+    const std::int64_t most = moves + task_.units.size();
+    for (std::int64_t i = 1; i <= most; ++i) {
+      placement = moves_.Neighbour(placement, rng_);
+      if (i >= moves && StandOn(placement)) return true;
     }
-    return placement;
-  }
-
-  // False if every placement was tried.
-  bool StandOnUntried() {
     while (!StandOn(cursor_)) {
       if (!Advance(cursor_)) return false;
     }
@@ -71,66 +66,42 @@ class Climber {
   }
 
  private:
-  struct Move {
-    std::size_t unit;
-    sim::DeviceIndex device;
-  };
-
-  Objective Sample(const UnitPlacement& placement, std::uint64_t hash, std::optional<sim::Picos> cutoff) {
-    evaluator_.CountProposal();
-    return tried_[hash] = ObjectiveOf(task_, evaluator_.Evaluate(placement, false, cutoff));
-  }
-
-  // Takes the candidate if it is better. What runs longer than a placement that fits is no better, fit or
-  // not; such a one is remembered as the worst there is.
-  bool Try(const UnitPlacement& candidate) {
-    std::optional<sim::Picos> cutoff;
-    if (objective_.overflow == 0) cutoff = objective_.runtime;
-    const std::uint64_t hash = HashOf(candidate);
-    const auto known = tried_.find(hash);
-    const Objective objective = known == tried_.end() ? Sample(candidate, hash, cutoff) : known->second;
-    if (objective >= objective_) return false;
-    current_ = candidate;
-    objective_ = objective;
+  // False if it was tried before.
+  bool StandOn(const UnitPlacement& placement) {
+    if (!tried_.insert(HashOf(placement)).second) return false;
+    current_ = placement;
+    objective_ = Sample(placement, std::nullopt);
     KeepBest();
     return true;
   }
 
+  void GoBack() {
+    current_ = best_;
+    objective_ = best_objective_;
+  }
+
+  // Takes the candidate if it is new and no worse. What runs longer than a placement that fits is worse, fit
+  // or not.
+  void Try(const UnitPlacement& candidate) {
+    if (!tried_.insert(HashOf(candidate)).second) return;
+    std::optional<sim::Picos> cutoff;
+    if (objective_.overflow == 0) cutoff = objective_.runtime;
+    const Objective objective = Sample(candidate, cutoff);
+    if (objective > objective_) return;
+    current_ = candidate;
+    objective_ = objective;
+    KeepBest();
+  }
+
+  Objective Sample(const UnitPlacement& placement, std::optional<sim::Picos> cutoff) {
+    evaluator_.CountProposal();
+    return ObjectiveOf(task_, evaluator_.Evaluate(placement, false, cutoff));
+  }
+
   void KeepBest() {
-    if (objective_ >= best_objective_) return;
+    if (objective_ > best_objective_) return;
     best_ = current_;
     best_objective_ = objective_;
-  }
-
-  // One pass over all moves; true if any was taken.
-  bool ImproveByMoves() {
-    std::vector<Move> moves;
-    for (std::size_t unit = 0; unit < current_.size(); ++unit) {
-      for (const sim::DeviceIndex device : task_.devices) moves.push_back({unit, device});
-    }
-    rng_.Shuffle(moves);
-    bool improved = false;
-    for (const Move& move : moves) {
-      if (done()) return false;
-      if (current_[move.unit] == move.device) continue;
-      UnitPlacement candidate = current_;
-      candidate[move.unit] = move.device;
-      improved |= Try(candidate);
-    }
-    return improved;
-  }
-
-  // Random pairs on different devices; true as soon as one helps.
-  bool ImproveBySwaps() {
-    for (std::size_t i = 0; i < current_.size() && !done(); ++i) {
-      const auto a = static_cast<std::size_t>(rng_.Below(current_.size()));
-      const auto b = static_cast<std::size_t>(rng_.Below(current_.size()));
-      if (current_[a] == current_[b]) continue;
-      UnitPlacement candidate = current_;
-      std::swap(candidate[a], candidate[b]);
-      if (Try(candidate)) return true;
-    }
-    return false;
   }
 
   // The next of all placements, the last unit turning fastest; false behind the last one.
@@ -148,9 +119,10 @@ class Climber {
 
   const Task& task_;
   Evaluator& evaluator_;
+  Moves moves_;
   Rng rng_;
-  std::unordered_map<std::uint64_t, Objective> tried_;  // by HashOf
-  UnitPlacement cursor_;                                // all before it in the order of Advance() were tried
+  std::unordered_set<std::uint64_t> tried_;  // by HashOf
+  UnitPlacement cursor_;                     // all before it in the order of Advance() were tried
   UnitPlacement current_;
   Objective objective_;
   UnitPlacement best_;
@@ -161,7 +133,9 @@ class LocalSearch final : public Agent {
  public:
   explicit LocalSearch(const Spec& spec) {
     ParameterReader parameters(spec);
-    kick_ = parameters.Double("kick", 0.1, 0, 1);
+    start_ = parameters.Choice("start", {"random", "trivial"});
+    kick_ = parameters.Int("kick", 3, 1, 1'000'000);
+    patience_ = parameters.Int("patience", 500, 1, 1'000'000'000);
     parameters.Finish();
     name_ = parameters.Canonical();
   }
@@ -171,20 +145,16 @@ class LocalSearch final : public Agent {
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     Climber climber(task, evaluator, options.seed);
     if (climber.done()) return;
-    climber.StandOn(StartPlacement(task, options.seed));
-    climber.Climb();
-    const auto units = static_cast<std::size_t>(task.units.size());
-    const std::size_t gentle = std::max<std::size_t>(2, static_cast<std::size_t>(kick_ * task.units.size()));
-    for (std::size_t kicked = gentle; !climber.done(); kicked = gentle) {
-      while (kicked < units && !climber.StandOn(climber.Kicked(kicked))) ++kicked;
-      if (kicked >= units && !climber.StandOn(climber.Kicked(units)) && !climber.StandOnUntried()) return;
-      climber.Climb();
-    }
+    climber.Begin(start_, options.seed);
+    climber.Climb(patience_);
+    while (!climber.done() && climber.Kick(kick_)) climber.Climb(patience_);
   }
 
  private:
   std::string name_;
-  double kick_ = 0;
+  std::string start_;
+  std::int64_t kick_ = 0;
+  std::int64_t patience_ = 0;
 };
 
 }  // namespace

@@ -91,6 +91,26 @@ std::string Bar(double fraction, int width) {
   return bar;
 }
 
+std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  const std::string blanks(indent, ' ');
+  std::string lines;
+  std::string line = blanks;
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of(" ,");
+    const std::string_view word = text.substr(0, end == std::string_view::npos ? end : end + 1);
+    const bool blank_at_end = word.ends_with(' ');
+    if (line.size() > indent && Width(line) + Width(word) - (blank_at_end ? 1 : 0) > width) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines += line + '\n';
+      line = blanks;
+    }
+    line += word;
+    text.remove_prefix(word.size());
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line.empty() ? lines : lines + line + '\n';
+}
+
 void TextTable::AddColumn(std::string title, Align align) {
   titles_.push_back(std::move(title));
   aligns_.push_back(align);

@@ -25,12 +25,6 @@ std::string DeviceList(const sim::Cluster& cluster) {
   return JoinNames(names);
 }
 
-sim::OpGraph LoadGraph(const ProblemSource& source) {
-  return formats::CheckedAt(source.graph_place, [&] {
-    return scenarios::LoadGraph(source.graph, &cost_models::BuiltinCatalogue());
-  });
-}
-
 std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source) {
   return formats::CheckedAt(source.cost_model_place,
                             [&] { return cost_models::MakeCostModel(source.cost_model); });
@@ -57,6 +51,13 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
 
 }  // namespace
 
+sim::OpGraph LoadGraph(const std::string& name_or_path) {
+  std::vector<std::string> notes;
+  sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
+  for (const std::string& note : notes) fmt::print(stderr, "{}: {}\n", name_or_path, note);
+  return graph;
+}
+
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
@@ -71,7 +72,8 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
       ->option_text("D=SIZE");
 }
 
-LoadedProblem::LoadedProblem(const ProblemSource& source) : graph_(LoadGraph(source)) {
+LoadedProblem::LoadedProblem(const ProblemSource& source)
+    : graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
   const auto model = LoadModel(source);
   cluster_ = LoadOverridden(source, *model);
   // What is wrong now lies in how the files fit together.

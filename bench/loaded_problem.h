@@ -27,6 +27,10 @@ struct ProblemSource {
   std::string graph_place, cluster_place, cost_model_place;
 };
 
+// The graph of a name or file. What the user should know of how a file of another program was read goes to
+// standard error.
+sim::OpGraph LoadGraph(const std::string& name_or_path);
+
 // The options --cost-model, --preset, --interconnect and --memory.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 

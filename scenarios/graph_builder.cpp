@@ -71,9 +71,9 @@ const char* UpdateType(Optimizer optimizer) {
   return "";
 }
 
-void CheckNumberOfOps(const sim::OpGraph& graph) {
-  if (graph.ops.size() < kMostOps) return;
-  throw InputError(graph.name + ": a graph of these sizes has more than " + std::to_string(kMostOps) +
+void CheckNumberOfOps(const sim::OpGraph& graph, std::size_t most) {
+  if (graph.ops.size() < most) return;
+  throw InputError(graph.name + ": a graph of these sizes has more than " + std::to_string(most) +
                    " ops; choose fewer layers, steps or experts");
 }
 

@@ -56,7 +56,7 @@ struct BuilderOptions {
 // Sizes multiply (layers x steps, layers x experts); what grows beyond this was not meant to be.
 inline constexpr std::size_t kMostOps = 2'000'000;
 // Before one more op is added to a graph that is being built. Throws InputError.
-void CheckNumberOfOps(const sim::OpGraph& graph);
+void CheckNumberOfOps(const sim::OpGraph& graph, std::size_t most = kMostOps);
 
 // Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
 // and as `group`; backward ops inherit those of their forward op, updates those of their variable.

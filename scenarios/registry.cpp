@@ -1,6 +1,7 @@
 // The tables of workloads, clusters and importers, and looking things up in them.
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "scenarios/clusters.h"
 #include "scenarios/importers/msr.h"
@@ -45,11 +46,15 @@ std::string NameOf(const std::string& text) {
   return text.substr(0, text.find('('));
 }
 
-sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {
+sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
+                          std::vector<std::string>* notes) {
   const std::string content = formats::ReadFile(path);
   if (content.find("\"berth.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
-      if (importer.recognises(content)) return importer.import(content, formats::SourceOf(path), {}).graph;
+      if (!importer.recognises(content)) continue;
+      ImportedGraph imported = importer.import(content, formats::SourceOf(path), {});
+      if (notes != nullptr) *notes = std::move(imported.notes);
+      return std::move(imported.graph);
     }
   }
   return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
@@ -166,11 +171,12 @@ const std::vector<ImporterRow>& Importers() {
   return rows;
 }
 
-sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue) {
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue,
+                       std::vector<std::string>* notes) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(Spec::Parse(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
-  return ReadAnyGraph(name_or_path, catalogue);
+  return ReadAnyGraph(name_or_path, catalogue, notes);
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {

@@ -56,8 +56,9 @@ const std::vector<ImporterRow>& Importers();
 
 // A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
 // content. Throws InputError listing the known names. Where a catalogue is given the kinds that a graph file's
-// `cost_us` names must be its own.
-sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue = nullptr);
+// `cost_us` names must be its own. Where `notes` is given it gets those of the importer that read the file.
+sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue = nullptr,
+                       std::vector<std::string>* notes = nullptr);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
 // A berth.placement file, or a human-expert split of msr-fiddle/dnn-partitioning for a graph imported from
 // there.

@@ -57,7 +57,8 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
       static_cast<std::int32_t>(read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, 1000));
   if (raw && options.builder.framework_ops != 1) {
     throw InputError(
-        "framework_ops=" + std::to_string(options.builder.framework_ops) +
+        read.Canonical().substr(0, read.Canonical().find('(')) +
+        ": framework_ops=" + std::to_string(options.builder.framework_ops) +
         " says how many ops of a framework a lean op stands for, and with granularity=raw every op "
         "is one of the framework; leave framework_ops out or write granularity=lean");
   }

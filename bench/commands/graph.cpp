@@ -10,7 +10,6 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
-#include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -80,9 +79,13 @@ class InfoCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(source_.graph, &cost_models::BuiltinCatalogue());
-    std::vector<TierShare> shares;
-    if (!source_.cluster.empty()) shares = SharesByTier(LoadedProblem(source_).problem());
+    if (source_.cluster.empty()) return Show(LoadGraph(source_.graph), {});
+    const LoadedProblem loaded(source_);
+    Show(loaded.graph(), SharesByTier(loaded.problem()));
+  }
+
+ private:
+  void Show(const sim::OpGraph& graph, const std::vector<TierShare>& shares) const {
     if (json_.empty()) {
       Print(graph, shares);
     } else {
@@ -90,7 +93,6 @@ class InfoCommand {
     }
   }
 
- private:
   static std::string ToJson(const sim::OpGraph& graph, const std::vector<TierShare>& shares) {
     const auto totals = graph.totals();
     nlohmann::ordered_json json = {{"name", graph.name},
@@ -223,7 +225,7 @@ class ConvertCommand {
   }
 
   void Run() {
-    const sim::OpGraph graph = scenarios::LoadGraph(graph_, &cost_models::BuiltinCatalogue());
+    const sim::OpGraph graph = LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
     if (out_ != "-") fmt::print("{}: {} ops\n", out_, CountText(graph.size()));
   }

@@ -100,6 +100,8 @@ Listing ListLinks() {
   return listing;
 }
 
+constexpr const char* kWorkloads = "workloads";
+
 struct KindRow {
   const char* name;
   Listing (*list)();
@@ -107,7 +109,7 @@ struct KindRow {
 
 const std::vector<KindRow>& Kinds() {
   static const std::vector<KindRow> rows = {
-      {"workloads", ListWorkloads},
+      {kWorkloads, [] { return ListWorkloads(false); }},
       {"clusters", [] { return Named(scenarios::Clusters()); }},
       {"agents", ListAgents},
       {"groupers", [] { return Named(agents::Groupers()); }},
@@ -131,10 +133,15 @@ class ListCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("kind", kind_, "what to list: " + JoinNames(KindNames()))->required()->option_text("KIND");
+    app.add_flag("--raw", raw_, "workloads: count the ops of the raw graphs too, which takes a second");
     app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
   }
 
   void Run() override {
+    if (raw_) {
+      if (kind_ != kWorkloads) throw InputError("berth list: --raw goes with workloads alone");
+      return Print(ListWorkloads(true));
+    }
     for (const KindRow& row : Kinds()) {
       if (kind_ == row.name) return Print(row.list());
     }
@@ -148,24 +155,32 @@ class ListCommand : public Command {
       nlohmann::ordered_json rows = nlohmann::ordered_json::array();
       for (const auto& row : listing.rows) {
         nlohmann::ordered_json object;
-        for (std::size_t c = 0; c < listing.keys.size(); ++c) object[listing.keys[c]] = row[c];
+        for (std::size_t c = 0; c < listing.columns.size(); ++c) object[listing.columns[c].key] = row[c];
         rows.push_back(std::move(object));
       }
       return formats::WriteFile(json_, rows.dump(1) + "\n");
     }
-    const auto sentence = [](const std::string& key) {
+    const auto sentence = [&](std::size_t column) {
+      const std::string& key = listing.columns[column].key;
       return key == "what" || key == "source" || key == "parameters";
     };
-    const bool folded =
-        std::find(listing.keys.begin(), listing.keys.end(), "parameters") != listing.keys.end();
+    const bool folded = std::ranges::any_of(
+        listing.columns, [](const ListingColumn& column) { return column.key == "parameters"; });
     TextTable table;
-    for (const std::string& key : listing.keys) {
-      if (!folded || !sentence(key)) table.AddColumn(key);
+    for (std::size_t c = 0; c < listing.columns.size(); ++c) {
+      if (!folded || !sentence(c)) table.AddColumn(listing.columns[c].title, listing.columns[c].align);
     }
+    std::string above;  // the last row whose name has no parameters
     for (const auto& row : listing.rows) {
       std::vector<std::string> cells;
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!folded || !sentence(listing.keys[c])) cells.push_back(row[c]);
+        if (!folded || !sentence(c)) cells.push_back(row[c]);
+      }
+      // Another of the same name says just what is different.
+      if (!above.empty() && cells[0].starts_with(above + "(")) {
+        cells[0] = "  " + cells[0].substr(above.size());
+      } else {
+        above = cells[0];
       }
       table.AddRow(cells);
     }
@@ -173,7 +188,7 @@ class ListCommand : public Command {
       fmt::print("{}", table.ToString());
       return;
     }
-    // Sentences would make lines that no screen holds: each has one of its own below its row.
+    // Sentences would make lines that no screen holds: each has its own below its row.
     std::istringstream lines(table.ToString());
     std::string line;
     std::getline(lines, line);
@@ -182,14 +197,19 @@ class ListCommand : public Command {
       std::getline(lines, line);
       fmt::print("{}\n", line);
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!sentence(listing.keys[c]) || row[c].empty()) continue;
-        fmt::print("    {}{}\n", listing.keys[c] == "what" ? "" : listing.keys[c] + ": ", row[c]);
+        if (!sentence(c) || row[c].empty()) continue;
+        const std::string& key = listing.columns[c].key;
+        fmt::print("{}", Wrapped((key == "what" ? "" : key + ": ") + row[c], 4, kLineWidth));
       }
     }
+    if (!listing.legend.empty()) fmt::print("\n{}", Wrapped(listing.legend, 0, kLineWidth));
   }
+
+  static constexpr std::size_t kLineWidth = 120;  // of a usual terminal
 
   std::string kind_;
   std::string json_;
+  bool raw_ = false;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "BenchData.h"
 #include "bench/commands/listing.h"
 #include "bench/console.h"
@@ -12,12 +14,12 @@ namespace {
 
 constexpr const char* kNothing = "-";
 
-std::string CountOrNothing(std::int64_t count) {
-  return count == 0 ? kNothing : CountText(count);
-}
+// Columns of workloads.csv.
+enum Published : std::size_t { kWorkload, kWeights, kGmac, kFrameworkOps, kActivations, kSource, kColumns };
 
-std::string BillionsText(double count) {
-  return count == 0 ? kNothing : SecondsDigits(count / 1e9);
+// 12345678 as "12.35" at 1e6; nothing where there is nothing to count.
+std::string In(double unit, int digits, double count) {
+  return count == 0 ? kNothing : fmt::format("{:.{}f}", count / unit, digits);
 }
 
 bool HasGranularity(const scenarios::WorkloadRow& row) {
@@ -30,62 +32,79 @@ std::string RawOps(const scenarios::WorkloadRow& row, Spec spec) {
   return CountText(row.build(spec).size());
 }
 
-// "24713?" -> "24,713 (recalled)"; "82M" and ">50000" as they are.
-std::string Published(const std::string& figure) {
-  std::string number = figure;
-  const bool recalled = number.ends_with('?');
-  if (recalled) number.pop_back();
-  const bool whole = number.find_first_not_of("0123456789") == std::string::npos;
-  if (whole && number.size() > 3) number = CountText(std::stoll(number));
-  return recalled ? number + " (recalled)" : number;
+// "24713?" -> "24,713?"; ">50000" -> ">50,000".
+std::string PublishedCount(const std::string& figure) {
+  const auto begin = figure.find_first_of("0123456789");
+  if (begin == std::string::npos) return figure;
+  const auto end = figure.find_first_not_of("0123456789", begin);
+  return figure.substr(0, begin) + CountText(std::stoll(figure.substr(begin, end - begin))) +
+         (end == std::string::npos ? "" : figure.substr(end));
 }
 
-// `published`: workload, weights, gmac, framework_ops, source; empty if there is nothing.
+// In millions, with the digits that there are: "23817352" -> "23.82", "3.3M" -> "3.3".
+std::string PublishedMillions(const std::string& figure) {
+  if (figure == kNothing) return figure;
+  return figure.ends_with('M') ? figure.substr(0, figure.size() - 1) : In(1e6, 2, std::stod(figure));
+}
+
+// `published`: a line of workloads.csv; empty if there is nothing.
 std::vector<std::string> SizesOf(const scenarios::WorkloadRow& row, const std::string& name,
-                                 const CsvLine& published) {
+                                 const CsvLine& published, bool raw) {
   const Spec spec = Spec::Parse(name);
   const sim::OpGraph graph = row.build(spec);
   const sim::OpGraph::Totals totals = graph.totals();
-  const auto figure = [&](std::size_t column) {
-    return published.empty() ? std::string(kNothing) : Published(published[column]);
-  };
-  const sim::Bytes activations = scenarios::SumOfForwardOutputs(graph);
-  const bool model = HasGranularity(row);
-  return {name,
-          CountText(graph.size()),
-          CountText(graph.edges()),
-          RawOps(row, spec),
-          figure(3),
-          CountOrNothing(totals.parameters),
-          figure(1),
-          BillionsText(totals.flops),
-          BillionsText(scenarios::ForwardMultiplyAdds(graph)),
-          figure(2),
-          model ? BytesText(static_cast<double>(activations)) : kNothing};
+  const auto figure = [&](Published column) { return published.empty() ? kNothing : published[column]; };
+  const auto activations =
+      HasGranularity(row) ? static_cast<double>(scenarios::SumOfForwardOutputs(graph)) : 0;
+  std::vector<std::string> cells = {name, CountText(graph.size()), CountText(graph.edges())};
+  if (raw) cells.push_back(RawOps(row, spec));
+  cells.insert(cells.end(),
+               {PublishedCount(figure(kFrameworkOps)), In(1e6, 2, static_cast<double>(totals.parameters)),
+                PublishedMillions(figure(kWeights)), In(1e9, 1, totals.flops),
+                In(1e9, 2, scenarios::ForwardMultiplyAdds(graph)), figure(kGmac), In(1e9, 2, activations),
+                figure(kActivations)});
+  return cells;
 }
 
 }  // namespace
 
-Listing ListWorkloads() {
-  Listing listing{{"name", "ops", "edges", "raw_ops", "published_ops", "weights", "published_weights",
-                   "gflop", "forward_gmac", "published_gmac", "activations", "what", "parameters"},
-                  {}};
+Listing ListWorkloads(bool raw) {
+  Listing listing{{"name", {"ops", "ops"}, {"edges", "edges"}}, {}};
+  if (raw) listing.columns.push_back({"raw_ops", "raw ops"});
+  listing.columns.insert(listing.columns.end(), {{"published_ops", "published"},
+                                                 {"weights_m", "weights M"},
+                                                 {"published_weights_m", "publ."},
+                                                 {"gflop", "GFLOP"},
+                                                 {"forward_gmac", "GMAC"},
+                                                 {"published_gmac", "publ."},
+                                                 {"activations_gb", "outputs GB"},
+                                                 {"published_activations_gb", "publ."},
+                                                 "what",
+                                                 "parameters"});
+  listing.legend =
+      "GFLOP: of one step. GMAC: multiply-adds of its forward part. Outputs: of all forward ops, added; the "
+      "live "
+      "peak is smaller. "
+      "Published: the framework's ops, and what stands right of ours; ? is recalled, no document seen; * "
+      "nobody "
+      "published, worked out by hand from the architecture.";
   std::vector<CsvLine> lines = ParseCsv(BenchData("workloads.csv"), "workloads.csv", true);
-  BERTH_CHECK_EQ(lines.at(0).size(), 5u);
+  BERTH_CHECK_EQ(lines.at(0).size(), std::size_t{kColumns});
   lines.erase(lines.begin());
   for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
     // The graph of the defaults first, with what is published of it, then the others of the file.
     CsvLine own;
     for (const CsvLine& line : lines) {
-      if (line[0] == row.name) own = line;
+      if (line[kWorkload] == row.name) own = line;
     }
-    std::vector<std::string> cells = SizesOf(row, row.name, own);
-    cells.insert(cells.end(), {row.what, row.parameters});
+    std::vector<std::string> cells = SizesOf(row, row.name, own, raw);
+    const std::string published = own.empty() ? "" : "; sources: " + own[kSource];
+    cells.insert(cells.end(), {row.what + published, row.parameters});
     listing.rows.push_back(std::move(cells));
     for (const CsvLine& line : lines) {
-      if (line[0] == row.name || Spec::Parse(line[0]).name != row.name) continue;
-      cells = SizesOf(row, line[0], line);
-      cells.insert(cells.end(), {"published: " + line[4], ""});
+      if (line[kWorkload] == row.name || Spec::Parse(line[kWorkload]).name != row.name) continue;
+      cells = SizesOf(row, line[kWorkload], line, raw);
+      cells.insert(cells.end(), {"sources: " + line[kSource], ""});
       listing.rows.push_back(std::move(cells));
     }
   }

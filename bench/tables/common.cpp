@@ -27,10 +27,12 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
   round_robin.kind = CellKind::kPredicted;
   round_robin.devices = devices;
   round_robin.grouper = "colocation";
-  return {round_robin, sampled("random_op", "random, ops", "random", "colocation"),
+  return {round_robin,
+          sampled("random_op", "random, ops", "random", "colocation"),
           sampled("random_group", "random, groups", "random", ""),
           sampled("random_block", "random, blocks", "random(unit=block)", "colocation"),
-          sampled("local_search", "local search", "local_search", "")};
+          sampled("local_search", "local search", "local_search", ""),
+          sampled("local_search_trivial", "local search, trivial start", "local_search(start=trivial)", "")};
 }
 
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,

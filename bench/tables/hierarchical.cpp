@@ -75,8 +75,8 @@ std::vector<TableLine> ProcessLines() {
 std::vector<TableColumn> ProcessColumns() {
   std::vector<TableColumn> columns;
   for (const TableColumn& column : Columns()) {
-    for (const char* key :
-         {"cpu_only", "single_gpu", "expert", "scotch", "mincut", "metis", "heft", "local_search"}) {
+    for (const char* key : {"cpu_only", "single_gpu", "expert", "scotch", "mincut", "metis", "heft",
+                            "local_search", "local_search_trivial"}) {
       if (column.key == key) columns.push_back(column);
     }
   }

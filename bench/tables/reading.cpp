@@ -90,12 +90,20 @@ bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
   });
 }
 
+// Distances have a sign, which their median hides.
+std::string SignText(const std::vector<Named>& cells) {
+  const auto count = [&](const auto& keep) { return std::count_if(cells.begin(), cells.end(), keep); };
+  return fmt::format("Ours is shorter in {} and longer in {}.",
+                     count([](const Named& n) { return *n.cell->ratio() < 1; }),
+                     count([](const Named& n) { return *n.cell->ratio() > 1; }));
+}
+
 RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& title,
                            const std::string& what) {
   RenderedSection section;
   section.title = title;
-  section.sentences = {fmt::format("{} Median distance from the published numbers over {}: {:.0f} %.", what,
-                                   Cells(cells.size()), 100 * MedianError(cells))};
+  section.sentences = {fmt::format("{} Median distance from the published numbers over {}: {:.0f} %. {}",
+                                   what, Cells(cells.size()), 100 * MedianError(cells), SignText(cells))};
   section.header = {"cell", "ours [s]", "published [s]", "ours / published", "distance"};
   for (const Named& n : cells) {
     section.rows.push_back({n.name(), SecondsDigits(*n.cell->median),

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include <dnnl.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include "profiler/executor/executor.h"
 

@@ -125,12 +125,12 @@ def imported_models(berth, folder):
         graph, _ = load(berth, folder, name)
         training, _ = load(berth, folder, name, "--training", "adam")
         madds = flops(graph) / 2 / BATCH / 1e9
-        count = parameters(graph)
-        rows.append([name, f"{len(computing(graph))}", f"{count:,}", f"{published:,}", "equal" if count == published else f"{count - published:+,}",
+        count = parameters(training)
+        rows.append([name, f"{len(computing(graph))}", f"{parameters(graph):,}", f"{count:,}", f"{published:,}", "equal" if count == published else f"{count - published:+,}",
                      f"{madds:.3f}", f"{published_madds:.3f}", percent(madds, published_madds),
                      f"{len(computing(training))}", f"{flops(training) / flops(graph):.3f}",
                      f"{sum(len(graph_.get('attributes', {}).get('unknown_ops', {})) for graph_ in (graph, training))}"])
-    return table(["model", "ops", "parameters", "torchvision", "difference", "G multiply-adds an image", "torchvision", "difference", "ops in training (adam)",
+    return table(["model", "ops", "parameters in inference", "trained", "torchvision", "difference", "G multiply-adds an image", "torchvision", "difference", "ops in training (adam)",
                   "FLOPs training / inference", "unknown types"], rows)
 
 

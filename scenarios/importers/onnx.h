@@ -9,6 +9,7 @@
 
 namespace berth::scenarios {
 
+// Starts like a serialised ModelProto: nothing in ONNX says so outright.
 bool RecognisesOnnx(const std::string& content);
 // Where berth was built without the ONNX library this is an InputError that says so.
 ImportedGraph ImportOnnx(const std::string& content, const std::string& source, const ImportOptions& options);

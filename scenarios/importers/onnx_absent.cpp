@@ -4,10 +4,6 @@
 
 namespace berth::scenarios {
 
-bool RecognisesOnnx(const std::string&) {
-  return false;
-}
-
 ImportedGraph ImportOnnx(const std::string&, const std::string& source, const ImportOptions&) {
   throw InputError(source +
                    ": this berth was built without the ONNX library; install libonnx-dev and libprotobuf-dev "

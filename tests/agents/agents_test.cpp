@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
+#include "agents/moves.h"
 #include "agents/objective.h"
 #include "agents/placements.h"
 #include "sim/error.h"
@@ -122,7 +123,7 @@ TEST(Random, BeginsWhereAllAgentsOfARowBegin) {
   const auto c = RandomCase(3, {.ops = 40});
   const Task task = MakeTask(*c->problem, "");
   const UnitPlacement start = StartPlacement(task, 7);
-  for (const char* agent : {"random", "local_search", "annealing"}) {
+  for (const char* agent : {"random", "local_search", "annealing", "genetic", "cross_entropy"}) {
     EXPECT_EQ(Record(agent, task, 3, 7).front(), start) << agent;
   }
 }
@@ -249,7 +250,7 @@ TEST(Searchers, FindTheOptimumOfTinyProblems) {
     const Task task = MakeTask(*c->problem, "");
     Evaluator exact(task, {.budget = 1 << 10});
     MakeAgent("brute_force")->Search(task, exact, {});
-    for (const char* agent : {"random", "local_search", "annealing"}) {
+    for (const char* agent : {"random", "local_search", "annealing(hot=0.5)"}) {
       Evaluator evaluator(task, {.budget = 600});
       MakeAgent(agent)->Search(task, evaluator, {});
       EXPECT_EQ(evaluator.has_best(), exact.has_best()) << agent;
@@ -265,7 +266,8 @@ TEST(LocalSearch, TriesEachPlacementOfATinySpaceOnceAndFindsTheOptimum) {
     const auto c = RandomCase(seed, {.ops = 6, .gpus = 2, .colocate = false, .tight_memory = seed % 2 == 0});
     const Task task = MakeTask(*c->problem, "");
     const auto space = static_cast<std::int64_t>(std::pow(task.devices.size(), task.units.size()));
-    for (const char* agent : {"local_search", "local_search(kick=1)"}) {
+    for (const char* agent :
+         {"local_search", "local_search(kick=1,patience=1)", "local_search(start=trivial)"}) {
       const auto tried = Record(agent, task, 2 * space, seed);
       EXPECT_EQ(static_cast<std::int64_t>(tried.size()), space) << agent;
       EXPECT_EQ(std::set(tried.begin(), tried.end()).size(), tried.size()) << agent;
@@ -277,6 +279,25 @@ TEST(LocalSearch, TriesEachPlacementOfATinySpaceOnceAndFindsTheOptimum) {
     EXPECT_EQ(evaluator.has_best(), exact.has_best());
     EXPECT_EQ(evaluator.best_runtime(), exact.best_runtime());
   }
+}
+
+TEST(LocalSearch, GoesOnFromTheBestTrivialPlacement) {
+  const auto c = RandomCase(4, {.ops = 20, .gpus = 3, .cpu = false, .colocate = false});
+  const Task task = MakeTask(*c->problem, "");
+  const std::vector<UnitPlacement> starts = Moves(task).TrivialPlacements();
+  const auto budget = static_cast<std::int64_t>(starts.size());
+  for (const char* agent : {"local_search(start=trivial)", "annealing(start=trivial)",
+                            "genetic(start=trivial)", "cross_entropy(start=trivial)"}) {
+    EXPECT_EQ(Record(agent, task, budget), starts) << agent;
+  }
+  Evaluator simple(task, {.budget = budget});
+  simple.EvaluateBatch(starts);
+  // The first move is one run, at most half of the units, away from the best.
+  const UnitPlacement next = Record("local_search(start=trivial)", task, budget + 1).back();
+  int moved = 0;
+  for (std::size_t unit = 0; unit < next.size(); ++unit) moved += next[unit] != simple.best()[unit];
+  EXPECT_GE(moved, 1);
+  EXPECT_LE(moved, 10);
 }
 
 TEST(LocalSearch, WastesNoSampleOnLargerSpacesEither) {
@@ -294,7 +315,7 @@ TEST(LocalSearch, WalksIntoTheFeasible) {
   c.UseGpus(2, false);
   for (sim::Device& device : c.cluster.devices) device.memory = 30 * 1024;
   const Task task = MakeTask(c.Finish(), "");
-  for (const char* agent : {"local_search", "annealing"}) {
+  for (const char* agent : {"local_search", "annealing", "genetic", "cross_entropy"}) {
     Evaluator evaluator(task, {.budget = 1000});
     MakeAgent(agent)->Search(task, evaluator, {});
     ASSERT_TRUE(evaluator.has_best()) << agent;

@@ -143,10 +143,18 @@ RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
   RC_ASSERT(scaled.high == 2 * once.high);
 }
 
-// Of the table placeto's claims, the one about random search.
-ClaimReading AgainstRandom(const std::vector<CellRecord>& records) {
+// Of the table placeto's claims, the one that speaks of it.
+ClaimReading ClaimAbout(const std::string& what, const std::vector<CellRecord>& records) {
   const TableDefinition& table = PlacetoTable();
-  return table.claims(TableResults(table, records)).back();
+  for (const ClaimReading& reading : table.claims(TableResults(table, records))) {
+    if (reading.claim.find(what) != std::string::npos) return reading;
+  }
+  ADD_FAILURE() << "no claim about " << what;
+  return {};
+}
+
+ClaimReading AgainstRandom(const std::vector<CellRecord>& records) {
+  return ClaimAbout("random search", records);
 }
 
 void Add(std::vector<CellRecord>& records, const char* row, const char* column, const Runtimes& seconds) {
@@ -194,6 +202,19 @@ TEST(LearnerAgainstRandom, UnequalBudgetsAreNotCompared) {
     if (record.column == "placeto") record.budget = 1000;
   }
   EXPECT_EQ(AgainstRandom(records).word, ClaimWord::kCannotBeTested);
+}
+
+TEST(LearnerAgainstLocalSearch, TheBetterOfBothStartsCounts) {
+  std::vector<CellRecord> records;
+  Add(records, "nmt_2", "placeto", {1.5, 1.5, 1.5});
+  Add(records, "nmt_2", "local_search", {2, 2, 2});
+  EXPECT_EQ(ClaimAbout("local searches", records).word, ClaimWord::kCannotBeTested) << "one was not run";
+  Add(records, "nmt_2", "local_search_trivial", {1, 1, 1});
+  const ClaimReading reading = ClaimAbout("local searches", records);
+  EXPECT_EQ(reading.word, ClaimWord::kDoesNotHold);
+  EXPECT_EQ(
+      reading.ours,
+      "rows won 0, undecided 0, not won 1; Placeto / best local search: nmt_2 1.50 [1.50, 1.50], 3 seeds");
 }
 
 }  // namespace

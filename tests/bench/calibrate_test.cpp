@@ -13,6 +13,7 @@
 #include "tests/bench/golden_file.h"
 #include "tests/bench/program.h"
 #include "tests/cost_models/calibration/fabricated.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProgramResult;
 using testing::RunBerth;
-using testing::TempFolder;
+using tests::TempFolder;
 
 cost_models::testing::Truth Noisy() {
   cost_models::testing::Truth truth;

@@ -12,11 +12,12 @@
 #include "bench/tables/runner.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
 
-using testing::TempFolder;
+using tests::TempFolder;
 
 std::string Committed(const std::string& table, const char* file) {
   return fmt::format("{}/results/{}/{}", BERTH_SOURCE_DIR, table, file);

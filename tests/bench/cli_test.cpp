@@ -14,6 +14,7 @@
 #include "bench/command.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::ProgramResult;
 using testing::RunBerth;
-using testing::TempFolder;
+using tests::TempFolder;
 
 const std::string kCluster = "placeto(gpus=2)";
 
@@ -72,6 +73,10 @@ TEST(Cli, WrongImportsGetOneSentence) {
   ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
   ExpectRefused({"graph", "import", path, "--out", "-", "--from", "onnx"}, "ONNX");
   ExpectRefused({"graph", "import", path, "--out", "-", "--dim", "batch"}, "--dim batch=8");
+  // A model that is cut off in its graph: a build without the ONNX library says so instead, not that it is no JSON.
+  const std::string cut = folder / "cut.onnx";
+  formats::WriteFile(cut, std::string("\x08\x08\x3a\x7f\x0a", 5));
+  ExpectRefused({"graph", "info", cut}, "ONNX");
   ExpectRefused({"graph", "import", path, "--out", "-", "--from", "msr", "--strict"}, "for ONNX models");
 }
 

@@ -50,5 +50,12 @@ TEST(Console, TablesAlignByCodePoints) {
   EXPECT_EQ(table.ToString(1), " what       time\n é           1 s\n long name  10 s\n");
 }
 
+TEST(Console, SentencesAreCutAtBlanksAndCommas) {
+  EXPECT_EQ(Wrapped("one two,three", 2, 9), "  one\n  two,\n  three\n");
+  EXPECT_EQ(Wrapped("one two,three", 2, 10), "  one two,\n  three\n");
+  EXPECT_EQ(Wrapped("unbreakable é", 0, 4), "unbreakable\né\n") << "what has no place to cut stays whole";
+  EXPECT_EQ(Wrapped("", 2, 10), "");
+}
+
 }  // namespace
 }  // namespace berth::bench

@@ -1,8 +1,6 @@
 #include "tests/bench/program.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -11,6 +9,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/temp_folder.h"
 
 namespace berth::bench::testing {
 namespace {
@@ -53,7 +53,7 @@ std::string ReadAll(const std::string& path) {
 }  // namespace
 
 ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory) {
-  const TempFolder folder;
+  const tests::TempFolder folder;
   ProgramResult result;
   result.status = WaitFor(Start(arguments, directory, folder / "out", folder / "err"));
   result.out = ReadAll(folder / "out");
@@ -73,23 +73,6 @@ int RunningProgram::StopAndWait(int signal) {
   const int status = WaitFor(pid_);
   pid_ = -1;
   return status;
-}
-
-TempFolder::TempFolder() {
-  std::string pattern = ::testing::TempDir() + "/berth_XXXXXX";
-  path_ = mkdtemp(pattern.data());
-}
-
-TempFolder::~TempFolder() {
-  std::filesystem::remove_all(path_);
-}
-
-std::vector<std::string> TempFolder::Files() const {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 }  // namespace berth::bench::testing

@@ -30,19 +30,4 @@ class RunningProgram {
   int pid_ = -1;
 };
 
-// A fresh folder that is removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::string path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  std::vector<std::string> Files() const;  // names in it, sorted
-
- private:
-  std::string path_;
-};
-
 }  // namespace berth::bench::testing

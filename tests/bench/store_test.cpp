@@ -1,6 +1,5 @@
 #include "bench/tables/store.h"
 
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -9,6 +8,7 @@
 
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
@@ -18,15 +18,9 @@ using testing::TinyRecords;
 
 class StoreTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("berth_store_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path() const { return (folder_ / "deep" / "tables.db").string(); }
+  std::string path() const { return folder_ / "deep/tables.db"; }
 
-  std::filesystem::path folder_;
+  tests::TempFolder folder_;
 };
 
 std::vector<std::vector<std::string>> AllFields(const std::vector<CellRecord>& records) {
@@ -108,16 +102,14 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
 }
 
 TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
-  std::filesystem::create_directories(folder_);
-  const std::string file = (folder_ / "text.db").string();
+  const std::string file = folder_ / "text.db";
   std::ofstream(file) << "this is text and long enough to be looked at as a header of a database, or so it "
                          "seems to the reader\n";
   EXPECT_THROW(TableStore{file}, InputError);
 }
 
 TEST_F(StoreTest, RefusesAStoreWithOtherColumns) {
-  std::filesystem::create_directories(folder_);
-  const std::string file = (folder_ / "old.db").string();
+  const std::string file = folder_ / "old.db";
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
   ASSERT_EQ(

@@ -17,13 +17,14 @@
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
 #include "tests/bench/tiny_table.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
 
 using testing::RunBerth;
-using testing::TempFolder;
 using testing::TinyTable;
+using tests::TempFolder;
 
 // Rows without what may differ between two runs.
 std::string Comparable(std::vector<CellRecord> records) {

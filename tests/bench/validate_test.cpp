@@ -16,6 +16,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 #include "tests/bench/program.h"
+#include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
@@ -127,7 +128,7 @@ class ScoreTest : public ::testing::Test {
     return recording;
   }
 
-  testing::TempFolder folder_;
+  tests::TempFolder folder_;
   std::string costs_ = folder_.path() + "/chain.cost_model.json";
 };
 

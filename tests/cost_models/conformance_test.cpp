@@ -11,6 +11,7 @@
 #include "cost_models/op_types.h"
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::cost_models {
 namespace {
@@ -30,8 +31,9 @@ const OpCase& MeasuredOp() {
 }
 
 const std::string& ParameterFile() {
+  static const tests::TempFolder folder;
   static const std::string path = [] {
-    std::string name = ::testing::TempDir() + "berth_conformance_parameters.json";
+    std::string name = folder / "parameters.json";
     WriteParameters(name, testing::ExampleParameters(MeasuredOp()));
     return name;
   }();

@@ -8,6 +8,7 @@
 #include "cost_models/ratio_curve.h"
 #include "sim/cost_model.h"
 #include "tests/cost_models/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::cost_models {
 namespace {
@@ -23,7 +24,8 @@ constexpr double kGemmFlops = 2.0 * 1920 * 128 * 1000;
 const OpCase kRelu = {"Relu", 0, {{{1'000'000}}}, {{{1'000'000}}}, {}};
 
 std::string FileOf(const std::string& name, const Parameters& parameters) {
-  const std::string path = ::testing::TempDir() + name;
+  static const tests::TempFolder folder;
+  const std::string path = folder / name;
   WriteParameters(path, parameters);
   return path;
 }
@@ -53,7 +55,7 @@ TEST(Analytic, IsTheRooflineWithTheCataloguesEfficiencies) {
 
 TEST(Analytic, EfficienciesAreOverridableFromGeneralToSpecial) {
   const auto expected = [](double share) { return kGemmFlops / (share * 4.29e12) * 1e6 + 3; };
-  const std::string file = FileOf("berth_models_a.json", testing::ExampleParameters(kRelu));  // k40.gemm 0.4
+  const std::string file = FileOf("a.json", testing::ExampleParameters(kRelu));  // k40.gemm 0.4
   EXPECT_NEAR(Us("analytic(file=" + file + ")", kGemm, "k40"), expected(0.4), 1e-9);
   EXPECT_NEAR(Us("analytic(file=" + file + ",gemm=0.5)", kGemm, "k40"), expected(0.5), 1e-9);
   EXPECT_NEAR(Us("analytic(file=" + file + ",gemm=0.5,k40.gemm=0.6)", kGemm, "k40"), expected(0.6), 1e-9);
@@ -84,7 +86,7 @@ TEST(Analytic, KindsWithoutRatesAreNotPriced) {
 }
 
 TEST(Table, AnswersWhatWasMeasuredAndNothingElse) {
-  const std::string file = FileOf("berth_models_b.json", testing::ExampleParameters(kRelu));
+  const std::string file = FileOf("b.json", testing::ExampleParameters(kRelu));
   const auto model = MakeCostModel("table(file=" + file + ")");
   const auto price = PriceOf(*model, kRelu, "h200");
   ASSERT_TRUE(price.has_value());
@@ -106,7 +108,7 @@ OpCase StructuralRelu(double us) {
 }
 
 TEST(Fitted, InterpolatesInLogarithmsInsideTheKnots) {
-  const std::string file = FileOf("berth_models_c.json", testing::ExampleParameters(kRelu));
+  const std::string file = FileOf("c.json", testing::ExampleParameters(kRelu));
   const auto model = MakeCostModel("fitted(file=" + file + ")");
   // Half way from 10 to 1000 in logarithms is 100; half way from 15 to 1100 is sqrt(15 x 1100) = 128.45.
   const auto price = PriceOf(*model, StructuralRelu(100), "h200");
@@ -118,7 +120,7 @@ TEST(Fitted, InterpolatesInLogarithmsInsideTheKnots) {
 }
 
 TEST(Fitted, KeepsTheOutermostRatioOutsideAndSaysSo) {
-  const std::string file = FileOf("berth_models_d.json", testing::ExampleParameters(kRelu));
+  const std::string file = FileOf("d.json", testing::ExampleParameters(kRelu));
   const auto model = MakeCostModel("fitted(file=" + file + ")");
   const auto small = PriceOf(*model, StructuralRelu(4), "h200");
   ASSERT_TRUE(small.has_value());
@@ -130,7 +132,7 @@ TEST(Fitted, KeepsTheOutermostRatioOutsideAndSaysSo) {
 }
 
 TEST(Fitted, LeavesOtherClassesAndKindsToTheNext) {
-  const std::string file = FileOf("berth_models_e.json", testing::ExampleParameters(kRelu));
+  const std::string file = FileOf("e.json", testing::ExampleParameters(kRelu));
   const auto model = MakeCostModel("fitted(file=" + file + ")");
   EXPECT_FALSE(PriceOf(*model, {"Mean", 0, {{{1000}}}, {{{1}}}, {}}, "h200").has_value());
   EXPECT_FALSE(PriceOf(*model, kRelu, "h100").has_value());
@@ -140,18 +142,18 @@ TEST(Fitted, LeavesOtherClassesAndKindsToTheNext) {
 TEST(Fitted, RefusesCurvesOfAnotherStructuralModel) {
   Parameters parameters = testing::ExampleParameters(kRelu);
   parameters.kinds[0].structural = "0000000000000000";
-  const std::string file = FileOf("berth_models_f.json", parameters);
+  const std::string file = FileOf("f.json", parameters);
   EXPECT_THAT(InputErrorOf([&] { MakeCostModel("fitted(file=" + file + ")"); }),
               HasSubstr("calibrate again"));
   parameters = testing::ExampleParameters(kRelu);
   parameters.kinds[0].kind = "gpu";
-  const std::string rateless = FileOf("berth_models_g.json", parameters);
+  const std::string rateless = FileOf("g.json", parameters);
   EXPECT_THAT(InputErrorOf([&] { MakeCostModel("fitted(file=" + rateless + ")"); }),
               HasSubstr("without rates"));
 }
 
 TEST(Chain, TheFirstAnswerCounts) {
-  const std::string file = FileOf("berth_models_h.json", testing::ExampleParameters(kRelu));
+  const std::string file = FileOf("h.json", testing::ExampleParameters(kRelu));
   const auto model = MakeCostModel(file);
   EXPECT_EQ(PriceOf(*model, kRelu, "h200")->tier, sim::Tier::kMeasured);
   EXPECT_EQ(PriceOf(*model, StructuralRelu(100), "h200")->tier, sim::Tier::kInterpolated);
@@ -166,11 +168,11 @@ TEST(Chain, NestsAndKeepsTheNamesInForce) {
 
 TEST(Chain, FilesOfTwoMachinesAreNotMixed) {
   Parameters other = testing::ExampleParameters(kGemm);
-  const std::string a = FileOf("berth_models_i.json", other);
+  const std::string a = FileOf("i.json", other);
   for (std::string Provenance::*field : {&Provenance::machine, &Provenance::driver, &Provenance::library}) {
     other = testing::ExampleParameters(kGemm);
     other.provenance.*field = "another";
-    const std::string b = FileOf("berth_models_j.json", other);
+    const std::string b = FileOf("j.json", other);
     const std::string spec = "chain(table(file=" + a + "),fitted(file=" + b + "))";
     EXPECT_THAT(InputErrorOf([&] { MakeCostModel(spec); }), HasSubstr("not mixed"));
   }
@@ -178,7 +180,7 @@ TEST(Chain, FilesOfTwoMachinesAreNotMixed) {
   other = testing::ExampleParameters(kGemm);
   other.provenance.date = "2026-11-21";
   other.provenance.commit = "fedcba9";
-  const std::string c = FileOf("berth_models_k.json", other);
+  const std::string c = FileOf("k.json", other);
   EXPECT_NO_THROW(MakeCostModel("chain(table(file=" + a + "),fitted(file=" + c + "))"));
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::cost_models {
 namespace {
@@ -48,8 +49,9 @@ TEST(Parameters, RoundTrip) {
 }
 
 TEST(Parameters, FilesRoundTripCompressedToo) {
-  for (const char* name : {"berth_parameters.json", "berth_parameters.json.zst"}) {
-    const std::string path = ::testing::TempDir() + name;
+  const tests::TempFolder folder;
+  for (const char* name : {"parameters.json", "parameters.json.zst"}) {
+    const std::string path = folder / name;
     WriteParameters(path, testing::ExampleParameters(kOp));
     EXPECT_EQ(PrintParameters(ReadParameters(path, BuiltinCatalogue())),
               PrintParameters(testing::ExampleParameters(kOp)));

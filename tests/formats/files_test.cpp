@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::formats {
 namespace {
@@ -20,22 +20,13 @@ using ::testing::HasSubstr;
 
 class Files : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("berth_files_" + std::to_string(::getpid()) + "_" +
-                                           ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-  std::size_t Entries() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
-  }
+  std::string Path(const std::string& name) const { return folder_ / name; }
+  std::size_t Entries() const { return folder_.Files().size(); }
   void Put(const std::string& name, const std::string& content) const {
     std::ofstream(Path(name), std::ios::binary) << content;
   }
 
-  fs::path folder_;
+  tests::TempFolder folder_;
 };
 
 TEST_F(Files, WritesAndReads) {
@@ -95,12 +86,12 @@ TEST_F(Files, RefusesDecompressionBombs) {
 TEST_F(Files, RefusesPathsThatLeadNowhere) {
   EXPECT_EQ(MessageOf([&] { ReadFile(Path("none.json")); }),
             Path("none.json") + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(MessageOf([&] { ReadFile(folder_.string()); }),
-            folder_.string() + ": cannot be read: Is a directory");
+  EXPECT_EQ(MessageOf([&] { ReadFile(folder_.path()); }),
+            folder_.path() + ": cannot be read: Is a directory");
   EXPECT_EQ(MessageOf([&] { WriteFile(Path("no/such/folder"), "x"); }),
             Path("no/such/folder") + ": cannot be written: No such file or directory");
-  EXPECT_EQ(MessageOf([&] { WriteFile(folder_.string(), "x"); }),
-            folder_.string() + ": is a folder, but a file is to be written");
+  EXPECT_EQ(MessageOf([&] { WriteFile(folder_.path(), "x"); }),
+            folder_.path() + ": is a folder, but a file is to be written");
 }
 
 // A write that fails half-way (here by the limit on the size of files) leaves the old file, and nothing else.

@@ -12,6 +12,7 @@
 #include "profiler/record_fields.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::profiler {
 namespace {
@@ -59,12 +60,12 @@ TEST(Recording, OfActivityHoldsRecords) {
 }
 
 TEST(Recording, IsWrittenCompressedAndReadBack) {
-  const std::string path = testing::TempDir() + "/recording_test.json.zst";
+  const tests::TempFolder folder;
+  const std::string path = folder / "recording.json.zst";
   const Recording recording = RecordingOf(SoundTrace(200));
   WriteRecording(path, recording);
   EXPECT_LT(std::filesystem::file_size(path) * 10, PrintRecording(recording).size());
   EXPECT_EQ(ReadRecording(path), recording);
-  std::filesystem::remove(path);
 }
 
 TEST(Recording, FailedPartsAreTriedAgainSkippedOnesNot) {

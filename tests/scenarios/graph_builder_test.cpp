@@ -264,10 +264,17 @@ TEST(GraphBuilderTest, NothingIsOverwrittenThatSomebodyElseReads) {
 TEST(GraphBuilderTest, SizesThatMultiplyBeyondTheLimitAreRefused) {
   sim::OpGraph graph;
   graph.name = "huge";
-  graph.ops.resize(kMostOps - 1);
-  EXPECT_NO_THROW(CheckNumberOfOps(graph));
+  graph.ops.resize(4);
+  EXPECT_NO_THROW(CheckNumberOfOps(graph, 5));
   graph.ops.emplace_back();
-  EXPECT_THROW(CheckNumberOfOps(graph), InputError);
+  EXPECT_NO_THROW(CheckNumberOfOps(graph));
+  try {
+    CheckNumberOfOps(graph, 5);
+    FAIL() << "a sixth op is one too many";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "huge: a graph of these sizes has more than 5 ops; choose fewer layers, steps or experts");
+  }
 }
 
 TEST(GraphBuilderTest, LossesOtherThanCrossEntropyStartFromOne) {

@@ -1,5 +1,4 @@
 // Looking up names and guessing formats.
-#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/temp_folder.h"
 
 namespace berth::scenarios {
 namespace {
@@ -17,11 +17,10 @@ using ::testing::HasSubstr;
 
 class LoadTest : public ::testing::Test {
  protected:
-  std::string Path(const std::string& name) const { return ::testing::TempDir() + "berth_load_test_" + name; }
-  void TearDown() override {
-    for (const char* name : {"graph.json", "cluster.yaml", "placement.json", "other.json"})
-      std::filesystem::remove(Path(name));
-  }
+  std::string Path(const std::string& name) const { return folder_ / name; }
+
+ private:
+  tests::TempFolder folder_;
 };
 
 template <typename Call>

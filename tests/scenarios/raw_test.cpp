@@ -255,7 +255,15 @@ TEST(RawTest, GradientOfAProductIsSummedAndReshapedBehindOneBroadcastHelper) {
 }
 
 TEST(RawTest, RefusesMoreThanOneFrameworkOp) {
-  EXPECT_THROW(LoadGraph("rnnlm(granularity=raw,framework_ops=4)"), InputError);
+  try {
+    LoadGraph("rnnlm(granularity=raw,framework_ops=4)");
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "rnnlm: framework_ops=4 says how many ops of a framework a lean op stands for, and with "
+                 "granularity=raw every op is one of the framework; leave framework_ops out or write "
+                 "granularity=lean");
+  }
   EXPECT_THROW(LoadGraph("rnnlm(granularity=fine)"), InputError);
 }
 

@@ -199,21 +199,7 @@ std::string PlainText(std::string text) {
 }
 
 Lowering::Lowering(const ResolvedModel& model, GraphBuilder& builder)
-    : model_(model),
-      builder_(builder),
-      tensors_(model.tensors.size()),
-      statistics_(model.tensors.size(), false) {
-  // Inputs 3 and 4 of a batch normalisation, unless something else reads them as well.
-  std::vector<bool> trained(model.tensors.size(), false);
-  for (const Step& step : model.steps) {
-    const bool normalisation = step.node->op_type() == "BatchNormalization";
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.inputs[i] == kAbsent) continue;
-      (normalisation && i >= 3 ? statistics_ : trained)[static_cast<std::size_t>(step.inputs[i])] = true;
-    }
-  }
-  for (std::size_t i = 0; i < trained.size(); ++i) statistics_[i] = statistics_[i] && !trained[i];
-}
+    : model_(model), builder_(builder), tensors_(model.tensors.size()) {}
 
 const TensorInfo* Lowering::InputInfo(const Step& step, std::size_t i) const {
   return i < step.inputs.size() && step.inputs[i] != kAbsent ? &Info(step.inputs[i]) : nullptr;
@@ -243,9 +229,8 @@ Tensor Lowering::Of(TensorIndex index) {
       tensor = builder_.Placeholder(name, info.shape, dtype);
       break;
     case TensorInfo::Kind::kWeight:
-      tensor = IsFloating(dtype) && !statistics_[static_cast<std::size_t>(index)]
-                   ? builder_.Variable(name, info.shape, dtype)
-                   : builder_.State(name, info.shape, dtype);
+      tensor = IsFloating(dtype) ? builder_.Variable(name, info.shape, dtype)
+                                 : builder_.State(name, info.shape, dtype);
       break;
     case TensorInfo::Kind::kConstant:
       tensor = builder_.Constant(name, info.shape, dtype);

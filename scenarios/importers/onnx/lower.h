@@ -68,8 +68,7 @@ class Lowering {
 
   const ResolvedModel& model_;
   GraphBuilder& builder_;
-  std::vector<Tensor> tensors_;   // by TensorIndex; op = -1: not yet
-  std::vector<bool> statistics_;  // by TensorIndex: running means and variances, which nobody trains
+  std::vector<Tensor> tensors_;  // by TensorIndex; op = -1: not yet
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_;
   std::map<std::string, Guessed> guessed_;

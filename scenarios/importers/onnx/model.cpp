@@ -6,6 +6,7 @@
 
 #include <onnx/defs/schema.h>
 
+#include "scenarios/importers/wire_format.h"
 #include "sim/error.h"
 
 namespace berth::scenarios::onnx_import {
@@ -49,66 +50,6 @@ std::optional<Message> ChildOf(Message parent, std::uint32_t field) {
     if (row.parent == parent && row.field == field) return row.child;
   }
   return std::nullopt;
-}
-
-// One field of a message in protobuf's wire format.
-struct Field {
-  std::uint32_t number = 0;
-  int wire_type = 0;
-  std::string_view head;  // tag and length as they stand
-  std::string_view body;
-};
-
-std::optional<std::uint64_t> TakeVarint(std::string_view& rest) {
-  std::uint64_t value = 0;
-  for (int shift = 0; shift < 64 && !rest.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(rest.front());
-    rest.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) return value;
-  }
-  return std::nullopt;
-}
-
-// Nothing where the bytes are no field or the field is cut off. `cut` gets the number of a field that is.
-std::optional<Field> TakeField(std::string_view& rest, std::uint32_t* cut = nullptr) {
-  const char* start = rest.data();
-  const auto tag = TakeVarint(rest);
-  if (!tag || *tag >> 3 == 0 || *tag > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  Field field;
-  field.number = static_cast<std::uint32_t>(*tag >> 3);
-  field.wire_type = static_cast<int>(*tag & 7);
-  std::uint64_t length = 0;
-  const char* body = rest.data();
-  switch (field.wire_type) {
-    case 0:
-      if (!TakeVarint(rest)) return std::nullopt;
-      field.head = {start, static_cast<std::size_t>(body - start)};
-      field.body = {body, static_cast<std::size_t>(rest.data() - body)};
-      return field;
-    case 1:
-      length = 8;
-      break;
-    case 2: {
-      const auto given = TakeVarint(rest);
-      if (!given) return std::nullopt;
-      length = *given;
-      break;
-    }
-    case 5:
-      length = 4;
-      break;
-    default:
-      return std::nullopt;
-  }
-  if (length > rest.size()) {
-    if (cut != nullptr) *cut = field.number;
-    return std::nullopt;
-  }
-  field.head = {start, static_cast<std::size_t>(rest.data() - start)};
-  field.body = rest.substr(0, static_cast<std::size_t>(length));
-  rest.remove_prefix(static_cast<std::size_t>(length));
-  return field;
 }
 
 void AppendVarint(std::string& out, std::uint64_t value) {
@@ -181,23 +122,6 @@ void CheckOperatorSets(const onnx::ModelProto& model, const std::string& source)
 }
 
 }  // namespace
-
-bool LooksLikeModel(std::string_view content) {
-  // ir_version comes first where fields are written in their order, and every writer does.
-  std::string_view rest = content;
-  const auto version = TakeField(rest);
-  if (!version || version->number != 1 || version->wire_type != 0 || version->body.size() != 1) return false;
-  while (!rest.empty()) {
-    std::uint32_t cut = 0;
-    const auto field = TakeField(rest, &cut);
-    if (!field) return cut == 7;  // a file that was cut off in its graph is to be told so
-    const bool in_model =
-        field->number <= 8 || field->number == 14 || field->number == 20 || field->number == 25;
-    if (!in_model) return false;
-    if (field->number == 7) return field->wire_type == 2;
-  }
-  return false;
-}
 
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source) {
   const std::string skeleton = Skeleton(content, source).Copy();

@@ -13,9 +13,6 @@ namespace berth::scenarios::onnx_import {
 // Integer tensors that decide shapes are far smaller.
 inline constexpr std::size_t kLargestData = std::size_t{64} << 10;  // [B]
 
-// Starts like a serialised ModelProto: nothing in ONNX says so outright.
-bool LooksLikeModel(std::string_view content);
-
 // Throws InputError for what is no model, has no graph, or asks for operator sets that the library does not
 // know.
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source);

@@ -120,10 +120,6 @@ ImportedGraph Import(const std::string& content, const std::string& source, cons
 
 }  // namespace
 
-bool RecognisesOnnx(const std::string& content) {
-  return onnx_import::LooksLikeModel(content);
-}
-
 ImportedGraph ImportOnnx(const std::string& content, const std::string& source,
                          const ImportOptions& options) {
   try {

@@ -1,7 +1,5 @@
 #include "scenarios/importers/onnx/shapes.h"
 
-#include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,7 +8,7 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "scenarios/importers/onnx/einsum.h"
-#include "sim/units.h"
+#include "scenarios/importers/onnx/node_rules.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
@@ -25,109 +23,6 @@ const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int opset) {
   return schema == nullptr || schema->Deprecated() || (domain.empty() && schema->SinceVersion() > opset)
              ? nullptr
              : schema;
-}
-
-// Products of a few such numbers with an image (kLongestAxis) stay far from 2^63.
-constexpr std::int64_t kMostStride = 1 << 20;
-constexpr std::int64_t kLongestAxis = 1 << 30;
-
-// What the rules of the library multiply, divide by or index with, without a check of their own.
-void CheckAttributes(const onnx::NodeProto& node) {
-  const auto usable = [](std::int64_t v) { return v >= 1 && v <= kMostStride; };
-  for (const char* name : {"strides", "dilations", "kernel_shape"}) {
-    const auto values = IntsAttribute(node, name);
-    if (!std::all_of(values.begin(), values.end(), usable)) {
-      throw std::invalid_argument(std::string("its ") + name + " must be 1 to 2^20");
-    }
-  }
-  for (const char* name : {"pads", "output_padding"}) {
-    const auto values = IntsAttribute(node, name);
-    if (std::any_of(values.begin(), values.end(),
-                    [](std::int64_t v) { return v < -kMostStride || v > kMostStride; })) {
-      throw std::invalid_argument(std::string("its ") + name + " must be -2^20 to 2^20");
-    }
-  }
-  for (const char* name : {"group", "blocksize", "num_groups", "hidden_size", "num_outputs"}) {
-    if (FindAttribute(node, name) != nullptr && !usable(IntAttribute(node, name, 0))) {
-      throw std::invalid_argument(std::string("its ") + name + " must be 1 to 2^20");
-    }
-  }
-  const auto split = IntsAttribute(node, "split");
-  if (std::any_of(split.begin(), split.end(), [](std::int64_t v) { return v < 0; })) {
-    throw std::invalid_argument("its split must not be negative");
-  }
-}
-
-// Windows that slide over images: as many numbers in each attribute as the image has axes behind its channels.
-void CheckWindow(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
-  static constexpr const char* kTypes[] = {"Conv",    "ConvTranspose", "ConvInteger", "QLinearConv",
-                                           "MaxPool", "AveragePool",   "LpPool",      "MaxUnpool"};
-  const std::string& type = node.op_type();
-  if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes) || inputs.empty()) return;
-  const std::size_t rank = inputs[0]->shape.size();
-  if (rank < 3)
-    throw std::invalid_argument("its input has " + std::to_string(rank) + " axes, but needs at least 3");
-  const std::size_t weights = type == "QLinearConv" ? 3 : 1;
-  if (type.find("Conv") != std::string::npos && inputs.at(weights)->shape.size() != rank) {
-    throw std::invalid_argument("its filter has another number of axes than its input");
-  }
-  for (std::size_t axis = 2; axis < rank; ++axis) {
-    if (inputs[0]->shape[axis] > kLongestAxis) {
-      throw std::invalid_argument("its image is longer than 2^30 along axis " + std::to_string(axis));
-    }
-    if (type.find("Conv") != std::string::npos && inputs[weights]->shape[axis] > kMostStride) {
-      throw std::invalid_argument("its filter is longer than 2^20 along axis " + std::to_string(axis));
-    }
-  }
-  for (const auto& [name, wanted] :
-       {std::pair("kernel_shape", rank - 2), std::pair("strides", rank - 2), std::pair("dilations", rank - 2),
-        std::pair("pads", 2 * (rank - 2)), std::pair("output_padding", rank - 2)}) {
-    if (FindAttribute(node, name) != nullptr && IntsAttribute(node, name).size() != wanted) {
-      throw std::invalid_argument(std::string("its ") + name + " must be " + std::to_string(wanted) +
-                                  " numbers");
-    }
-  }
-}
-
-// DepthToSpace [N, C, H, W] -> [N, C / b^2, H b, W b], SpaceToDepth the other way.
-void CheckBlocks(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
-  const bool to_space = node.op_type() == "DepthToSpace";
-  if ((!to_space && node.op_type() != "SpaceToDepth") || inputs.empty() || inputs[0] == nullptr) return;
-  const Shape& image = inputs[0]->shape;
-  if (image.size() != 4) throw std::invalid_argument("its input must have 4 axes");
-  const std::int64_t block = IntAttribute(node, "blocksize", 1);
-  const bool fits =
-      to_space ? image[1] % (block * block) == 0 : image[2] % block == 0 && image[3] % block == 0;
-  if (!fits) {
-    throw std::invalid_argument(std::string("its ") + (to_space ? "channels" : "rows and columns") +
-                                " must be a multiple of its blocksize" + (to_space ? " squared" : ""));
-  }
-  if (std::max(image[2], image[3]) > kLongestAxis || image[1] > kLongestAxis) {
-    throw std::invalid_argument("its input has an axis longer than 2^30");
-  }
-}
-
-// The repeats of Tile, whose products with the input must not wrap.
-void CheckRepeats(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
-  if (node.op_type() != "Tile" || inputs.size() != 2 || inputs[0] == nullptr || inputs[1] == nullptr) return;
-  if (inputs[1]->value == nullptr || inputs[1]->value->ints() == nullptr) return;
-  const Shape& shape = inputs[0]->shape;
-  const auto& repeats = *inputs[1]->value->ints();
-  for (std::size_t axis = 0; axis < std::min(shape.size(), repeats.size()); ++axis) {
-    if (repeats[axis] < 0) throw std::invalid_argument("its repeats must not be negative");
-    if (shape[axis] > 0 && repeats[axis] > sim::kMaxBytes / shape[axis]) {
-      throw std::invalid_argument("its output would be longer than 2^50 along axis " + std::to_string(axis));
-    }
-  }
-}
-
-void CheckRanks(const onnx::NodeProto& node, const std::vector<const TensorInfo*>& inputs) {
-  if (inputs.empty() || inputs[0] == nullptr) return;
-  const auto rank = static_cast<std::int64_t>(inputs[0]->shape.size());
-  if (node.op_type() == "STFT" && rank < 2) throw std::invalid_argument("its signal has fewer than 2 axes");
-  if (node.op_type() != "LayerNormalization") return;
-  const std::int64_t axis = IntAttribute(node, "axis", -1);
-  if (axis < -rank || axis >= rank) throw std::invalid_argument("its axis is not one of its input");
 }
 
 class Context final : public onnx::InferenceContext {
@@ -205,11 +100,7 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   const onnx::OpSchema* schema = FindSchema(node, opset);
   if (schema == nullptr) return outputs;
   schema->Verify(node);
-  CheckAttributes(node);
-  CheckRanks(node, inputs);
-  CheckWindow(node, inputs);
-  CheckBlocks(node, inputs);
-  CheckRepeats(node, inputs);
+  CheckNode(node, opset, inputs);
   Context context(node, inputs);
   schema->GetTypeAndShapeInferenceFunction()(context);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Describe(*context.getOutputType(i));

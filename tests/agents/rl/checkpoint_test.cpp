@@ -10,6 +10,7 @@
 #include "agents/rl/byte_state.h"
 #include "agents/rl/learning_log.h"
 #include "sim/error.h"
+#include "tests/temp_folder.h"
 
 namespace berth::agents::rl {
 namespace {
@@ -17,9 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string InTemp(const std::string& name) {
-  const std::string path = testing::TempDir() + "berth_rl_" + name;
-  std::filesystem::remove(path);
-  return path;
+  static const tests::TempFolder folder;
+  return folder / name;
 }
 
 std::string Slurp(const std::string& path) {
@@ -81,8 +81,7 @@ TEST(Checkpoint, SaysWhatIsWrong) {
 }
 
 TEST(Checkpoint, AFolderThatIsNotThereIsARunError) {
-  EXPECT_THROW(WriteCheckpoint(testing::TempDir() + "berth_no_such_folder/x.ckpt", {"placeto", {}}),
-               RunError);
+  EXPECT_THROW(WriteCheckpoint(InTemp("no_such_folder/x.ckpt"), {"placeto", {}}), RunError);
 }
 
 TEST(StateReader, RefusesShortAndLongBytes) {

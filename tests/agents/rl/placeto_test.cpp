@@ -15,6 +15,7 @@
 #include "agents/rl/placeto_learner.h"
 #include "sim/error.h"
 #include "tests/agents/rl/test_task.h"
+#include "tests/temp_folder.h"
 
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents();
 
@@ -52,7 +53,8 @@ Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budge
 }
 
 std::string InTemp(const std::string& name) {
-  const std::string path = testing::TempDir() + "berth_placeto_" + name;
+  static const tests::TempFolder folder;
+  const std::string path = folder / name;
   std::filesystem::remove(path);
   std::filesystem::remove(path + ".log.csv");
   return path;

@@ -84,15 +84,6 @@ TEST(OnnxOps, RecurrentLayerMultipliesEveryWeightAtEveryStep) {
   EXPECT_EQ(ShapeText(graph, "h"), "f32[2,3,5]");
 }
 
-TEST(OnnxOps, StatisticsOfANormalisationAreNoParameters) {
-  GraphMaker m;
-  m.Input("x", {2, 8, 4, 4}).Weight("scale", {8}).Weight("shift", {8}).Weight("mean", {8}).Weight("var", {8});
-  m.Node("BatchNormalization", {"x", "scale", "shift", "mean", "var"}, {"y"}).Output("y");
-  const sim::OpGraph graph = Import(m);
-  EXPECT_EQ(graph.totals().parameters, 16);
-  EXPECT_EQ(graph.totals().persistent_bytes, 4 * 8 * 4);
-}
-
 TEST(OnnxOps, IdentityOfAnInitializerIsCountedOnce) {
   GraphMaker m;
   m.Input("x", {2, 8}).Weight("w", {8, 8}).Node("Identity", {"w"}, {"v"}).Node("Identity", {"v"}, {"u"});

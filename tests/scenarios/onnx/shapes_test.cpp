@@ -1,9 +1,12 @@
 // Shapes that are worked out while a model is imported, and subgraphs.
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scenarios/importers/onnx.h"
+#include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/temp_folder.h"
 
 namespace berth::scenarios {
 namespace {
@@ -107,6 +110,14 @@ TEST(OnnxShapes, AnUnknownConditionTakesTheThenBranchWhereShapesAgree) {
   EXPECT_THAT(TypesOf(imported.graph), ElementsAre("Tanh"));
   EXPECT_EQ(imported.graph.totals().parameters, 0) << "the weights of the other branch are not there";
   EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("then-branch")));
+
+  // A file that is given where a graph is wanted has the same notes.
+  const tests::TempFolder folder;
+  const std::string path = folder / "then_branch.onnx";
+  formats::WriteFile(path, BytesOf(m));
+  std::vector<std::string> notes;
+  LoadGraph(path, nullptr, &notes);
+  EXPECT_EQ(notes, imported.notes);
 
   no.graph.mutable_initializer(0)->set_dims(1, 7);
   *m.graph.mutable_node(0)->mutable_attribute(1)->mutable_g() = no.graph;

@@ -37,6 +37,15 @@ GraphMaker SmallVision() {
   return m;
 }
 
+// Nothing in a file says what was trained: in inference every floating initializer in use is a parameter.
+TEST(OnnxTraining, StatisticsAreParametersOfInferenceAlone) {
+  const std::int64_t trained = 6 * 27 + 6 + 6 + 6 + 30;
+  const sim::OpGraph::Totals inference = Import(SmallVision()).totals();
+  EXPECT_EQ(inference.parameters, trained + 6 + 6) << "running mean and variance";
+  EXPECT_EQ(inference.persistent_bytes, 4 * inference.parameters);
+  EXPECT_EQ(Import(SmallVision(), {.training = "sgd"}).totals().parameters, trained);
+}
+
 TEST(OnnxTraining, AddsALossBackwardAndUpdateOps) {
   const ImportedGraph imported = ImportOnnx(BytesOf(SmallVision()), "model.onnx", {.training = "adam"});
   const sim::OpGraph& graph = imported.graph;

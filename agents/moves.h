@@ -1,0 +1,57 @@
+// What the classical searches share: where they start and how they change a placement.
+//
+// Units are moved in runs of two orders: the topological one, and one by depth that lays the backward pass
+// over the forward pass, so that a stretch of it holds a part of the model with its gradients.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "agents/random.h"
+#include "agents/task.h"
+
+namespace berth::agents {
+
+class Moves {
+ public:
+  explicit Moves(const Task& task);
+
+  // A placement that differs in at least one unit; the same where there is no other. One of, by chance:
+  //  - a run of an order goes to one device,
+  //  - a border between two devices in an order is shifted,
+  //  - connected units of one device go to another,
+  //  - two runs of an order change places.
+  // The number of units is 1, 2 to 3, 4 to 7 … with equal chance, up to half of all.
+  UnitPlacement Neighbour(const UnitPlacement& placement, Rng& rng) const;
+
+  // The first with a run of an order from the second.
+  UnitPlacement Cross(const UnitPlacement& first, const UnitPlacement& second, Rng& rng) const;
+
+  // Placements that need no search: all units on one device, for each; then for each order contiguous blocks
+  // of equal cost, one on each accelerator.
+  std::vector<UnitPlacement> TrivialPlacements() const;
+
+ private:
+  using Order = std::vector<std::size_t>;  // units
+
+  void MoveRun(UnitPlacement& placement, Rng& rng) const;
+  void ShiftBorder(UnitPlacement& placement, Rng& rng) const;
+  void MoveConnected(UnitPlacement& placement, Rng& rng) const;
+  void SwapRuns(UnitPlacement& placement, Rng& rng) const;
+  std::size_t Length(Rng& rng) const;
+  sim::DeviceIndex Other(sim::DeviceIndex device, Rng& rng) const;
+
+  const Task& task_;
+  std::array<Order, 2> orders_;
+  std::vector<std::vector<std::size_t>> neighbours_;  // by unit, both directions
+};
+
+// The values of the parameter `start` of the classical searches.
+//   random    the start that all agents of a row share (PROTOCOL 1.8)
+//   trivial   TrivialPlacements(), each of which is a sample
+// The placements to begin with, at least one.
+std::vector<UnitPlacement> StartsOf(const std::string& start, const Task& task, const Moves& moves,
+                                    std::uint64_t seed);
+
+}  // namespace berth::agents

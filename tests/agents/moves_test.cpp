@@ -1,0 +1,103 @@
+#include "agents/moves.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "agents/placements.h"
+#include "tests/agents/problems.h"
+
+namespace berth::agents {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+std::size_t Distance(const UnitPlacement& a, const UnitPlacement& b) {
+  std::size_t different = 0;
+  for (std::size_t unit = 0; unit < a.size(); ++unit) different += a[unit] != b[unit];
+  return different;
+}
+
+RC_GTEST_PROP(Moves, NeighboursDifferAndAreLegal, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  const auto c = RandomCase(seed, {.ops = *rc::gen::inRange(1, 40), .gpus = *rc::gen::inRange(1, 4)});
+  const Task task = MakeTask(*c->problem, "");
+  const Moves moves(task);
+  Rng rng(seed, "test");
+  UnitPlacement placement = UniformPlacement(task, rng);
+  for (int i = 0; i < 20; ++i) {
+    const UnitPlacement next = moves.Neighbour(placement, rng);
+    RC_ASSERT(next != placement);
+    for (const sim::DeviceIndex d : next)
+      RC_ASSERT(std::binary_search(task.devices.begin(), task.devices.end(), d));
+    placement = next;
+  }
+}
+
+TEST(Moves, ThereIsNoNeighbourOnOneDevice) {
+  const auto c = TinyCase();
+  const Task task = MakeTask(*c->problem, "", {"gpu0"});
+  Rng rng(1, "test");
+  const UnitPlacement only(static_cast<std::size_t>(task.units.size()), task.devices.front());
+  EXPECT_EQ(Moves(task).Neighbour(only, rng), only);
+}
+
+// Every distance occurs from one unit to half of them.
+TEST(Moves, ChangeFromOneUnitToHalfOfThem) {
+  const auto c = RandomCase(3, {.ops = 40, .gpus = 2, .cpu = false, .colocate = false});
+  const Task task = MakeTask(*c->problem, "");
+  const Moves moves(task);
+  const UnitPlacement start(40, task.devices.front());
+  Rng rng(1, "test");
+  std::set<std::size_t> distances;
+  for (int i = 0; i < 5000; ++i) distances.insert(Distance(start, moves.Neighbour(start, rng)));
+  EXPECT_THAT(distances, SizeIs(20));
+  EXPECT_EQ(*distances.begin(), 1u);
+  EXPECT_EQ(*distances.rbegin(), 20u);
+}
+
+RC_GTEST_PROP(Moves, ACrossHasItsUnitsFromOneOrTheOther, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  const auto c = RandomCase(seed, {.ops = 20, .gpus = 3});
+  const Task task = MakeTask(*c->problem, "");
+  Rng rng(seed, "test");
+  const UnitPlacement a = UniformPlacement(task, rng);
+  const UnitPlacement b = UniformPlacement(task, rng);
+  const UnitPlacement child = Moves(task).Cross(a, b, rng);
+  for (std::size_t unit = 0; unit < child.size(); ++unit)
+    RC_ASSERT(child[unit] == a[unit] || child[unit] == b[unit]);
+}
+
+// Four layers forward and back, each backward op reading its forward op, all of equal cost.
+TEST(Moves, TrivialPlacementsAreSingleDevicesAndBlocksOfEqualCost) {
+  Case c;
+  for (int i = 0; i < 4; ++i) {
+    c.Add("forward" + std::to_string(i), {10},
+          i == 0 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
+  }
+  for (int i = 3; i >= 0; --i) c.Add("backward" + std::to_string(i), {10}, {6 - i, i});
+  c.UseGpus(2, false);
+  const Task task = MakeTask(c.Finish(), "");
+  const std::vector<UnitPlacement> placements = Moves(task).TrivialPlacements();
+  ASSERT_THAT(placements, SizeIs(4));
+  EXPECT_THAT(placements[0], Each(0));
+  EXPECT_THAT(placements[1], Each(1));
+  EXPECT_THAT(placements[2], ElementsAre(0, 0, 0, 0, 1, 1, 1, 1)) << "in topological order";
+  EXPECT_THAT(placements[3], ElementsAre(0, 0, 1, 1, 1, 1, 0, 0)) << "gradients with their layer";
+}
+
+TEST(Moves, StartsAreTheSharedOneOrTheTrivialOnes) {
+  const auto c = RandomCase(5, {.ops = 10, .gpus = 2});
+  const Task task = MakeTask(*c->problem, "");
+  const Moves moves(task);
+  EXPECT_THAT(StartsOf("random", task, moves, 7), ElementsAre(StartPlacement(task, 7)));
+  EXPECT_EQ(StartsOf("trivial", task, moves, 7), moves.TrivialPlacements());
+}
+
+}  // namespace
+}  // namespace berth::agents
