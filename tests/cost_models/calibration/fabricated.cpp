@@ -1,7 +1,6 @@
 #include "tests/cost_models/calibration/fabricated.h"
 
 #include <cmath>
-#include <cstdlib>
 
 #include "cost_models/calibration/probe_graph.h"
 #include "profiler/op_cases.h"
@@ -10,9 +9,6 @@
 
 namespace berth::cost_models::testing {
 namespace {
-
-// Property tests draw the same cases on every run; a seed given from outside wins.
-[[maybe_unused]] const int kSeeded = ::setenv("RC_PARAMS", "seed=20261121 max_success=40", 0);
 
 using profiler::OpCase;
 using profiler::Part;
