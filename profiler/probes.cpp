@@ -73,8 +73,9 @@ const std::vector<Probe>& Probes() {
        "pool (with a wait for the stream), of cudaMallocHost",
        nullptr, "cuda"},
       {"streams", "two streams at once: compute with compute, compute with copy",
-       "first, second: host clock from idle to idle around each stream's work alone; both: around both, "
-       "enqueued in "
+       "first, second: host clock from idle to idle around each stream's work alone (of copies a tenth of "
+       "the "
+       "calls, so that the ops outlast them); both: around both, enqueued in "
        "turn, on two streams. Overlap is perfect if both = max(first, second), absent if both = first + "
        "second",
        nullptr, "cuda"},

@@ -13,6 +13,7 @@
 #include "bench/validate/placements.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/statistics.h"
+#include "cost_models/calibration/copy_fit.h"
 #include "cost_models/op_work.h"
 #include "cost_models/parameters.h"
 #include "profiler/cpu/cpu_executor.h"
@@ -124,21 +125,19 @@ class Recorder {
     const ProbeOptions often{.warm_up = 10, .repeats = 60, .at_most = 2000, .pace = pace_};
     const std::vector<sim::Bytes> sizes = {0,       1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                            1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-    std::string knots;
-    double last_us = 0, last_bytes = 0, bandwidth = 1e9;
+    std::vector<cost_models::CopySample> copies;
     for (const profiler::ProbedCopy& copy : profiler::ProbeCopies(bare, cores_, sizes, often)) {
-      const double us = std::max(last_us, Quantile(Micros(Enough(copy.ns, "copies")), 0.5));
-      const auto bytes = static_cast<double>(copy.bytes);
-      if (us > last_us) bandwidth = (bytes - last_bytes) / (us - last_us) * 1e6;
-      knots += fmt::format("{}[{}B, {:.3f}us]", knots.empty() ? "" : ", ", copy.bytes, us);
-      last_us = us;
-      last_bytes = bytes;
+      const std::vector<double> us = Micros(Enough(copy.ns, "copies"));
+      copies.push_back({copy.bytes, std::max(Quantile(us, 0.5), kMicro), Spread(us)});
     }
+    const cost_models::LinkParameters link = cost_models::FitCopies("copies", copies).link;
+    std::vector<std::string> knots;
+    for (const auto& [bytes, us] : link.knots) knots.push_back(fmt::format("[{}B, {:.3f}us]", bytes, us));
     const std::vector<double> dispatch =
         Micros(Enough(profiler::ProbeDispatch(bare, cores_, often), "dispatch"));
     const double cost = Quantile(dispatch, 0.5);
     recording_.cluster =
-        ClusterText(fmt::format(", bandwidth: {:.0f}B/s, curve: [{}]", bandwidth, knots),
+        ClusterText(fmt::format(", bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", ")),
                     fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", cost));
     cost_models::KindParameters kind;
     kind.kind = kKind;
