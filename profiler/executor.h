@@ -11,7 +11,7 @@
 //    issuable (or by the placement's priority or order), runs it, and takes the next;
 //  - a transfer is a memory copy by the receiving device's thread, between two of its ops, before the next op
 //    is taken. Of several that wait the one that was queued first goes first;
-//  - memory is requested, rounded and freed as in section 5, that of a copy when it is queued, and what it holds
+//  - memory is requested, rounded and freed as in section 5, that of a copy when its way is free, and what it holds
 //    at its source is released when it ends, whatever the devices do meanwhile; blocks come from a pool that keeps
 //    them, so that no page is touched for the first time in a measured step.
 #pragma once

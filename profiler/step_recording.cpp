@@ -20,6 +20,7 @@ using formats::Value;
 
 constexpr std::string_view kFormat = "berth.validation";
 constexpr double kMost = 1e15;
+constexpr std::int64_t kMostNanos = 1'000'000'000'000'000;
 
 // One character a device, in op order: 36 devices are enough for one machine.
 constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -93,6 +94,10 @@ MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const si
   made.peak_bytes = ReadPeaks(fields.Require("peak_bytes"), cluster);
   made.least_peak_bytes = ReadPeaks(fields.Require("least_peak_bytes"), cluster);
   made.most_peak_bytes = ReadPeaks(fields.Require("most_peak_bytes"), cluster);
+  for (std::size_t d = 0; d < made.peak_bytes.size(); ++d) {
+    if (made.least_peak_bytes[d] > made.peak_bytes[d] || made.peak_bytes[d] > made.most_peak_bytes[d])
+      fields.Require("peak_bytes").Fail("must lie between least_peak_bytes and most_peak_bytes");
+  }
   return made;
 }
 
@@ -100,7 +105,7 @@ std::array<std::int64_t, 6> Numbers(Value value, std::size_t count, std::int64_t
   std::array<std::int64_t, 6> numbers{};
   if (value.size() != count) value.Fail(fmt::format("must have {} numbers", count));
   std::size_t i = 0;
-  for (const Value number : value.items()) numbers.at(i++) = number.Int(-1);
+  for (const Value number : value.items()) numbers.at(i++) = number.Int(-1, kMostNanos);
   if (numbers[0] < 0 || numbers[0] >= ops) value.Fail("must begin with the number of an op");
   return numbers;
 }
@@ -110,6 +115,10 @@ sim::DeviceIndex DeviceOf(Value value, std::int64_t number, const sim::Cluster& 
   return static_cast<sim::DeviceIndex>(number);
 }
 
+void CheckSpan(Value value, std::int64_t start, std::int64_t end) {
+  if (start < 0 || end < start) value.Fail("must end with a start and an end that is no earlier, from 0 ns");
+}
+
 void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster,
                 std::vector<MeasuredPlacement>* placements) {
   static constexpr std::string_view kKeys[] = {"placement", "ns", "ops", "copies"};
@@ -117,16 +126,24 @@ void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& clus
   const std::int64_t of =
       fields.Require("placement").Int(0, static_cast<std::int64_t>(placements->size()) - 1);
   Step traced;
-  traced.ns = fields.Require("ns").Int(0);
+  traced.ns = fields.Require("ns").Int(1, kMostNanos);
+  const sim::Placement& placement = (*placements)[static_cast<std::size_t>(of)].placement;
+  std::vector<bool> seen(graph.ops.size());
   for (const Value op : fields.Require("ops").items()) {
     const auto n = Numbers(op, 4, graph.size());
-    traced.ops.push_back({static_cast<sim::OpIndex>(n[0]), DeviceOf(op, n[1], cluster), n[2], n[3]});
+    const auto index = static_cast<std::size_t>(n[0]);
+    if (n[1] != placement.device[index]) op.Fail("must name the op's device in the placement");
+    if (seen[index]) op.Fail("names an op that ran before");
+    seen[index] = true;
+    CheckSpan(op, n[2], n[3]);
+    traced.ops.push_back({static_cast<sim::OpIndex>(n[0]), placement.device[index], n[2], n[3]});
   }
   for (const Value copy : fields.Require("copies").items()) {
     const auto n = Numbers(copy, 6, graph.size());
     const auto output = static_cast<std::int32_t>(n[1]);
     const auto& outputs = graph.ops[static_cast<std::size_t>(n[0])].outputs;
     if (n[1] >= static_cast<std::int64_t>(outputs.size())) copy.Fail("must name an output of the op");
+    CheckSpan(copy, n[4], n[5]);
     traced.copies.push_back({{static_cast<sim::OpIndex>(n[0]), output},
                              DeviceOf(copy, n[2], cluster),
                              DeviceOf(copy, n[3], cluster),

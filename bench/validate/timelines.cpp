@@ -1,8 +1,9 @@
 #include "bench/validate/timelines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -87,7 +88,7 @@ class Difference {
     return outcome.ops[static_cast<std::size_t>(op)];
   }
 
-  // Time by op type, and what each device did.
+  // Time by op type, and of the copies.
   std::string PrintSums() const {
     std::map<std::string, Sum> types;
     for (const sim::OpIndex op : order_)

@@ -84,7 +84,7 @@ class Walk {
     std::int64_t oldest = now_ + 1;
     for (auto touch = last_.rbegin(); touch != last_.rend(); ++touch) {
       held += things_[touch->second].bytes;
-      if (held > CacheBytes() / 4 * 3) break;
+      if (held > holds_) break;
       oldest = touch->first;
     }
     return oldest;
@@ -108,6 +108,7 @@ class Walk {
       free_[plan_.storages[storage].bytes].push_back(block_[storage]);
   }
 
+  const sim::Bytes holds_ = CacheBytes() / 4 * 3;
   const Plan& plan_;
   std::vector<std::size_t> block_;     // by storage
   std::vector<std::int32_t> holders_;  // by storage

@@ -1,9 +1,9 @@
 #include "profiler/cpu/pace.h"
 
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <mutex>
-#include <thread>
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -32,19 +32,20 @@ std::int64_t MeasurePace() {
 Pace FindPace(const CoresByDevice& cores, int milliseconds) {
   std::mutex mutex;
   std::vector<std::int64_t> all;
-  std::vector<std::thread> threads;
+  std::vector<std::future<void>> devices;
   for (const std::vector<int>& mine : cores) {
-    threads.emplace_back([&, mine] {
+    devices.push_back(std::async(std::launch::async, [&, mine] {
       OnDevice(mine, [&] {
         std::vector<std::int64_t> here;
-        for (const std::int64_t end = Now() + std::int64_t{1'000'000} * milliseconds; Now() < end;)
-          here.push_back(MeasurePace());
+        const std::int64_t end = Now() + std::int64_t{1'000'000} * milliseconds;
+        do here.push_back(MeasurePace());
+        while (Now() < end);
         const std::lock_guard lock(mutex);
         all.insert(all.end(), here.begin(), here.end());
       });
-    });
+    }));
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::future<void>& device : devices) device.get();
   std::sort(all.begin(), all.end());
   const std::size_t half = all.size() / 2;
   std::size_t first = 0;

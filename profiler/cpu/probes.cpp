@@ -45,26 +45,27 @@ sim::Bytes BytesBehind(const sim::OpGraph& graph, sim::TensorRef tensor) {
              : output.bytes;
 }
 
-sim::Bytes LargestOf(const sim::OpGraph& graph, sim::OpIndex index) {
+sim::Bytes Aligned(sim::Bytes bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+sim::Bytes FootprintOf(const sim::OpGraph& graph, sim::OpIndex index) {
   const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
-  sim::Bytes largest = 0;
-  for (const sim::TensorRef input : op.inputs) largest = std::max(largest, BytesBehind(graph, input));
-  for (const sim::Output& output : op.outputs) largest = std::max(largest, output.bytes);
-  return largest;
+  sim::Bytes bytes = 0;
+  for (const sim::TensorRef input : op.inputs) bytes += Aligned(BytesBehind(graph, input));
+  for (const sim::Output& output : op.outputs) bytes += Aligned(output.bytes);
+  return bytes;
 }
 
 // One op with memory of its own, what is far away in `copies` that take turns.
 class LoneOp {
  public:
-  // elsewhere: a block for what the op reads and writes where only its code is to be touched.
+  // elsewhere: FootprintOf(op) bytes for what it reads and writes where only its code is to be touched.
   LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const Nearness& near, std::size_t copies,
          void* elsewhere)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
         made_(MakeCpuKernel(graph, op)),
         code_near_(near.code),
-        elsewhere_{.inputs = std::vector<void*>(op_.inputs.size(), elsewhere),
-                   .outputs = std::vector<void*>(op_.outputs.size(), elsewhere),
-                   .slots = elsewhere},
         inputs_(copies),
         outputs_(copies),
         slots_(copies) {
@@ -97,6 +98,7 @@ class LoneOp {
       if (OutputAt(graph, op_.inputs[0]).storage == sim::Output::Storage::kPersistent)
         slots_[copy] = inputs_[copy][0];
     }
+    LayOut(graph, static_cast<char*>(elsewhere));
     if (made_.kernel != nullptr) {
       scratch_ = NewBlock(made_.kernel->scratch_bytes());
       std::memset(scratch_.get(), 0, static_cast<std::size_t>(made_.kernel->scratch_bytes()));
@@ -138,6 +140,22 @@ class LoneOp {
         pool.GiveBack(taken_[next++], pool.Rounded(output.bytes));
   }
 
+  // Each tensor by itself: kernels may rely on that.
+  void LayOut(const sim::OpGraph& graph, char* elsewhere) {
+    for (const sim::TensorRef input : op_.inputs) {
+      const std::size_t first = FindInput(input);
+      const bool seen = first < elsewhere_.inputs.size();
+      elsewhere_.inputs.push_back(seen ? elsewhere_.inputs[first] : elsewhere);
+      if (!seen) elsewhere += Aligned(BytesBehind(graph, input));
+    }
+    for (const sim::Output& output : op_.outputs) {
+      const bool view = output.storage == sim::Output::Storage::kInput;
+      elsewhere_.outputs.push_back(view ? elsewhere_.inputs[FindInput(output.alias)] : elsewhere);
+      if (!view) elsewhere += Aligned(output.bytes);
+    }
+    if (slots_[0] != nullptr) elsewhere_.slots = elsewhere_.inputs[0];
+  }
+
   void* AddBlock(sim::Bytes bytes, bool near) {
     blocks_.push_back(NewBlock(bytes));
     if (near) near_.emplace_back(blocks_.back().get(), bytes);
@@ -157,7 +175,7 @@ class LoneOp {
   bool code_near_;
   struct {
     std::vector<void*> inputs, outputs;
-    void* slots;
+    void* slots = nullptr;
   } elsewhere_;
   std::vector<Block> blocks_;
   std::vector<std::vector<void*>> inputs_;   // by copy
@@ -264,7 +282,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
       if (is_new) {
         all.push_back({.op = op, .set = set, .stands_for = 0, .ns = {}});
         round_bytes += TrafficOf(graph, op);
-        largest = std::max(largest, LargestOf(graph, op));
+        largest = std::max(largest, FootprintOf(graph, op));
       }
       ++all[found->second].stands_for;
     }

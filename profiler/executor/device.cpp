@@ -85,12 +85,8 @@ void Device::Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMe
   const sim::Bytes live = device.memory_.Request(bytes);
   if (device.memory_.Fits(live)) return;
   if (!oom) {
-    oom = {.device = device.index_,
-           .op = op,
-           .what = what,
-           .time = (Now() - start_ns) * 1000,
-           .needed = live,
-           .capacity = device.memory_.limit()};
+    oom = {
+        .device = device.index_, .op = op, .what = what, .needed = live, .capacity = device.memory_.limit()};
   }
   machine_.stop.store(true, std::memory_order_relaxed);
 }

@@ -1,7 +1,8 @@
 // One device of an executor: runs its share of a step. Here is what a device of any class keeps books of; what
 // it does with an op and a transfer is in cpu_device.h and accelerator_device.h.
 //
-// Everything that a device changes during a step is its own, but for the count of memory. Devices talk through one ring for each ordered pair, of numbers of transfers:
+// Everything that a device changes during a step is its own, but for the count of memory. Devices talk through one
+// ring for each ordered pair, of numbers of transfers:
 //  - from a sender: the transfer is queued, its producer has ended; where an accelerator has copied it
 //    already, it has arrived;
 //  - back, as Copied(): the receiver has copied it.

@@ -166,7 +166,9 @@ class DeviceGroup : public Executor {
     }
   }
 
-  bool AtPace() const { return measure_pace_ == nullptr || options_.pace.Holds(measure_pace_()); }
+  bool AtPace() const {
+    return measure_pace_ == nullptr || options_.pace.ns == 0 || options_.pace.Holds(measure_pace_());
+  }
 
   // By device 0, while the others wait.
   void EndStep() {
