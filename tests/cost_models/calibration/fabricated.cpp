@@ -1,6 +1,7 @@
 #include "tests/cost_models/calibration/fabricated.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "cost_models/calibration/probe_graph.h"
 #include "profiler/op_cases.h"
@@ -194,8 +195,10 @@ std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files) {
     made.push_back({i == 0 ? "probes.trace" : "probes" + std::to_string(i) + ".trace", std::move(recording)});
   }
   std::size_t next = 0;
-  for (const profiler::Probe& probe : profiler::Probes())
+  for (const profiler::Probe& probe : profiler::Probes()) {
+    if (probe.device != nullptr && std::string_view(probe.device) == "cpu") continue;
     made[next++ % made.size()].recording.Put(probe.name, Measured(maker.Result(probe.name, probe)));
+  }
   return made;
 }
 
