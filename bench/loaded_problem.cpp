@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/source.h"
@@ -24,10 +25,17 @@ std::string DeviceList(const sim::Cluster& cluster) {
   return JoinNames(names);
 }
 
-sim::Cluster LoadOverridden(const ProblemSource& source) {
-  sim::Cluster cluster = formats::CheckedAt(source.cluster_place, [&] {
-    return scenarios::LoadCluster(source.cluster, cost_models::BuiltinCatalogue());
-  });
+std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source) {
+  return formats::CheckedAt(source.cost_model_place,
+                            [&] { return cost_models::MakeCostModel(source.cost_model); });
+}
+
+// Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
+sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model) {
+  const auto catalogue =
+      cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), cost_models::BuiltinCatalogue());
+  sim::Cluster cluster = formats::CheckedAt(
+      source.cluster_place, [&] { return scenarios::LoadCluster(source.cluster, *catalogue); });
   if (!source.preset.empty()) OverridePreset(cluster, source.preset);
   if (!source.interconnect.empty()) {
     sim::CheckInterconnect(source.interconnect);
@@ -65,10 +73,9 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })),
-      cluster_(LoadOverridden(source)) {
-  const auto model = formats::CheckedAt(source.cost_model_place,
-                                        [&] { return cost_models::MakeCostModel(source.cost_model); });
+    : graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
+  const auto model = LoadModel(source);
+  cluster_ = LoadOverridden(source, *model);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
                      [&] { Price(*model); });

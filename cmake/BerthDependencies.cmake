@@ -19,8 +19,13 @@ function(berth_find name header)
   endforeach()
   add_library(berth::${name} ALIAS berth_${name})
 endfunction()
-# Into the programs themselves where it can be: berth-profile must run where nobody installed zstd.
+# Into the programs themselves where it can be: berth-profile must run where nobody installed them.
 find_library(BERTH_zstd_zstd NAMES libzstd.a zstd REQUIRED)
+find_library(BERTH_yaml NAMES libyaml-cpp.a yaml-cpp REQUIRED)
+add_library(berth_yaml INTERFACE)
+target_include_directories(berth_yaml SYSTEM INTERFACE $<TARGET_PROPERTY:yaml-cpp,INTERFACE_INCLUDE_DIRECTORIES>)
+target_link_libraries(berth_yaml INTERFACE ${BERTH_yaml})
+add_library(berth::yaml ALIAS berth_yaml)
 berth_find(zstd zstd.h zstd)
 berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis metis.h metis)

@@ -1,10 +1,11 @@
 # berth_portable(program script…): the target `portable`, part of every build of that preset. It collects the program, the
 # shared libraries it needs and the scripts in one folder, berth-portable/, that runs wherever it is copied to, given the
-# machine's own C library (REQUIRES.txt in the folder says from which version on). berth-profile and, where it is built, its
+# machine's own C library (REQUIRES.txt in the folder says from which version on). berth-profile, its CPU plug-in and, where it is built, its
 # CUDA plug-in come along; CUDA's own libraries do not, they belong to the machine's driver and toolkit.
 function(berth_portable program)
-  set(extra $<TARGET_FILE:berth_profile>)
-  set_target_properties(berth_profile PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
+  set(extra $<TARGET_FILE:berth_profile> $<TARGET_FILE:berth_cpu_plugin>)
+  set_target_properties(berth_profile berth_cpu_plugin PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
+  target_link_options(berth_cpu_plugin PRIVATE -Wl,--disable-new-dtags)
   if(TARGET berth_cuda)
     list(APPEND extra $<TARGET_FILE:berth_cuda>)
   endif()

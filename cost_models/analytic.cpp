@@ -52,8 +52,11 @@ class Analytic : public sim::CostModel, public ParameterUser {
     if (work.op_class == OpClass::kNothing) return kFree;
     const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
     if (sheet == nullptr || !sheet->HasRates()) return std::nullopt;
+    RooflineOptions options = options_;
+    const KindParameters* fitted = parameters_ != nullptr ? parameters_->Find(device.kind) : nullptr;
+    if (fitted != nullptr && fitted->tf32) options.tf32 = true;  // what its efficiencies are shares of
     return StructuralPrice(
-        RooflineMicros(work, *sheet, efficiency_.find(device.kind)->second, catalogue_.Tiles(), options_));
+        RooflineMicros(work, *sheet, efficiency_.find(device.kind)->second, catalogue_.Tiles(), options));
   }
 
  private:

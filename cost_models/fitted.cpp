@@ -4,13 +4,12 @@
 // catalogue's own efficiencies) to measured time, linear between knots in logarithms: between knots the ratio
 // of the two is interpolated, and the answer grows with the work because both steps do. Tier B between the
 // outermost knots, with the interval that held-out samples gave. Outside, the outermost ratio is kept and the
-// answer is tier C.
+// answer is tier C. A curve may be of one number format; one without stands for the others.
 //
 // Curves belong to the structural model they were made with; a file made with other rates or efficiencies is
 // refused. Classes and kinds without a curve are left to the next model of a chain. Without a file it answers
 // nothing.
 
-#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -50,10 +49,10 @@ class Fitted : public sim::CostModel, public ParameterUser {
     if (kind == kinds_.end()) return std::nullopt;
     const OpWork work = WorkOf(graph, op);
     if (work.op_class == OpClass::kNothing) return std::nullopt;
-    const RatioCurve* curve = kind->second.curves[static_cast<std::size_t>(work.op_class)];
+    const RatioCurve* curve = FindCurve(kind->second, work);
     if (curve == nullptr) return std::nullopt;
-    const double structural =
-        RooflineMicros(work, *kind->second.sheet, kind->second.efficiency, catalogue_.Tiles(), {});
+    const double structural = RooflineMicros(work, *kind->second.sheet, kind->second.efficiency,
+                                             catalogue_.Tiles(), {.tf32 = kind->second.tf32});
     const CurveAnswer answer = EvaluateCurve(*curve, structural);
     if (!answer.inside) return StructuralPrice(answer.us);
     return sim::Price{answer.us, sim::Tier::kInterpolated, answer.us * curve->low_ratio,
@@ -64,8 +63,20 @@ class Fitted : public sim::CostModel, public ParameterUser {
   struct Kind {
     const DeviceSheet* sheet = nullptr;
     ClassEfficiency efficiency{};
-    std::array<const RatioCurve*, kOpClasses> curves{};
+    bool tf32 = false;
+    const std::vector<RatioCurve>* curves = nullptr;
   };
+
+  // That of the class and number format, else that of the class for all formats.
+  static const RatioCurve* FindCurve(const Kind& kind, const OpWork& work) {
+    const RatioCurve* any = nullptr;
+    for (const RatioCurve& curve : *kind.curves) {
+      if (curve.op_class != work.op_class) continue;
+      if (curve.dtype == work.dtype) return &curve;
+      if (curve.dtype.empty()) any = &curve;
+    }
+    return any;
+  }
 
   void AddKind(const KindParameters& kind) {
     Kind entry;
@@ -84,8 +95,8 @@ class Fitted : public sim::CostModel, public ParameterUser {
                       parameters_->source, kind.kind, kind.structural, fingerprint));
     }
     entry.efficiency = DefaultEfficiency(catalogue_, entry.sheet->kind.device_class);
-    for (const RatioCurve& curve : kind.curves)
-      entry.curves[static_cast<std::size_t>(curve.op_class)] = &curve;
+    entry.tf32 = kind.tf32;
+    entry.curves = &kind.curves;
     kinds_.emplace(kind.kind, entry);
   }
 

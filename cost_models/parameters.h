@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "cost_models/cost_models.h"
-#include "sim/cluster.h"
 
 namespace berth::cost_models {
 
@@ -50,6 +50,7 @@ struct RatioCurve {
     double measured_us = 0;
   };
   OpClass op_class = OpClass::kElementwise;
+  std::string dtype;        // of the op's output, "bf16"; empty = any
   std::vector<Knot> knots;  // at least 2; both coordinates positive, the first strictly increasing, the
                             // second not decreasing
   double low_ratio = 1;     // 5 % and 95 % quantile of measured / predicted on held-out samples
@@ -57,12 +58,39 @@ struct RatioCurve {
   Evidence evidence;
 };
 
+// rates[k-1]: the rate of each op while k run; the first is 1.
+struct Concurrency {
+  std::vector<double> rates;
+  Evidence evidence;
+};
+
 struct KindParameters {
   std::string kind;
+  bool tf32 = false;  // f32 contractions were measured in TF32: what RooflineOptions::tf32 is for the curves
   std::map<OpClass, FittedNumber> efficiency;  // shares of the peak, as in efficiency.yaml
-  std::optional<FittedNumber> dispatch_us;     // host time to issue one framework op [us]
+  std::optional<FittedNumber> dispatch_us;  // host time to issue one framework op, `dispatch: {cost: auto}`
+  // Measured and reported; the simulator has no place for them (docs/calibration.md, section 9).
+  std::optional<FittedNumber> launch_to_start_us;  // start of the call to start of the kernel, device idle
+  std::optional<FittedNumber> kernel_gap_us;  // between kernels of a full queue; every op's time holds one
+  std::optional<FittedNumber> graph_node_us;  // one more node of a CUDA graph, an empty kernel included
+  std::optional<Concurrency> concurrency;     // `concurrency: auto`
+  std::optional<FittedNumber> overlap_copy;   // `overlap_copy: auto`
   std::string structural;          // StructuralFingerprint() the curves belong to; empty without curves
-  std::vector<RatioCurve> curves;  // at most one for each class
+  std::vector<RatioCurve> curves;  // at most one for each class and dtype
+};
+
+// A link kind that a cluster may name: the time of a lone copy, and what each direction keeps of its bandwidth
+// while the other is busy.
+struct LinkParameters {
+  struct Knot {
+    sim::Bytes bytes = 0;
+    double us = 0;
+  };
+  std::string kind;            // "h200-pinned"; none of the catalogue's
+  std::int64_t bandwidth = 0;  // [B/s] of large copies
+  std::vector<Knot> knots;     // at least 2; bytes strictly increasing from 0, times not decreasing
+  Evidence evidence;           // range in bytes
+  std::optional<FittedNumber> both;
 };
 
 // One op as it was measured, dispatch excluded.
@@ -80,6 +108,7 @@ struct Parameters {
   std::string source;  // the file they came from; not written
   Provenance provenance;
   std::vector<KindParameters> kinds;
+  std::vector<LinkParameters> links;
   std::vector<TableEntry> table;
 
   const KindParameters* Find(const std::string& kind) const;  // null if absent
@@ -92,12 +121,17 @@ Parameters ParseParameters(std::string_view json, const std::string& source, con
 std::string PrintParameters(const Parameters& parameters);  // reads back equal; one table entry a line
 void WriteParameters(const std::string& path, const Parameters& parameters);
 
-// Throws InputError naming both files if they speak of one device kind and come from different machines,
-// drivers or libraries.
+// Throws InputError naming both files if they speak of one device or link kind and come from different
+// machines, drivers or libraries.
 void CheckSameMachine(const Parameters& a, const Parameters& b);
 
-// Puts the fitted dispatch costs in the place of the catalogue's launch costs, for `dispatch: {cost: auto}`.
-void SetLaunchCosts(const Parameters& parameters, sim::Cluster* cluster);
+// The catalogue with what the files measured in place of its own: dispatch cost, concurrency and overlap of
+// device kinds, and the files' link kinds. For reading clusters; keeps a reference to `base`.
+std::unique_ptr<sim::HardwareCatalogue> CalibratedCatalogue(
+    std::vector<std::shared_ptr<const Parameters>> parameters, const Catalogue& base);
+
+// The files that a cost model's answers rest on; those of a chain in its order.
+std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model);
 
 // Names the structural model that ratio curves of a kind were made for: all rates and efficiencies that price
 // the kind, in 16 hexadecimal digits. Changes when any of them does.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <string>
 
 #include "cost_models/portable_math.h"
@@ -113,21 +115,66 @@ bool HasTwoTimes(const std::vector<RatioSample>& sorted) {
   return !sorted.empty() && sorted.front().structural_us * (1 + 2 * kSame) < sorted.back().structural_us;
 }
 
-// ln(measured / predicted) of every sample, by curves that have not seen it.
-std::vector<double> HeldOutResiduals(const std::vector<RatioSample>& sorted, int max_knots) {
-  std::vector<double> residuals;
+// By structural time, then measured time.
+std::vector<std::size_t> Sorted(const std::vector<RatioSample>& samples) {
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return std::pair(samples[a].structural_us, samples[a].measured_us) <
+           std::pair(samples[b].structural_us, samples[b].measured_us);
+  });
+  return order;
+}
+
+std::vector<RatioSample> InOrder(const std::vector<RatioSample>& samples,
+                                 const std::vector<std::size_t>& order) {
+  std::vector<RatioSample> sorted;
+  for (const std::size_t at : order) sorted.push_back(samples[at]);
+  return sorted;
+}
+
+// Of each sorted sample; groups are dealt out in the order in which they begin.
+std::vector<std::size_t> Folds(const std::vector<RatioSample>& sorted) {
+  std::map<int, std::size_t> known;
+  std::vector<std::size_t> folds;
+  std::size_t next = 0;
+  for (const RatioSample& sample : sorted) {
+    if (sample.group < 0) {
+      folds.push_back(next++ % kFolds);
+      continue;
+    }
+    const auto [found, fresh] = known.emplace(sample.group, next % kFolds);
+    if (fresh) ++next;
+    folds.push_back(found->second);
+  }
+  return folds;
+}
+
+// Of sorted samples, by curves that have not seen them; 0 where there is none.
+std::vector<double> HeldOut(const std::vector<RatioSample>& sorted, int max_knots) {
+  const std::vector<std::size_t> folds = Folds(sorted);
+  std::vector<double> predicted(sorted.size(), 0);
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     std::vector<RatioSample> rest;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
-      if (i % kFolds != fold) rest.push_back(sorted[i]);
+      if (folds[i] != fold) rest.push_back(sorted[i]);
     }
     if (!HasTwoTimes(rest)) continue;
     RatioCurve curve;
     curve.knots = FitKnots(rest, max_knots);
-    for (std::size_t i = fold; i < sorted.size(); i += kFolds) {
-      residuals.push_back(
-          PortableLog(sorted[i].measured_us / EvaluateCurve(curve, sorted[i].structural_us).us));
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (folds[i] == fold) predicted[i] = EvaluateCurve(curve, sorted[i].structural_us).us;
     }
+  }
+  return predicted;
+}
+
+// ln(measured / predicted) of every sample that was held out.
+std::vector<double> HeldOutResiduals(const std::vector<RatioSample>& sorted, int max_knots) {
+  const std::vector<double> predicted = HeldOut(sorted, max_knots);
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (predicted[i] > 0) residuals.push_back(PortableLog(sorted[i].measured_us / predicted[i]));
   }
   return residuals;
 }
@@ -154,9 +201,7 @@ Evidence EvidenceOf(const std::vector<RatioSample>& sorted, const std::vector<do
 RatioCurve FitRatioCurve(OpClass op_class, std::vector<RatioSample> samples, int max_knots) {
   BERTH_CHECK(max_knots >= 2);
   for (const RatioSample& sample : samples) BERTH_CHECK(sample.structural_us > 0 && sample.measured_us > 0);
-  std::ranges::sort(samples, [](const RatioSample& a, const RatioSample& b) {
-    return std::pair(a.structural_us, a.measured_us) < std::pair(b.structural_us, b.measured_us);
-  });
+  samples = InOrder(samples, Sorted(samples));
   if (!HasTwoTimes(samples)) {
     throw InputError(std::string("the class '") + ToString(op_class) +
                      "' was measured at fewer than two sizes; a curve needs at least two");
@@ -171,6 +216,14 @@ RatioCurve FitRatioCurve(OpClass op_class, std::vector<RatioSample> samples, int
   }
   curve.evidence = EvidenceOf(samples, residuals);
   return curve;
+}
+
+std::vector<double> HeldOutMicros(const std::vector<RatioSample>& samples, int max_knots) {
+  const std::vector<std::size_t> order = Sorted(samples);
+  const std::vector<double> sorted = HeldOut(InOrder(samples, order), max_knots);
+  std::vector<double> predicted(samples.size());
+  for (std::size_t i = 0; i < order.size(); ++i) predicted[order[i]] = sorted[i];
+  return predicted;
 }
 
 CurveAnswer EvaluateCurve(const RatioCurve& curve, double structural_us) {

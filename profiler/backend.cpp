@@ -6,11 +6,10 @@
 
 #include <dlfcn.h>
 
+#include "sim/error.h"
+
 namespace berth::profiler {
 namespace {
-
-constexpr char kPlugin[] = "libberth_cuda.so";
-constexpr char kDriver[] = "libcuda.so.1";
 
 // The loader's reason, which is there after a dlopen or dlsym that failed.
 std::string LoaderReason() {
@@ -20,26 +19,52 @@ std::string LoaderReason() {
 
 }  // namespace
 
-std::string FindCudaPlugin() {
-  if (const char* given = std::getenv("BERTH_CUDA_PLUGIN"); given != nullptr && *given != '\0') return given;
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const char* place : {"../cuda", ".", "lib", "../lib"}) {
-    const std::filesystem::path candidate = folder / place / kPlugin;
-    if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
-  }
-  throw Unavailable(
-      std::string("the CUDA plug-in is missing: ") + kPlugin +
-      " is not beside the program (it is built where the CUDA toolkit is); BERTH_CUDA_PLUGIN can name it");
+MadeKernel Backend::MakeKernelOnCpu(const sim::OpGraph&, sim::OpIndex) {
+  throw Unavailable("this plug-in runs no ops on a CPU");
 }
 
-std::unique_ptr<Backend> OpenCuda() {
-  if (dlopen(kDriver, RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    throw Unavailable("there is no NVIDIA driver (" + LoaderReason() + ")");
+const std::vector<BackendRow>& Backends() {
+  static const std::vector<BackendRow> rows = {
+      {"cpu", "CPU", "libberth_cpu.so", "cpu", "BERTH_CPU_PLUGIN", nullptr, "oneDNN"},
+      {"cuda", "CUDA", "libberth_cuda.so", "cuda", "BERTH_CUDA_PLUGIN", "libcuda.so.1", "the CUDA toolkit"},
+  };
+  return rows;
+}
+
+std::string BackendNames() {
+  std::string names;
+  for (const BackendRow& row : Backends()) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+const BackendRow& FindBackend(const std::string& name) {
+  for (const BackendRow& row : Backends()) {
+    if (name == row.name) return row;
   }
-  const std::string path = FindCudaPlugin();
+  throw InputError("there is no device \"" + name + "\" to measure; there are " + BackendNames() + ".");
+}
+
+std::string FindPlugin(const BackendRow& row) {
+  if (const char* given = std::getenv(row.variable); given != nullptr && *given != '\0') return given;
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const std::string& place :
+       {"../" + std::string(row.folder), std::string("."), std::string("lib"), std::string("../lib")}) {
+    const std::filesystem::path candidate = folder / place / row.plugin;
+    if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
+  }
+  throw Unavailable("the " + std::string(row.what) + " plug-in is missing: " + row.plugin +
+                    " is not beside the program (it is built where " + row.needs + " is); " + row.variable +
+                    " can name it");
+}
+
+std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
+  if (row.driver != nullptr && dlopen(row.driver, RTLD_NOW | RTLD_LOCAL) == nullptr)
+    throw Unavailable("there is no NVIDIA driver (" + LoaderReason() + ")");
+  const std::string path = FindPlugin(row);
   void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (plugin == nullptr) throw Unavailable("the CUDA plug-in cannot be opened (" + LoaderReason() + ")");
+  if (plugin == nullptr)
+    throw Unavailable("the " + std::string(row.what) + " plug-in cannot be opened (" + LoaderReason() + ")");
   void* const symbol = dlsym(plugin, kMakeBackendSymbol);
   if (symbol == nullptr) throw Unavailable(path + " is no plug-in of berth (" + LoaderReason() + ")");
   return reinterpret_cast<MakeBackend>(symbol)();

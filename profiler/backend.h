@@ -1,12 +1,16 @@
-// A device that is measured. One so far, CUDA, in a plug-in that is opened at run time, because berth-profile
-// must start on machines without driver and libraries.
+// A device that is measured, and executes graphs: each in a plug-in that is opened at run time, because
+// berth-profile must start on machines without drivers and libraries.
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "profiler/executor.h"
+#include "profiler/kernel.h"
 #include "profiler/probes.h"
+#include "sim/cluster.h"
 #include "sim/op_graph.h"
 
 namespace berth::profiler {
@@ -20,6 +24,7 @@ class Unavailable : public std::runtime_error {
 struct MeasureOptions {
   Timing timing;
   bool quick = false;
+  std::vector<int> cores;  // that probes of the CPU may use, all at once
 };
 
 class Backend {
@@ -32,18 +37,40 @@ class Backend {
   // The result of a part: {"rows": […]}. Throws Unavailable where this device or library cannot, RunError where
   // it fails.
   virtual sim::Attribute Run(const Probe& probe, const MeasureOptions& options) = 0;
+
+  // What runs a graph on devices of `cluster`, all of this backend's class or CPUs. cpu: what runs ops on those; null
+  // where the cluster has none. Graph, cluster and `cpu` must outlive it. Throws as the executors do.
+  virtual std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
+                                                      const CoresByDevice& cores, Backend* cpu) = 0;
+  // What an op does on a CPU. Throws Unavailable where the backend is no CPU.
+  virtual MadeKernel MakeKernelOnCpu(const sim::OpGraph& graph, sim::OpIndex op);
 };
 
-// The only symbol that the plug-in exports for this program. Throws Unavailable where there is no device.
+// The only symbol that a plug-in exports for this program. Throws Unavailable where there is no device.
 using MakeBackend = std::unique_ptr<Backend> (*)();
 inline constexpr char kMakeBackendSymbol[] = "berth_profiler_backend";
 
-// Where the plug-in is: $BERTH_CUDA_PLUGIN, else beside the program (../cuda in the build tree, ., lib, ../lib).
-// Throws Unavailable where there is none.
-std::string FindCudaPlugin();
+// The table of them.
+struct BackendRow {
+  const char* name;      // "cpu", "cuda": --device, and `device` in recordings
+  const char* what;      // "CPU": for messages
+  const char* plugin;    // file name
+  const char* folder;    // where the build leaves it, beside the program's
+  const char* variable;  // of the environment, that can name the file
+  const char* driver;    // library that tells whether there is a driver; null if none is needed
+  const char* needs;     // what must be there where it is built
+};
+const std::vector<BackendRow>& Backends();
+// Throws InputError with the names there are.
+const BackendRow& FindBackend(const std::string& name);
+std::string BackendNames();  // "cpu, cuda"
+
+// Where the plug-in is: as the environment says, else beside the program (../<folder> in the build tree, ., lib,
+// ../lib). Throws Unavailable where there is none.
+std::string FindPlugin(const BackendRow& row);
 
 // Looks for the driver, then for the plug-in, then for a device. Throws Unavailable with the first of them that is
 // missing and the loader's reason. The plug-in stays open as long as the process lives.
-std::unique_ptr<Backend> OpenCuda();
+std::unique_ptr<Backend> OpenBackend(const BackendRow& row);
 
 }  // namespace berth::profiler

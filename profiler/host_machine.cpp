@@ -12,13 +12,6 @@
 namespace berth::profiler {
 namespace {
 
-// Cores that this process may use, which in a container are fewer than there are.
-std::int64_t Cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 // An argument as a shell would need it.
 std::string Quoted(const std::string& argument) {
   static const std::string kPlain =
@@ -30,6 +23,16 @@ std::string Quoted(const std::string& argument) {
 }
 
 }  // namespace
+
+std::vector<int> AvailableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
+  return cores;
+}
 
 std::string CpuModel() {
   std::ifstream info("/proc/cpuinfo");
@@ -46,7 +49,7 @@ sim::Attributes DescribeHost() {
   uname(&names);
   const std::int64_t memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   return {{"cpu", {CpuModel()}},
-          {"cores", {Cores()}},
+          {"cores", {static_cast<std::int64_t>(AvailableCores().size())}},
           {"memory_bytes", {memory}},
           {"kernel", {std::string(names.release)}}};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/op_graph.h"
 
@@ -9,7 +10,9 @@ namespace berth::profiler {
 
 std::string CpuModel();          // "AMD EPYC 9B45"; "unknown CPU" where the system does not tell
 sim::Attributes DescribeHost();  // cpu, cores, memory_bytes, kernel
-std::string NowUtc();            // "2026-11-21T03:00:00+00:00"
+// The cores that this process may use, ascending; in a container fewer than there are.
+std::vector<int> AvailableCores();
+std::string NowUtc();  // "2026-11-21T03:00:00+00:00"
 
 // The words of a command line as a shell would need them.
 std::string ShellText(int argc, const char* const* argv);

@@ -14,7 +14,7 @@ constexpr char kOps[] =
     "repeats "
     "before left them in the caches; cold: the same after 256 MiB of other memory were written. Excluded: "
     "the call, "
-    "allocation, the choice of an algorithm";
+    "allocation, the choice of an algorithm. On a CPU: host clock around the op on all cores that were given";
 constexpr char kCopies[] =
     "host: host clock, device idle before and after, the call and the waiting included; pinned also call: "
     "the "
@@ -36,16 +36,16 @@ const std::vector<Probe>& Probes() {
       {"lstm_cell", "one step of an LSTM: two products and the gates", kOps, LstmCases},
       {"attention", "two batched products and a softmax between them", kOps, AttentionCases},
       {"optimizer", "updates of SGD with momentum and of Adam", kOps, OptimizerCases},
-      {"copy_h2d_pinned", "host to device, pinned memory, 4 B to 1 GiB", kCopies, nullptr},
-      {"copy_d2h_pinned", "device to host, pinned memory, 4 B to 1 GiB", kCopies, nullptr},
-      {"copy_h2d_pageable", "host to device, pageable memory, 4 B to 1 GiB", kCopies, nullptr},
-      {"copy_d2h_pageable", "device to host, pageable memory, 4 B to 1 GiB", kCopies, nullptr},
-      {"copy_on_device", "device to device on one device, 4 B to 1 GiB", kCopies, nullptr},
+      {"copy_h2d_pinned", "host to device, pinned memory, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_d2h_pinned", "device to host, pinned memory, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_h2d_pageable", "host to device, pageable memory, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_d2h_pageable", "device to host, pageable memory, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_on_device", "device to device on one device, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
       {"copy_both_pinned", "both directions at once, pinned memory",
        "busy: as queued of copy_*_pinned, for each direction while the other copies without a break; "
        "`covered` says "
        "whether the other's last copy ended after this one's",
-       nullptr},
+       nullptr, "cuda"},
       {"launch", "cost of launching an empty kernel, of an event, of waiting",
        "call: host clock around 100 launches, queue empty at the first, divided by 100; roundtrip: from the "
        "call to "
@@ -54,30 +54,37 @@ const std::vector<Probe>& Probes() {
        "the first started, divided by 500; event_pair: time between two events with nothing between them, "
        "which "
        "device times of other probes contain once",
-       nullptr},
+       nullptr, "cuda"},
       {"kernel_gap", "kernel to kernel, by the device's own records",
        "from records of 300 empty kernels: kernel: their duration; gap_queued: idle time between neighbours "
        "when the "
        "queue is never empty; launch_call: duration of the call; launch_to_start: from the start of the call "
        "to the "
        "start of its kernel when the device is idle before",
-       nullptr},
+       nullptr, "cuda"},
       {"graph_node", "cost of one node of a CUDA graph",
        "replay: time between two events around one replay of a graph of n empty kernels in a row, divided by "
        "n; call: "
        "host clock around the launching call",
-       nullptr},
+       nullptr, "cuda"},
       {"allocation", "allocating and freeing device and pinned memory",
        "host clock around the call, device idle: allocate and free, of cudaMalloc, of cudaMallocAsync from "
        "its warm "
        "pool (with a wait for the stream), of cudaMallocHost",
-       nullptr},
+       nullptr, "cuda"},
       {"streams", "two streams at once: compute with compute, compute with copy",
-       "first, second: host clock from idle to idle around each stream's work alone; both: around both, "
-       "enqueued in "
+       "first, second: host clock from idle to idle around each stream's work alone (of copies a tenth of "
+       "the "
+       "calls, so that the ops outlast them); both: around both, enqueued in "
        "turn, on two streams. Overlap is perfect if both = max(first, second), absent if both = first + "
        "second",
-       nullptr},
+       nullptr, "cuda"},
+      {"copy_host", "host memory to host memory, 4 B to 1 GiB",
+       "host: host clock around one copy by one thread that the cores were pinned to, both ends as the "
+       "repeats before "
+       "left them in the caches; cold: the same after more than the caches hold was written. Excluded: the "
+       "first touch of the pages",
+       nullptr, "cpu"},
   };
   return probes;
 }

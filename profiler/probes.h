@@ -1,8 +1,8 @@
 // The catalogue of probes: what `berth-profile run` measures, one row each, known without any device. How a
-// probe is measured on CUDA stands in profiler/cuda.
+// probe is measured stands in profiler/cuda and profiler/cpu.
 //
-// Adding a probe: a row here, and its measurement in the table of profiler/cuda/probe_table.cpp; a test holds
-// the two together.
+// Adding a probe: a row here, and its measurement in the probe_table.cpp of the backends that it is for; tests
+// hold them together.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,8 @@ struct Probe {
   const char* meaning;  // of each number: when it starts and ends, what is excluded
   // Rows of op probes, the smallest first; empty for the others.
   std::vector<OpCase> (*cases)();
+  // The backend that it is for; null for all.
+  const char* device = nullptr;
 };
 const std::vector<Probe>& Probes();
 // Null if there is none.

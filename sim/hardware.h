@@ -15,7 +15,9 @@ struct DeviceKind {
   DeviceClass device_class = DeviceClass::kGpu;
   std::optional<Bytes> memory;
   int copy_engines = 2;
-  Picos launch_cost = 0;
+  Picos launch_cost = 0;                         // `dispatch: {cost: auto}`
+  std::vector<std::int64_t> concurrency_ppm;     // `concurrency: auto`; empty = not measured
+  std::optional<std::int64_t> overlap_copy_ppm;  // `overlap_copy: auto`
 };
 
 struct LinkKind {

@@ -1,46 +1,176 @@
-// berth calibrate --table T: fits the testbed of a table.
+// berth calibrate TRACE… --out PARAMETERS: parameters from probes. berth calibrate --table T: the testbed of a table.
 #include <cstdio>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/calibrate/report.h"
 #include "bench/commands/commands.h"
+#include "bench/provenance.h"
 #include "bench/tables/calibration.h"
+#include "cost_models/calibration/calibration.h"
+#include "profiler/kineto.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/source.h"
 
 namespace berth::bench {
 namespace {
 
+namespace fs = std::filesystem;
+using cost_models::NamedRecording;
+
+// A berth.trace, or what torch.profiler writes: that becomes a recording of steps that tells no machine.
+NamedRecording ReadTrace(const std::string& path) {
+  const std::string text = formats::ReadFile(path);
+  constexpr std::size_t kHead = 4096;
+  if (std::string_view(text).substr(0, kHead).find("\"berth.") != std::string_view::npos)
+    return {path, profiler::ParseRecording(text, formats::SourceOf(path))};
+  profiler::Part part;
+  part.activity = profiler::ParseKineto(text, formats::SourceOf(path)).trace;
+  profiler::Recording recording;
+  recording.kind = profiler::kActivityKind;
+  recording.device = "cuda";
+  recording.Put("kineto", std::move(part));
+  return {path, std::move(recording)};
+}
+
 class CalibrateCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--table", table_, "the table whose fitted cells are met, one of `berth list tables`")
-        ->required()
+    app.add_option("TRACE", traces_,
+                   "recordings of isolated probes: of `berth-profile run`, or copies, launch and ops of "
+                   "profiler/pytorch/record.py; .zst too")
+        ->option_text("TRACE...");
+    app.add_option("--out", out_,
+                   "the berth.cost_model to write, with STEM.report.txt and STEM.report.html beside it; with "
+                   "--table the folder for testbed.json and fit.md, else results/T")
+        ->option_text("OUT");
+    app.add_option("--kind", kinds_,
+                   "what the machine's gpu or cpu is in the catalogue, gpu=h200; else a GPU is told by its "
+                   "name and a CPU is cpu (may be repeated)")
+        ->option_text("CLASS=KIND");
+    app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
+    app.add_flag("--tf32", ops_.tf32,
+                 "f32 products and convolutions run in TF32, as frameworks may be told to");
+    app.add_flag("--cold", ops_.cold,
+                 "operands come from memory, not from a cache: the probes' `cold` times");
+    app.add_option(
+           "--steps", steps_,
+           "recordings of whole steps (`berth-profile record`, Kineto JSON) to hold predictions against; "
+           "nothing is fitted to them")
+        ->option_text("TRACE...");
+    app.add_flag("--steps-in-table", steps_in_table_,
+                 "take table entries from --steps for ops that no probe measured");
+    app.add_option("--table", table_,
+                   "fit the testbed of a table to its fitted cells instead, one of `berth list tables`")
         ->option_text("T");
-    app.add_option("--out", out_, "folder for testbed.json and fit.md; else results/T")->option_text("DIR");
-    app.add_option("--threads", threads_, "0 = one per core")->capture_default_str()->option_text("N");
+    app.add_option("--threads", threads_, "of --table; 0 = one per core")
+        ->capture_default_str()
+        ->option_text("N");
   }
 
   void Run() override {
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
+    if (traces_.empty() == table_.empty())
+      throw InputError(
+          "either TRACE... --out PARAMETERS (fit to probes) or --table T (fit to a table) is wanted.");
+    table_.empty() ? CalibrateTraces() : CalibrateTestbed();
+  }
+
+ private:
+  void CalibrateTestbed() {
+    if (!steps_.empty() || !kinds_.empty())
+      throw InputError("--steps and --kind belong to TRACE..., not to --table.");
     const TableDefinition& table = FindTable(table_);
-    const std::filesystem::path folder =
-        out_.empty() ? std::filesystem::path("results") / table.name : std::filesystem::path(out_);
+    const fs::path folder = out_.empty() ? fs::path("results") / table.name : fs::path(out_);
     const Calibration calibration = CalibrateTable(table, {.threads = threads_});
     const std::string report = PrintCalibration(table, calibration);
-    std::filesystem::create_directories(folder);
+    fs::create_directories(folder);
     cost_models::WriteParameters((folder / "testbed.json").string(), calibration.parameters);
     formats::WriteFile((folder / "fit.md").string(), report);
     fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report,
                (folder / "testbed.json").string(), table.name);
   }
 
- private:
-  std::string table_;
-  std::string out_;
+  // What is written: parameters, text, HTML. Looked at before anything is read, so that nothing is worked out in vain.
+  struct Outputs {
+    fs::path parameters, text, html;
+  };
+  Outputs CheckedOutputs() const {
+    if (out_.empty()) throw InputError("TRACE... needs --out PARAMETERS, the file to write.");
+    const fs::path path(out_);
+    fs::path stem = path.filename();
+    while (stem.extension() == ".zst" || stem.extension() == ".json") stem = stem.stem();
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    if (!fs::is_directory(folder))
+      throw InputError(fmt::format("--out {}: there is no folder {}; make it first.", out_, folder.string()));
+    const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
+                             folder / (stem.string() + ".report.html")};
+    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html}) {
+      if (fs::exists(output))
+        throw InputError(
+            fmt::format("--out {}: {} is there already and is not written over; give another name or "
+                        "remove it.",
+                        out_, output.string()));
+    }
+    return outputs;
+  }
+
+  cost_models::CalibrationOptions Options() const {
+    cost_models::CalibrationOptions options{.name = name_,
+                                            .command = CurrentProvenance().command,
+                                            .ops = ops_,
+                                            .steps_in_table = steps_in_table_};
+    for (const std::string& kind : kinds_) {
+      const auto equals = kind.find('=');
+      if (equals == std::string::npos)
+        throw InputError(fmt::format("--kind {}: wanted CLASS=KIND, like gpu=h200.", kind));
+      options.kinds[kind.substr(0, equals)] = kind.substr(equals + 1);
+    }
+    return options;
+  }
+
+  void CalibrateTraces() {
+    if (steps_in_table_ && steps_.empty()) throw InputError("--steps-in-table needs --steps TRACE....");
+    const Outputs outputs = CheckedOutputs();
+    const cost_models::CalibrationOptions options = Options();
+    std::vector<NamedRecording> probes, steps;
+    for (const std::string& path : traces_) {
+      probes.push_back(ReadTrace(path));
+      if (cost_models::IsOfSteps(probes.back().recording)) {
+        throw InputError(
+            path +
+            ": records whole steps, and parameters come from isolated probes alone; give it behind "
+            "--steps to hold predictions against it");
+      }
+    }
+    for (const std::string& path : steps_) {
+      steps.push_back(ReadTrace(path));
+      if (steps.back().recording.kind != profiler::kActivityKind) {
+        throw InputError(path +
+                         ": is no recording of steps with the device's records; --steps takes those of "
+                         "`berth-profile record` and Kineto JSON");
+      }
+    }
+    const cost_models::CalibrationResult result =
+        cost_models::Calibrate(probes, steps, options, cost_models::BuiltinCatalogue());
+    const FitReport report = MakeFitReport(result);
+    const std::string text = PrintFitReport(report);
+    cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
+    formats::WriteFile(outputs.text.string(), text);
+    formats::WriteFile(outputs.html.string(), PrintFitReportHtml(report, result));
+    fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them.\n", text,
+               outputs.parameters.string(), outputs.text.filename().string(),
+               outputs.html.filename().string(), outputs.parameters.string());
+  }
+
+  std::vector<std::string> traces_, steps_, kinds_;
+  std::string out_, name_, table_;
+  cost_models::OpFitOptions ops_;
+  bool steps_in_table_ = false;
   int threads_ = 0;
 };
 

@@ -5,9 +5,14 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
+#include "bench/loaded_problem.h"
+#include "bench/validate/placements.h"
 #include "bench/validate/recorder.h"
+#include "bench/validate/recording.h"
 #include "bench/validate/score.h"
 #include "bench/validate/timelines.h"
+#include "cost_models/cost_models.h"
+#include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -21,6 +26,12 @@ class ValidateCommand : public Command {
         "--record", record_,
         "measure now, on two cores of this machine: ops alone, copies, then steps of many placements; "
         "goes on where it was stopped");
+    app.add_flag(
+        "--choose", choose_,
+        "write what `berth-profile graph` measures elsewhere to --out DIR: the one workload's graph, the "
+        "cluster, placements of all families");
+    app.add_option("--cluster", cluster_, "the devices of --choose: a cluster or a cluster file")
+        ->option_text("C");
     app.add_option("--recordings", recordings_, "score what was recorded in this folder, and measure nothing")
         ->option_text("DIR");
     app.add_option(
@@ -53,22 +64,34 @@ class ValidateCommand : public Command {
            "compare each recording's traced step op by op: NAME.difference.txt, and the measured and the "
            "simulated one as Chrome/Perfetto traces, in this folder")
         ->option_text("DIR");
+    app.add_option(
+           "--cost-model", cost_model_,
+           "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
+           "beside each recording")
+        ->option_text("M");
     app.add_option("--json", json_, "write the scores to this file; - is standard output")
         ->option_text("FILE");
   }
 
   void Run() override {
-    if (record_ == !recordings_.empty())
+    if (int{record_} + int{choose_} + int{!recordings_.empty()} != 1)
       throw InputError(
-          "either --record --out DIR (measure) or --recordings DIR (score what was measured) is wanted.");
+          "one of --record --out DIR (measure), --choose --out DIR (prepare what is measured elsewhere) and "
+          "--recordings DIR (score what was measured) is wanted.");
     if (record_ && out_.empty()) throw InputError("--record needs --out DIR, the folder for its recordings.");
+    if (record_ && !cost_model_.empty())
+      throw InputError(
+          "--cost-model is for --recordings and --choose; --record prices ops by its own probes.");
+    if (choose_ && (out_.empty() || cluster_.empty() || workloads_.size() != 1))
+      throw InputError("--choose needs one --workloads W, --cluster C and --out DIR.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
         !(options_.seconds > 0) || options_.pause_us < 0)
       throw InputError(
           "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0 and "
           "--pause-us from 0 are wanted.");
+    if (choose_) return Choose();
     if (record_ && !Record()) return;
-    const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_);
+    const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
       std::filesystem::create_directories(folder);
@@ -87,13 +110,22 @@ class ValidateCommand : public Command {
     std::filesystem::create_directories(folder);
     for (const std::string& path : FindRecordings(recordings)) {
       const Recording recording = ReadValidation(path);
-      if (recording.traced_placement < 0) continue;  // as of a graph with one placement
-      const Timelines timelines = CompareTimelines(recording, CostsBeside(path));
+      if (profiler::TracedPlacement(recording) < 0) continue;  // as of a graph with one placement
+      const Timelines timelines =
+          CompareTimelines(recording, cost_model_.empty() ? CostsBeside(path) : cost_model_, recordings);
       const std::string stem = (folder / FileStem(recording.workload)).string();
       formats::WriteFile(stem + ".measured.trace.json", timelines.measured_trace);
       formats::WriteFile(stem + ".simulated.trace.json", timelines.simulated_trace);
       formats::WriteFile(stem + ".difference.txt", timelines.difference);
     }
+  }
+
+  void Choose() const {
+    const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
+                               scenarios::LoadCluster(cluster_, cost_models::BuiltinCatalogue()),
+                               *cost_models::MakeCostModel(cost_model_));
+    WriteChosen(loaded.problem(), ChoosePlacements(loaded.problem(), options_.placements, options_.seed),
+                out_);
   }
 
   // False if the user stopped it.
@@ -111,6 +143,9 @@ class ValidateCommand : public Command {
 
   RecorderOptions options_;
   bool record_ = false;
+  bool choose_ = false;
+  std::string cluster_;
+  std::string cost_model_;
   std::string recordings_;
   std::string out_;
   std::vector<std::string> workloads_;

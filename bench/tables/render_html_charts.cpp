@@ -4,47 +4,11 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/log_axis.h"
 #include "bench/tables/html.h"
 
 namespace berth::bench {
 namespace {
-
-// A log axis from a whole decade to the next 1, 2 or 5 above the largest number.
-class LogAxis {
- public:
-  void Add(std::optional<double> value) {
-    if (!value || *value <= 0) return;
-    low_ = std::min(low_, *value);
-    high_ = std::max(high_, *value);
-  }
-  bool empty() const { return high_ <= 0; }
-  int first() const { return static_cast<int>(std::floor(std::log10(low_))); }
-  // 0 to 1
-  double At(double value) const { return (std::log10(value) - first()) / span(); }
-  // Powers of ten that stand on the axis.
-  std::vector<int> decades() const {
-    std::vector<int> exponents;
-    for (int e = first(); e <= first() + span() + 1e-9; ++e) exponents.push_back(e);
-    return exponents;
-  }
-  // How many decades it is long.
-  double span() const {
-    const double decade = std::floor(std::log10(high_));
-    for (const double step : {1.0, 2.0, 5.0, 10.0}) {
-      if (high_ <= step * std::pow(10, decade) * (1 + 1e-9))
-        return std::max(0.3, decade + std::log10(step) - first());
-    }
-    return decade + 1 - first();
-  }
-
- private:
-  double low_ = 1e300;
-  double high_ = 0;
-};
-
-std::string Power(int exponent) {
-  return fmt::format("{:.{}f}", std::pow(10, exponent), std::max(0, -exponent));
-}
 
 std::string Fill(const LogAxis& axis, const std::optional<double>& seconds, const std::string& text,
                  const char* style) {
@@ -83,7 +47,7 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
   }
   std::string ticks;
   for (const int e : axis.decades()) {
-    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), Power(e));
+    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), PowerText(e));
   }
   return fmt::format(
       "<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" "
@@ -118,7 +82,7 @@ std::string Drawing(const RenderedChart& chart) {
                                 kLeft, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom);
   for (const int e : x.decades()) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       std::min(X(x, std::pow(10, e)), kWidth - 18), kHeight - 16, Power(e));
+                       std::min(X(x, std::pow(10, e)), kWidth - 18), kHeight - 16, PowerText(e));
   }
   svg +=
       fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">samples</text>\n", kWidth / 2, kHeight - 3);

@@ -14,18 +14,17 @@ namespace berth::bench {
 Testbed::Testbed(const std::string& path) : calibrated_(!path.empty() && std::filesystem::exists(path)) {
   const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
   if (calibrated_) {
-    parameters_ = std::make_unique<cost_models::Parameters>(cost_models::ReadParameters(path, catalogue));
     cost_model_ = cost_models::MakeCostModel("chain(table,fitted,analytic(file=" + path + "))", catalogue);
   } else {
     cost_model_ = cost_models::MakeCostModel("", catalogue);
   }
+  catalogue_ = cost_models::CalibratedCatalogue(cost_models::ParametersOf(*cost_model_), catalogue);
 }
 
 Testbed::~Testbed() = default;
 
 std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const TableLine& line) const {
-  sim::Cluster cluster = scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue());
-  if (parameters_ != nullptr) cost_models::SetLaunchCosts(*parameters_, &cluster);
+  sim::Cluster cluster = scenarios::LoadCluster(line.cluster, *catalogue_);
   OverridePreset(cluster, block.preset);
   return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster),
                                          *cost_model_);

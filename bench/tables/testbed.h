@@ -8,10 +8,7 @@
 
 #include "bench/loaded_problem.h"
 #include "bench/tables/table.h"
-
-namespace berth::cost_models {
-struct Parameters;
-}
+#include "sim/hardware.h"
 
 namespace berth::bench {
 
@@ -29,8 +26,8 @@ class Testbed {
   std::unique_ptr<LoadedProblem> Load(const TableBlock& block, const TableLine& line) const;
 
  private:
-  std::unique_ptr<cost_models::Parameters> parameters_;
   std::unique_ptr<sim::CostModel> cost_model_;
+  std::unique_ptr<sim::HardwareCatalogue> catalogue_;
   bool calibrated_ = false;
 };
 

@@ -1,6 +1,8 @@
 #include "bench/validate/placements.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <set>
 
@@ -10,6 +12,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 #include "bench/random_placements.h"
+#include "sim/formats/formats.h"
 
 namespace berth::bench {
 namespace {
@@ -130,6 +133,22 @@ std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int c
   std::vector<ChosenPlacement> chosen = choose.chosen();
   if (static_cast<int>(chosen.size()) > count) chosen.resize(static_cast<std::size_t>(count));
   return chosen;
+}
+
+void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>& chosen,
+                 const std::string& folder) {
+  const std::filesystem::path out(folder);
+  std::filesystem::create_directories(out / "placements");
+  formats::WriteGraph((out / "graph.json.zst").string(), problem.graph());
+  formats::WriteFile((out / "cluster.yaml").string(), formats::PrintCluster(problem.cluster()));
+  std::map<std::string, int> count;
+  for (const ChosenPlacement& choice : chosen) {
+    std::string family = choice.family;
+    std::replace(family.begin(), family.end(), ' ', '_');
+    const std::string name = fmt::format("{}-{:02}.json", family, ++count[family]);
+    formats::WriteFile((out / "placements" / name).string(),
+                       formats::PrintPlacement(choice.placement, problem.graph(), problem.cluster()));
+  }
 }
 
 }  // namespace berth::bench

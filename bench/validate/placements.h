@@ -21,4 +21,8 @@ struct ChosenPlacement {
 // the graph has no more.
 std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int count, std::uint64_t seed);
 
+// What `berth-profile graph` is given, into a folder: graph.json.zst, cluster.yaml and placements/<family>-NN.json.
+void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>& chosen,
+                 const std::string& folder);
+
 }  // namespace berth::bench

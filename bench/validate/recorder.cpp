@@ -4,19 +4,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/provenance.h"
 #include "bench/validate/placements.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/statistics.h"
+#include "cost_models/calibration/copy_fit.h"
 #include "cost_models/op_work.h"
 #include "cost_models/parameters.h"
-#include "profiler/executor/executor.h"
-#include "profiler/executor/probes.h"
+#include "profiler/cpu/cpu_executor.h"
+#include "profiler/cpu/pace.h"
+#include "profiler/cpu/probes.h"
+#include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -25,11 +28,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using profiler::ProbeOptions;
-using Cores = std::vector<std::vector<int>>;
+using Cores = profiler::CoresByDevice;
 
 constexpr const char* kKind = "cpu";
 constexpr double kMicro = 1e-3;  // [us/ns]
-constexpr int kFew = 10;         // undisturbed steps, below which a placement's disturbed ones count, too
 
 double LoadAverage() {
   double load[1] = {0};
@@ -77,16 +79,22 @@ class Recorder {
 
   bool Record() {
     if (Done()) return true;
-    recording_.provenance = CurrentProvenance();
+    const Provenance now = CurrentProvenance();
+    recording_.origin = {.machine = now.machine,
+                         .date = now.date,
+                         .commit = now.revision,
+                         .dirty = now.dirty,
+                         .command = now.command,
+                         .software = {}};
     recording_.load_before = LoadAverage();
     recording_.wanted_steps = options_.steps;
     parameters_.name = "ops of " + recording_.workload + ", each alone";
-    parameters_.provenance = {.machine = recording_.provenance.machine,
+    parameters_.provenance = {.machine = recording_.origin.machine,
                               .driver = "none",
                               .library = "oneDNN 2.6, plain loops",
-                              .date = recording_.provenance.date.substr(0, 10),
-                              .commit = recording_.provenance.revision,
-                              .command = recording_.provenance.command};
+                              .date = recording_.origin.date.substr(0, 10),
+                              .commit = recording_.origin.commit,
+                              .command = recording_.origin.command};
     constexpr int kPaceMilliseconds = 500;
     pace_ = profiler::FindPace(cores_, kPaceMilliseconds);
     recording_.pace_ns = pace_.ns;
@@ -96,7 +104,7 @@ class Recorder {
     recording_.load_after = LoadAverage();
     fs::create_directories(options_.folder);
     cost_models::WriteParameters(costs_path_, parameters_);
-    formats::WriteFile(path_, PrintValidation(recording_));
+    formats::WriteFile(path_, profiler::PrintStepRecording(recording_));
     return true;
   }
 
@@ -117,21 +125,19 @@ class Recorder {
     const ProbeOptions often{.warm_up = 10, .repeats = 60, .at_most = 2000, .pace = pace_};
     const std::vector<sim::Bytes> sizes = {0,       1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                            1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-    std::string knots;
-    double last_us = 0, last_bytes = 0, bandwidth = 1e9;
+    std::vector<cost_models::CopySample> copies;
     for (const profiler::ProbedCopy& copy : profiler::ProbeCopies(bare, cores_, sizes, often)) {
-      const double us = std::max(last_us, Quantile(Micros(Enough(copy.ns, "copies")), 0.5));
-      const auto bytes = static_cast<double>(copy.bytes);
-      if (us > last_us) bandwidth = (bytes - last_bytes) / (us - last_us) * 1e6;
-      knots += fmt::format("{}[{}B, {:.3f}us]", knots.empty() ? "" : ", ", copy.bytes, us);
-      last_us = us;
-      last_bytes = bytes;
+      const std::vector<double> us = Micros(Enough(copy.ns, "copies"));
+      copies.push_back({copy.bytes, std::max(Quantile(us, 0.5), kMicro), Spread(us)});
     }
+    const cost_models::LinkParameters link = cost_models::FitCopies("copies", copies).link;
+    std::vector<std::string> knots;
+    for (const auto& [bytes, us] : link.knots) knots.push_back(fmt::format("[{}B, {:.3f}us]", bytes, us));
     const std::vector<double> dispatch =
         Micros(Enough(profiler::ProbeDispatch(bare, cores_, often), "dispatch"));
     const double cost = Quantile(dispatch, 0.5);
     recording_.cluster =
-        ClusterText(fmt::format(", bandwidth: {:.0f}B/s, curve: [{}]", bandwidth, knots),
+        ClusterText(fmt::format(", bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", ")),
                     fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", cost));
     cost_models::KindParameters kind;
     kind.kind = kKind;
@@ -183,10 +189,7 @@ class Recorder {
   bool Measure() {
     const sim::Cluster cluster = Parse(recording_.cluster);
     const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
-    std::set<std::string> types;
-    for (const sim::OpIndex op : executor->stand_ins())
-      types.insert(graph_.ops[static_cast<std::size_t>(op)].type);
-    recording_.stand_ins.assign(types.begin(), types.end());
+    recording_.stand_ins = profiler::TypesOf(graph_, executor->stand_ins());
     const std::vector<ChosenPlacement> chosen = Choose(cluster);
     Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
     for (const ChosenPlacement& choice : chosen) {
@@ -197,12 +200,15 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
-    // What was disturbed by something that lasts is tried again when it may be over.
+    // What was disturbed by something that lasts is tried again when it may be over; not where all was: then the
+    // workload itself is what changes the pace.
     constexpr int kTries = 2;
-    for (int i = 0; i < kTries; ++i) {
+    const bool some = std::any_of(recording_.placements.begin(), recording_.placements.end(),
+                                  [](const auto& p) { return p.undisturbed >= profiler::kFewSteps; });
+    for (int i = 0; i < kTries && some; ++i) {
       for (std::size_t p = 0; p < chosen.size() && !StopRequested(); ++p) {
         MeasuredPlacement& measured = recording_.placements[p];
-        if (measured.undisturbed >= kFew) continue;
+        if (measured.undisturbed >= profiler::kFewSteps) continue;
         MeasuredPlacement again = MeasureOne(*executor, chosen[p]);
         if (again.undisturbed > measured.undisturbed) measured = std::move(again);
       }
@@ -230,56 +236,27 @@ class Recorder {
                                                        .at_most = std::min(options_.at_most, possible),
                                                        .pause_us = options_.pause_us,
                                                        .pace = pace_});
-    std::vector<double> all;
-    std::vector<std::vector<double>> peaks(steps.back().peak.size());
-    const bool none =
-        std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step.disturbed; });
-    for (const profiler::Step& step : steps) {
-      const double us = static_cast<double>(step.ns) * kMicro;
-      all.push_back(us);
-      if (!step.disturbed) made.steps_us.push_back(us);
-      // Where a device is held up, what was sent to it piles up: no peak of the placement.
-      for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
-        peaks[d].push_back(static_cast<double>(step.peak[d]));
-    }
-    for (const auto& of_device : peaks) {
-      made.peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
-      made.least_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0)));
-      made.most_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 1)));
-    }
-    made.run = static_cast<int>(steps.size());
-    made.undisturbed = static_cast<int>(made.steps_us.size());
-    if (made.undisturbed < kFew) made.steps_us = all;
+    profiler::Summarise(steps, options_.steps, &made);
     return made;
   }
 
   // The fastest placement that uses both devices.
   void Trace(profiler::Executor& executor) {
+    MeasuredPlacement* fastest = nullptr;
     double best = 0;
-    for (std::size_t i = 0; i < recording_.placements.size(); ++i) {
-      const MeasuredPlacement& measured = recording_.placements[i];
+    for (MeasuredPlacement& measured : recording_.placements) {
       const double us = Quantile(measured.steps_us, 0.5);
-      if (measured.family == "one device" || (recording_.traced_placement >= 0 && us >= best)) continue;
+      if (measured.family == "one device" || (fastest != nullptr && us >= best)) continue;
       best = us;
-      recording_.traced_placement = static_cast<int>(i);
+      fastest = &measured;
     }
-    if (recording_.traced_placement < 0) return;
-    const auto steps =
-        executor.Run(recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement,
-                     {.warm_up = 10,
-                      .steps = 9,
-                      .at_most = 200,
-                      .pause_us = options_.pause_us,
-                      .pace = pace_,
-                      .traced = true});
-    // The one in the middle of those that were not disturbed.
-    std::vector<const profiler::Step*> sorted;
-    for (const profiler::Step& step : steps)
-      if (!step.disturbed) sorted.push_back(&step);
-    if (sorted.empty())
-      for (const profiler::Step& step : steps) sorted.push_back(&step);
-    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->ns < b->ns; });
-    recording_.traced = *sorted[sorted.size() / 2];
+    if (fastest == nullptr) return;
+    fastest->traced = profiler::MiddleStep(executor.Run(fastest->placement, {.warm_up = 10,
+                                                                             .steps = 9,
+                                                                             .at_most = 200,
+                                                                             .pause_us = options_.pause_us,
+                                                                             .pace = pace_,
+                                                                             .traced = true}));
   }
 
   RecorderOptions options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -48,9 +49,9 @@ double Busiest(const sim::Problem& problem, const sim::Placement& placement) {
 
 class Scorer {
  public:
-  Scorer(const Recording& recording, const std::string& costs_path)
+  Scorer(const Recording& recording, const std::string& costs_path, const std::string& folder)
       : recording_(recording),
-        graph_(LoadMeasuredGraph(recording.workload)),
+        graph_(LoadMeasuredGraph(recording.workload, folder)),
         cluster_(
             formats::ParseCluster(recording.cluster, recording.workload, cost_models::BuiltinCatalogue())),
         model_(cost_models::MakeCostModel(costs_path)),
@@ -60,15 +61,15 @@ class Scorer {
 
   Score Run() {
     score_.workload = recording_.workload;
-    score_.machine = recording_.provenance.machine;
-    score_.date = recording_.provenance.date;
-    score_.commit = recording_.provenance.revision;
+    score_.machine = recording_.origin.machine;
+    score_.date = recording_.origin.date;
+    score_.commit = recording_.origin.commit;
     score_.load_before = recording_.load_before;
     score_.load_after = recording_.load_after;
     score_.stand_ins = recording_.stand_ins;
     for (const MeasuredPlacement& measured : recording_.placements) Add(measured);
     Summarise();
-    if (recording_.traced_placement >= 0) CompareTraced();
+    CompareTraced();
     return std::move(score_);
   }
 
@@ -77,6 +78,8 @@ class Scorer {
     const auto median = sim::MakeSimulator(median_), low = sim::MakeSimulator(low_),
                high = sim::MakeSimulator(high_);
     const sim::Outcome& outcome = median->Run(measured.placement);
+    CompareVerdicts(outcome, measured);
+    if (measured.oom) return;
     ScoredPlacement scored{.family = measured.family,
                            .measured_us = Quantile(measured.steps_us, 0.5),
                            .spread_us = 0,
@@ -90,6 +93,20 @@ class Scorer {
     for (std::size_t d = 0; d < outcome.devices.size(); ++d)
       ComparePeak(outcome.devices[d].peak, measured, d);
     score_.placements.push_back(std::move(scored));
+  }
+
+  // Where a real limit was in force: it ran out of memory, or is simulated to.
+  void CompareVerdicts(const sim::Outcome& outcome, const MeasuredPlacement& measured) {
+    if (!measured.oom && !outcome.oom) return;
+    const sim::OutOfMemory& failed = measured.oom ? *measured.oom : *outcome.oom;
+    const auto needed = static_cast<double>(
+        measured.oom ? failed.needed : measured.peak_bytes[static_cast<std::size_t>(failed.device)]);
+    if (std::abs(needed / static_cast<double>(failed.capacity) - 1) < kBand) {
+      ++score_.undecided_verdicts;
+      return;
+    }
+    ++score_.verdicts;
+    score_.right_verdicts += measured.oom && outcome.oom ? 1 : 0;
   }
 
   void ComparePeak(sim::Bytes simulated, const MeasuredPlacement& measured, std::size_t device) {
@@ -142,22 +159,27 @@ class Scorer {
     score_.worst_peak_error = Quantile(peak_errors_, 1);
   }
 
-  // What the probes say of the traced step's ops and copies, against what they took there.
+  // What the probes say of the traced steps' ops and copies, against what they took there.
   void CompareTraced() {
-    double probed = 0, traced = 0;
-    for (const profiler::OpSpan& span : recording_.traced.ops) {
-      probed += sim::ToMicros(median_.costs().at(span.op, span.device));
-      traced += static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
+    double probed_ops = 0, traced_ops = 0, probed_copies = 0, traced_copies = 0;
+    const auto micros = [](const auto& span) {
+      return static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
+    };
+    for (const MeasuredPlacement& measured : recording_.placements) {
+      if (!measured.traced) continue;
+      for (const profiler::OpSpan& span : measured.traced->ops) {
+        probed_ops += sim::ToMicros(median_.costs().at(span.op, span.device));
+        traced_ops += micros(span);
+      }
+      for (const profiler::CopySpan& span : measured.traced->copies) {
+        for (const auto& hop : cluster_.route(span.from, span.to))
+          probed_copies +=
+              sim::ToMicros(sim::LoneTime(cluster_.links[static_cast<std::size_t>(hop.link)], span.bytes));
+        traced_copies += micros(span);
+      }
     }
-    if (traced > 0) score_.op_time_ratio = probed / traced;
-    probed = traced = 0;
-    for (const profiler::CopySpan& span : recording_.traced.copies) {
-      for (const auto& hop : cluster_.route(span.from, span.to))
-        probed +=
-            sim::ToMicros(sim::LoneTime(cluster_.links[static_cast<std::size_t>(hop.link)], span.bytes));
-      traced += static_cast<double>(span.end_ns - span.start_ns) * 1e-3;
-    }
-    if (traced > 0) score_.copy_time_ratio = probed / traced;
+    if (traced_ops > 0) score_.op_time_ratio = probed_ops / traced_ops;
+    if (traced_copies > 0) score_.copy_time_ratio = probed_copies / traced_copies;
   }
 
   const Recording& recording_;
@@ -171,14 +193,18 @@ class Scorer {
 
 }  // namespace
 
-Score ScoreRecording(const Recording& recording, const std::string& costs_path) {
-  return Scorer(recording, costs_path).Run();
+Score ScoreRecording(const Recording& recording, const std::string& costs_path, const std::string& folder) {
+  return Scorer(recording, costs_path, folder).Run();
 }
 
-std::vector<Score> ScoreFolder(const std::string& folder) {
+std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model) {
   std::vector<Score> scores;
-  for (const std::string& path : FindRecordings(folder))
-    scores.push_back(ScoreRecording(ReadValidation(path), CostsBeside(path)));
+  for (const std::string& path : FindRecordings(folder)) {
+    const std::string beside = CostsBeside(path);
+    if (cost_model.empty() && !std::filesystem::exists(beside))
+      throw InputError(path + ": has no " + beside + " beside it; --cost-model can name what prices its ops");
+    scores.push_back(ScoreRecording(ReadValidation(path), cost_model.empty() ? beside : cost_model, folder));
+  }
   return scores;
 }
 

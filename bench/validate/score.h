@@ -54,11 +54,14 @@ struct Score {
   std::optional<double> copy_time_ratio;
 };
 
-// `costs_path`: the berth.cost_model beside the recording.
-Score ScoreRecording(const Recording& recording, const std::string& costs_path);
+// `costs_path`: what prices its ops, a berth.cost_model or a name. folder: where a workload that is a graph file
+// is looked for, too.
+Score ScoreRecording(const Recording& recording, const std::string& costs_path,
+                     const std::string& folder = {});
 
-// All recordings of a folder, by file name. Throws InputError where there is none.
-std::vector<Score> ScoreFolder(const std::string& folder);
+// All recordings of a folder, by file name, each priced by the berth.cost_model beside it unless one is given for
+// all. Throws InputError where there is none.
+std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
 
 std::string PrintScores(const std::vector<Score>& scores);  // for people
 std::string PrintScoresJson(const std::vector<Score>& scores);

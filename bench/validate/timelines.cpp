@@ -1,8 +1,9 @@
 #include "bench/validate/timelines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,12 +57,18 @@ struct Sum {
   }
 };
 
+// Of a recording that has one.
+std::size_t TracedIn(const Recording& recording) {
+  return static_cast<std::size_t>(profiler::TracedPlacement(recording));
+}
+
 class Difference {
  public:
   Difference(const Recording& recording, const sim::Problem& problem, const sim::Outcome& measured,
              const sim::Outcome& simulated)
       : recording_(recording), graph_(problem.graph()), measured_(measured), simulated_(simulated) {
-    for (const profiler::OpSpan& span : recording.traced.ops) order_.push_back(span.op);
+    for (const profiler::OpSpan& span : recording.placements[TracedIn(recording)].traced->ops)
+      order_.push_back(span.op);
     std::sort(order_.begin(), order_.end(), [&](sim::OpIndex a, sim::OpIndex b) {
       return std::pair(At(measured, a).start, a) < std::pair(At(measured, b).start, b);
     });
@@ -70,8 +77,7 @@ class Difference {
   std::string Print() const {
     return fmt::format(
         "{}, placement {} ({}): measured {}, simulated {} ({:+.1f} %)\n\n{}\n{}", recording_.workload,
-        recording_.traced_placement,
-        recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].family,
+        TracedIn(recording_), recording_.placements[TracedIn(recording_)].family,
         TimeText(sim::ToMicros(measured_.runtime)), TimeText(sim::ToMicros(simulated_.runtime)),
         100.0 * (static_cast<double>(simulated_.runtime) / static_cast<double>(measured_.runtime) - 1),
         PrintSums(), PrintLags());
@@ -82,7 +88,7 @@ class Difference {
     return outcome.ops[static_cast<std::size_t>(op)];
   }
 
-  // Time by op type, and what each device did.
+  // Time by op type, and of the copies.
   std::string PrintSums() const {
     std::map<std::string, Sum> types;
     for (const sim::OpIndex op : order_)
@@ -143,9 +149,7 @@ class Difference {
            "device\n";
   }
 
-  const sim::Placement& Placement() const {
-    return recording_.placements[static_cast<std::size_t>(recording_.traced_placement)].placement;
-  }
+  const sim::Placement& Placement() const { return recording_.placements[TracedIn(recording_)].placement; }
 
   const Recording& recording_;
   const sim::OpGraph& graph_;
@@ -156,20 +160,21 @@ class Difference {
 
 }  // namespace
 
-Timelines CompareTimelines(const Recording& recording, const std::string& costs_path) {
-  if (recording.traced_placement < 0)
+Timelines CompareTimelines(const Recording& recording, const std::string& costs_path,
+                           const std::string& folder) {
+  if (profiler::TracedPlacement(recording) < 0)
     throw InputError("the recording of " + recording.workload + " has no traced step to compare");
-  const sim::OpGraph graph = LoadMeasuredGraph(recording.workload);
+  const sim::OpGraph graph = LoadMeasuredGraph(recording.workload, folder);
   const sim::Cluster cluster =
       formats::ParseCluster(recording.cluster, recording.workload, cost_models::BuiltinCatalogue());
   const auto model = cost_models::MakeCostModel(costs_path);
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
-  const sim::Placement& placement =
-      recording.placements[static_cast<std::size_t>(recording.traced_placement)].placement;
+  const MeasuredPlacement& traced = recording.placements[TracedIn(recording)];
+  const sim::Placement& placement = traced.placement;
   const auto simulator = sim::MakeSimulator(problem);
   const sim::Outcome& simulated =
       simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
-  const sim::Outcome measured = Measured(recording.traced, problem);
+  const sim::Outcome measured = Measured(*traced.traced, problem);
   return {.measured_trace = formats::PrintChromeTrace(measured, problem, placement),
           .simulated_trace = formats::PrintChromeTrace(simulated, problem, placement),
           .difference = Difference(recording, problem, measured, simulated).Print()};

@@ -14,7 +14,9 @@ struct Timelines {
   std::string difference;       // text, for people
 };
 
-// `costs_path`: the berth.cost_model beside the recording. Throws InputError if no step was traced.
-Timelines CompareTimelines(const Recording& recording, const std::string& costs_path);
+// Of the first traced step. `costs_path`: what prices its ops, a berth.cost_model or a name; folder: where a workload
+// that is a graph file is looked for, too. Throws InputError if no step was traced.
+Timelines CompareTimelines(const Recording& recording, const std::string& costs_path,
+                           const std::string& folder = {});
 
 }  // namespace berth::bench

@@ -7,8 +7,10 @@
 
 #include "profiler/backend.h"
 #include "profiler/cuda/check.h"
+#include "profiler/cuda/cuda_accelerator.h"
 #include "profiler/cuda/cupti_activity.h"
 #include "profiler/cuda/probe_table.h"
+#include "profiler/executor/device_group.h"
 #include "sim/error.h"
 
 namespace berth::profiler::cuda {
@@ -86,6 +88,27 @@ class CudaBackend : public Backend {
     const MeasureProbe measure = FindMeasurement(probe.name);
     BERTH_CHECK(measure != nullptr);
     return measure(probe, options);
+  }
+
+  std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
+                                              const CoresByDevice& cores, Backend* cpu) override {
+    std::shared_ptr<const GraphKernels> kernels;
+    {
+      const Stream stream;
+      const Libraries libraries(stream);
+      kernels = std::make_shared<const GraphKernels>(MakeGraphKernels(graph, libraries));
+      stream.Wait();
+    }
+    ExecutorParts parts;
+    parts.cpu_blocks = NewPinnedBlock;
+    if (cpu != nullptr) {
+      parts.cpu_kernel = [cpu](const sim::OpGraph& of, sim::OpIndex op) {
+        return cpu->MakeKernelOnCpu(of, op);
+      };
+    }
+    parts.accelerator = [kernels](sim::DeviceIndex) { return std::make_unique<CudaAccelerator>(kernels); };
+    parts.stand_ins = kernels->stand_ins;
+    return MakeExecutor(graph, cluster, cores, std::move(parts));
   }
 
  private:

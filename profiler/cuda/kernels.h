@@ -30,7 +30,7 @@ void LaunchSoftmax(Type type, const void* x, void* y, std::int64_t rows, std::in
 // dx = y * (dy - sum(dy * y))
 void LaunchSoftmaxGradient(Type type, const void* y, const void* dy, void* dx, std::int64_t rows,
                            std::int64_t columns, cudaStream_t stream);
-// scale and shift: `columns` f32 each.
+// scale and shift: `columns` f32 each; both null for 1 and 0.
 void LaunchLayerNorm(Type type, const void* x, const float* scale, const float* shift, void* y,
                      std::int64_t rows, std::int64_t columns, cudaStream_t stream);
 // The gradient for x alone.

@@ -7,6 +7,7 @@
 #include "profiler/cuda/kernels.h"
 #include "profiler/cuda/resources.h"
 #include "profiler/cuda/timer.h"
+#include "profiler/executor/op_tensors.h"
 #include "profiler/probes.h"
 
 namespace berth::profiler::cuda {
@@ -29,6 +30,10 @@ class Libraries {
   cublasHandle_t blas_ = nullptr;
   cudnnHandle_t dnn_ = nullptr;
 };
+
+// Enqueues row-major c = a b, `count` of them behind one another, accumulated in f32. tf32: f32 operands rounded to it.
+void Multiply(const Libraries& libraries, Type type, const Product& product, bool tf32, const void* a,
+              const void* b, void* c);
 
 // Owns what `run` uses; must outlive what was enqueued.
 class PreparedOp {

@@ -8,13 +8,6 @@ namespace {
 
 constexpr std::size_t kFlushed = std::size_t{256} << 20;  // [B] more than any cache holds
 
-sim::Attributes KeyOf(const OpCase& one) {
-  sim::Attributes shape;
-  for (const auto& [name, value] : one.shape) shape.emplace_back(name, sim::Attribute{value});
-  return {{"op", {one.op}},   {"phase", {one.phase}}, {"format", {one.format}},
-          {"shape", {shape}}, {"flops", {one.flops}}, {"bytes", {one.bytes}}};
-}
-
 }  // namespace
 
 sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {

@@ -1,9 +1,6 @@
 #include "profiler/cuda/probe_table.h"
 
 #include <map>
-#include <utility>
-
-#include "profiler/statistics.h"
 
 namespace berth::profiler::cuda {
 
@@ -25,14 +22,6 @@ MeasureProbe FindMeasurement(std::string_view probe) {
   if (found != table.end()) return found->second;
   const Probe* const known = FindProbe(probe);
   return known != nullptr && known->cases != nullptr ? MeasureOps : nullptr;
-}
-
-sim::Attribute Rows(sim::Attribute::List rows) {
-  return {sim::Attributes{{"rows", {std::move(rows)}}}};
-}
-
-sim::Attribute Summary(const std::vector<double>& samples_us) {
-  return {Summarise(samples_us)};
 }
 
 }  // namespace berth::profiler::cuda

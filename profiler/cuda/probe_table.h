@@ -5,6 +5,7 @@
 
 #include "profiler/backend.h"
 #include "profiler/cuda/timer.h"
+#include "profiler/probe_rows.h"
 
 namespace berth::profiler::cuda {
 
@@ -20,10 +21,5 @@ sim::Attribute MeasureKernelGap(const Probe& probe, const MeasureOptions& option
 sim::Attribute MeasureGraphNodes(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureAllocation(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureStreams(const Probe& probe, const MeasureOptions& options);
-
-// {"rows": rows}
-sim::Attribute Rows(sim::Attribute::List rows);
-// The summary of samples in microseconds.
-sim::Attribute Summary(const std::vector<double>& samples_us);
 
 }  // namespace berth::profiler::cuda

@@ -60,11 +60,23 @@ class Stream {
 
 class Event {
  public:
-  Event() { BERTH_CUDA(cudaEventCreate(&event_)); }
+  // timed: MicrosSince() will be asked.
+  explicit Event(bool timed = true) {
+    BERTH_CUDA(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
+  }
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void Record(const Stream& stream) { BERTH_CUDA(cudaEventRecord(event_, stream.get())); }
+  bool Reached() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status != cudaErrorNotReady) {
+      BERTH_CUDA(status);
+      return true;
+    }
+    cudaGetLastError();  // or the next launch would find it and call it its own
+    return false;
+  }
   // [us]; both must have been recorded and reached.
   double MicrosSince(const Event& earlier) const {
     float milliseconds = 0;

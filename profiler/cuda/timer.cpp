@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "profiler/cuda/kernels.h"
+#include "profiler/probe_rows.h"
 
 namespace berth::profiler::cuda {
 
@@ -24,14 +25,7 @@ void Gate::Open() {
 }
 
 std::vector<double> Timer::Samples(const std::function<double()>& sample) {
-  for (int i = 0; i < timing_.warmups; ++i) sample();
-  std::vector<double> samples;
-  const double start = NowMicros();
-  while (static_cast<int>(samples.size()) < timing_.least ||
-         (static_cast<int>(samples.size()) < timing_.most && NowMicros() - start < timing_.seconds * 1e6)) {
-    samples.push_back(sample());
-  }
-  return samples;
+  return Repeat(timing_, sample);
 }
 
 std::vector<double> Timer::OnDevice(const Work& work, int count, const Work& before) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <unordered_map>
@@ -14,13 +15,13 @@
 
 namespace berth::profiler {
 
-// Memory of the process, freed with its owner; 64-byte aligned, never of size 0.
-struct FreeBlock {
-  void operator()(void* block) const { std::free(block); }
-};
-using Block = std::unique_ptr<void, FreeBlock>;
+// Memory of some device, freed with its owner in the way it was made; 64-byte aligned, never of size 0.
+using Block = std::unique_ptr<void, void (*)(void*)>;
+using BlockMaker = std::function<Block(sim::Bytes)>;
+
+// Of the process.
 inline Block NewBlock(sim::Bytes bytes) {
-  Block block(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)));
+  Block block(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)), &std::free);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
@@ -28,21 +29,21 @@ inline Block NewBlock(sim::Bytes bytes) {
 class DeviceMemory {
  public:
   // limit = 0: none.
-  DeviceMemory(sim::Bytes granularity, sim::Bytes limit) : granularity_(granularity), limit_(limit) {}
+  DeviceMemory(sim::Bytes granularity, sim::Bytes limit, BlockMaker maker = NewBlock)
+      : granularity_(granularity), limit_(limit), maker_(std::move(maker)) {}
 
   sim::Bytes Rounded(sim::Bytes bytes) const {
     return (bytes + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // False if it does not fit; it is counted all the same. `bytes` as they come from Rounded().
-  // live: what is needed then.
-  bool Request(sim::Bytes bytes, sim::Bytes* live) {
-    *live = live_.fetch_add(bytes) + bytes;
-    sim::Bytes peak = peak_;
-    while (*live > peak && !peak_.compare_exchange_weak(peak, *live)) {
+  // What is live then. Counted also where it does not fit. `bytes` as they come from Rounded().
+  sim::Bytes Request(sim::Bytes bytes) {
+    const sim::Bytes live = live_.fetch_add(bytes) + bytes;
+    for (sim::Bytes peak = peak_; live > peak && !peak_.compare_exchange_weak(peak, live);) {
     }
-    return limit_ == 0 || *live <= limit_;
+    return live;
   }
+  bool Fits(sim::Bytes live) const { return limit_ == 0 || live <= limit_; }
   void Free(sim::Bytes bytes) { live_ -= bytes; }
   sim::Bytes peak() const { return peak_; }
   sim::Bytes limit() const { return limit_; }
@@ -54,7 +55,7 @@ class DeviceMemory {
   void* Take(sim::Bytes bytes) {
     auto& free = free_[bytes];
     if (free.empty()) {
-      all_.push_back(NewBlock(bytes));
+      all_.push_back(maker_(bytes));
       return all_.back().get();
     }
     void* block = free.back();
@@ -71,6 +72,7 @@ class DeviceMemory {
  private:
   sim::Bytes granularity_;
   sim::Bytes limit_;
+  BlockMaker maker_;
   std::atomic<sim::Bytes> live_ = 0;
   std::atomic<sim::Bytes> peak_ = 0;
   std::unordered_map<sim::Bytes, std::vector<void*>> free_;

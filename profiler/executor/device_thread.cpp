@@ -1,4 +1,6 @@
 // What makes a thread a device: its cores, its arithmetic.
+#include "profiler/executor/device_thread.h"
+
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -9,7 +11,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "profiler/executor/executor.h"
 #include "sim/error.h"
 
 namespace berth::profiler {
@@ -53,16 +54,6 @@ void OnDevice(const std::vector<int>& cores, const std::function<void()>& work) 
     }
   }).join();
   if (failure != nullptr) std::rethrow_exception(failure);
-}
-
-std::vector<int> AvailableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
-  return cores;
 }
 
 std::int64_t Preemptions() {

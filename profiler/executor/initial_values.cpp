@@ -35,10 +35,10 @@ void FillWithSmallNumbers(const sim::Op& op, const sim::Output& output, void* bl
 void InitialValues::Prepare(const sim::OpGraph& graph) {
   const auto make = [this](const sim::Op& op, sim::OpIndex index, std::int32_t number,
                            const sim::Output& output, sim::Bytes bytes) {
-    Block& block = blocks_[{index, number}];
-    if (block != nullptr) return;
-    block = NewBlock(bytes);
+    if (blocks_.contains({index, number})) return;
+    Block block = maker_(bytes);
     FillWithSmallNumbers(op, output, block.get(), bytes);
+    blocks_.emplace(std::pair(index, number), std::move(block));
   };
   for (sim::OpIndex index = 0; index < graph.size(); ++index) {
     const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];

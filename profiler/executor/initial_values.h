@@ -15,6 +15,8 @@ void FillWithSmallNumbers(const sim::Op& op, const sim::Output& output, void* bl
 
 class InitialValues {
  public:
+  explicit InitialValues(BlockMaker maker) : maker_(std::move(maker)) {}
+
   // Makes what is not there yet; contents stay from one placement to the next.
   void Prepare(const sim::OpGraph& graph);
 
@@ -22,6 +24,7 @@ class InitialValues {
   void* Find(const Storage& storage) const;
 
  private:
+  BlockMaker maker_;
   // By op and output; -1 is its persistent bytes.
   std::map<std::pair<sim::OpIndex, std::int32_t>, Block> blocks_;
 };

@@ -31,7 +31,7 @@ struct Verb {
 };
 constexpr Verb kVerbs[] = {
     {"list", "the probes that can be run", DeclareList},
-    {"run", "measure probes on this machine's GPU", DeclareRun},
+    {"run", "measure probes on this machine's GPU or CPU", DeclareRun},
     {"graph", "execute a berth graph for real under a placement", DeclareGraph},
     {"record", "run a command and record what it does on the GPU", DeclareRecord},
 };

@@ -91,10 +91,11 @@ Recording Collected(const std::string& folder) {
 }
 
 int Run(const Options& options) {
-  (void)OpenCuda();  // says at once why nothing could be recorded
+  const BackendRow& row = FindBackend("cuda");
+  (void)OpenBackend(row);  // says at once why nothing could be recorded
   const TemporaryFolder folder;
   const auto start = std::chrono::steady_clock::now();
-  const int status = RunInjected(options.command, FindCudaPlugin(), folder.path());
+  const int status = RunInjected(options.command, FindPlugin(row), folder.path());
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Recording recording = Collected(folder.path());
   if (recording.parts.empty()) {

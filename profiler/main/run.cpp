@@ -25,16 +25,19 @@ double SecondsSince(Clock::time_point start) {
 
 struct Options {
   std::vector<std::string> probes;
-  std::string out;
+  std::string out, device = "cuda";
+  int cores = 0;      // of the CPU; 0 = all
   double budget = 0;  // [s]; 0 = none
   bool quick = false;
 };
 
-std::vector<const Probe*> Chosen(const std::vector<std::string>& names) {
+std::vector<const Probe*> Chosen(const std::vector<std::string>& names, const std::string& device) {
   std::vector<const Probe*> chosen;
   for (const std::string& name : names) {
     if (name == "all") {
-      for (const Probe& probe : Probes()) chosen.push_back(&probe);
+      for (const Probe& probe : Probes()) {
+        if (probe.device == nullptr || probe.device == device) chosen.push_back(&probe);
+      }
       continue;
     }
     const Probe* const probe = FindProbe(name);
@@ -42,6 +45,8 @@ std::vector<const Probe*> Chosen(const std::vector<std::string>& names) {
       throw InputError(fmt::format(
           "there is no probe \"{}\"; `berth-profile list` shows them, `all` runs them all.", name));
     }
+    if (probe->device != nullptr && probe->device != device)
+      throw InputError(fmt::format("{} is measured with --device {} alone.", name, probe->device));
     chosen.push_back(probe);
   }
   return chosen;
@@ -54,15 +59,18 @@ sim::Attributes TimingFacts(const Timing& timing) {
           {"seconds", {timing.seconds}}};
 }
 
-Recording Fresh(const Backend& backend, const Options& options, const Timing& timing) {
+Recording Fresh(const Backend& backend, const Options& options, const MeasureOptions& how) {
   Recording recording;
   recording.kind = kProbesKind;
-  recording.device = "cuda";
+  recording.device = options.device;
   recording.quick = options.quick;
   recording.machine = DescribeHost();
   for (const auto& [key, value] : backend.Machine()) recording.machine.emplace_back(key, value);
+  if (options.device == "cpu")
+    recording.machine.emplace_back("probe_cores",
+                                   sim::Attribute{static_cast<std::int64_t>(how.cores.size())});
   recording.software = backend.Software();
-  recording.timing = TimingFacts(timing);
+  recording.timing = TimingFacts(how.timing);
   for (const Probe& probe : Probes())
     recording.meaning.emplace_back(probe.name, sim::Attribute{std::string(probe.meaning)});
   return recording;
@@ -76,7 +84,8 @@ Recording Resumed(const Recording& fresh, const std::string& path) {
   without_parts.parts.clear();
   if (without_parts != fresh) {
     throw InputError(path +
-                     ": was recorded on another machine, with other libraries or another --quick, and "
+                     ": was recorded on another machine or device, with other libraries, other --cores or "
+                     "another --quick, and "
                      "recordings are not mixed; give another --out.");
   }
   return old;
@@ -103,10 +112,15 @@ Part Measure(Backend& backend, const Probe& probe, const MeasureOptions& options
 }
 
 int Run(const Options& options) {
-  const std::vector<const Probe*> probes = Chosen(options.probes);
-  const std::unique_ptr<Backend> backend = OpenCuda();
-  const MeasureOptions how{options.quick ? kQuickTiming : Timing{}, options.quick};
-  Recording recording = Resumed(Fresh(*backend, options, how.timing), options.out);
+  const BackendRow& row = FindBackend(options.device);
+  const std::vector<const Probe*> probes = Chosen(options.probes, options.device);
+  std::vector<int> cores = AvailableCores();
+  if (options.cores < 0 || options.cores > static_cast<int>(cores.size()))
+    throw InputError(fmt::format("--cores must be from 1 to {}, which this process may use.", cores.size()));
+  if (options.cores > 0) cores.resize(static_cast<std::size_t>(options.cores));
+  const std::unique_ptr<Backend> backend = OpenBackend(row);
+  const MeasureOptions how{options.quick ? kQuickTiming : Timing{}, options.quick, cores};
+  Recording recording = Resumed(Fresh(*backend, options, how), options.out);
   const Clock::time_point start = Clock::now();
   int missing = 0;
   for (const Probe* probe : probes) {
@@ -135,6 +149,11 @@ RunVerb DeclareRun(CLI::App& app) {
   app.add_option("--out", options->out, "the berth.trace to write or to continue; .zst compresses")
       ->required()
       ->option_text("FILE");
+  app.add_option("--device", options->device, "what is measured: " + BackendNames())
+      ->capture_default_str()
+      ->option_text("D");
+  app.add_option("--cores", options->cores, "of the CPU, for an op to use; else all there are")
+      ->option_text("N");
   app.add_option("--budget", options->budget, "seconds after which no further probe starts")
       ->option_text("S");
   app.add_flag("--quick", options->quick, "few sizes, few repeats: to try, not to use");

@@ -159,7 +159,18 @@ class ClusterReader {
     ReadMemory(fields, kind, device);
     device.streams = static_cast<int>(fields.Int("streams", 1, 1, kMaxStreams));
     device.copy_engines = static_cast<int>(fields.Int("copy_engines", kind.copy_engines, 1, kMaxStreams));
-    if (const auto rates = fields.Find("concurrency")) {
+    ReadRates(fields, kind, device);
+    return device;
+  }
+
+  static void ReadRates(const Fields& fields, const sim::DeviceKind& kind, Device& device) {
+    const auto rates = fields.Find("concurrency"), overlap = fields.Find("overlap_copy");
+    if (rates && IsAutomatic(*rates)) {
+      if (kind.concurrency_ppm.empty()) FailUnmeasured(*rates, kind);
+      device.concurrency_ppm = kind.concurrency_ppm;
+      if (device.concurrency_ppm.size() > static_cast<std::size_t>(device.streams))
+        device.concurrency_ppm.resize(static_cast<std::size_t>(device.streams));
+    } else if (rates) {
       for (const Value rate : rates->items()) device.concurrency_ppm.push_back(ReadShare(rate));
       if (rates->size() > static_cast<std::size_t>(device.streams)) {
         rates->Fail(
@@ -168,8 +179,24 @@ class ClusterReader {
                         rates->size(), device.streams, device.streams == 1 ? "" : "s"));
       }
     }
-    if (const auto rate = fields.Find("overlap_copy")) device.overlap_copy_ppm = ReadShare(*rate);
-    return device;
+    if (overlap && IsAutomatic(*overlap)) {
+      if (!kind.overlap_copy_ppm) FailUnmeasured(*overlap, kind);
+      device.overlap_copy_ppm = *kind.overlap_copy_ppm;
+    } else if (overlap) {
+      device.overlap_copy_ppm = ReadShare(*overlap);
+    }
+  }
+
+  static bool IsAutomatic(const Value& value) {
+    const bool text = value.kind() == ValueKind::kPlain || value.kind() == ValueKind::kString;
+    return text && value.Text() == kAutomatic;
+  }
+
+  [[noreturn]] static void FailUnmeasured(const Value& value, const sim::DeviceKind& kind) {
+    value.Fail(
+        fmt::format("is auto, but it was not measured for {}; give it as a number, or a parameter file "
+                    "that has it as the cost model",
+                    Quoted(kind.name)));
   }
 
   static void ReadMemory(const Fields& fields, const sim::DeviceKind& kind, Device& device) {

@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "cost_models/cost_models.h"
-#include "profiler/executor/executor.h"
+#include "profiler/cpu/cpu_executor.h"
+#include "profiler/host_machine.h"
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
 
@@ -66,10 +67,10 @@ INSTANTIATE_TEST_SUITE_P(
         Reduced{"wavenet(samples=100,residual=8,dilation=8,skip=8)",
                 {"Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput"}},
         Reduced{"bert(batch=1,layers=2,sequence=32,hidden=64,heads=2,vocabulary=100)",
-                {"Erf", "ErfGrad", "LayerNorm", "LayerNormGrad", "Transpose"}},
+                {"Erf", "ErfGrad", "Transpose"}},
         Reduced{
             "transformer_xl(batch=1,segment=16,memory=16,hidden=40,heads=2,feed_forward=64,vocabulary=100)",
-            {"AddN", "BatchMatMul", "LayerNorm", "LayerNormGrad", "MatMul", "Transpose"}},
+            {"AddN", "BatchMatMul", "MatMul", "Transpose"}},
         Reduced{"llama(layers=2,hidden=64,heads=4,kv_heads=2,feed_forward=128,sequence=32,vocabulary=100)",
                 {"BatchMatMul", "RMSNorm", "RMSNormGrad", "RotaryEmbedding", "RotaryEmbeddingGrad", "Swish",
                  "SwishGrad", "Transpose"}},

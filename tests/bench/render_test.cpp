@@ -7,6 +7,7 @@
 #include "bench/tables/html.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/formats/formats.h"
+#include "tests/bench/golden_file.h"
 #include "tests/bench/tiny_table.h"
 
 namespace berth::bench {
@@ -17,30 +18,20 @@ RenderedTable Tiny() {
   return BuildRenderedTable(TableResults(table, testing::TinyRecords()));
 }
 
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(BERTH_SOURCE_DIR) + "/tests/bench/golden/" + name;
-  if (std::getenv("BERTH_UPDATE_GOLDEN") != nullptr) formats::WriteFile(path, text);
-  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; BERTH_UPDATE_GOLDEN=1 writes it";
-  if (formats::ReadFile(path) == text) return;
-  const std::string fresh = std::string(BERTH_BINARY_DIR) + "/" + name + ".new";
-  formats::WriteFile(fresh, text);
-  FAIL() << path << " differs from\n" << fresh;
-}
-
 TEST(Render, MarkdownIsAsInTheGoldenFile) {
-  ExpectGolden("tiny.md", RenderMarkdown(Tiny()));
+  testing::ExpectGolden("tiny.md", RenderMarkdown(Tiny()));
 }
 TEST(Render, CsvIsAsInTheGoldenFile) {
-  ExpectGolden("tiny.csv", RenderCsv(Tiny()));
+  testing::ExpectGolden("tiny.csv", RenderCsv(Tiny()));
 }
 TEST(Render, LatexIsAsInTheGoldenFile) {
-  ExpectGolden("tiny.tex", RenderLatex(Tiny()));
+  testing::ExpectGolden("tiny.tex", RenderLatex(Tiny()));
 }
 TEST(Render, TerminalIsAsInTheGoldenFile) {
-  ExpectGolden("tiny.txt", RenderTerminal(Tiny()));
+  testing::ExpectGolden("tiny.txt", RenderTerminal(Tiny()));
 }
 TEST(Render, HtmlIsAsInTheGoldenFile) {
-  ExpectGolden("tiny.html", RenderHtml(Tiny()));
+  testing::ExpectGolden("tiny.html", RenderHtml(Tiny()));
 }
 
 TEST(Render, HtmlFetchesNothingAndRunsNothing) {

@@ -105,7 +105,7 @@ class ScoreTest : public ::testing::Test {
   Recording Made(double together_us, double apart_us) const {
     Recording recording;
     recording.workload = "chain(ops=2,bytes=1000)";
-    recording.provenance = {"berth validate", "0", "abc", false, "some machine", "2026-11-21T00:00:00Z"};
+    recording.origin = {"some machine", "2026-11-21T00:00:00Z", "abc", false, "berth validate", {}};
     recording.cluster =
         "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
         " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s, latency: "
@@ -119,12 +119,14 @@ class ScoreTest : public ::testing::Test {
          4,
          {2048, 0},
          {2048, 0},
-         {2048, 0}},
-        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {1024, 2048}, {1024, 2048}}};
-    recording.traced_placement = 1;
-    recording.traced.ns = 203'000;
-    recording.traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
-    recording.traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};
+         {2048, 0},
+         {},
+         {}},
+        {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {1024, 2048}, {1024, 2048}, {}, {}}};
+    profiler::Step& traced = recording.placements[1].traced.emplace();
+    traced.ns = 203'000;
+    traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
+    traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};
     return recording;
   }
 
@@ -181,8 +183,8 @@ TEST_F(ScoreTest, LimitsBetweenMeasuredPeaksAreLeftOut) {
 // The copy took 3 us where 3 are simulated, but b ran 10 us longer than its probe said.
 TEST_F(ScoreTest, TimelinesSayWhichOpAddsTheDifference) {
   Recording recording = Made(200, 213);
-  recording.traced.ns = 213'000;
-  recording.traced.ops[1].end_ns = 213'000;
+  recording.placements[1].traced->ns = 213'000;
+  recording.placements[1].traced->ops[1].end_ns = 213'000;
   const Timelines timelines = CompareTimelines(recording, costs_);
   EXPECT_EQ(timelines.difference,
             formats::ReadFile(BERTH_SOURCE_DIR "/tests/bench/golden/timeline_difference.txt"));
@@ -196,22 +198,51 @@ TEST_F(ScoreTest, TimelinesSayWhichOpAddsTheDifference) {
 
 TEST_F(ScoreTest, NoTracedStepNoTimelines) {
   Recording recording = Made(200, 213);
-  recording.traced_placement = -1;
+  recording.placements[1].traced.reset();
   EXPECT_THROW(CompareTimelines(recording, costs_), InputError);
+}
+
+TEST_F(ScoreTest, ARealLimitIsAVerdictAndNoStep) {
+  Recording recording = Made(200, 203);
+  const int before = ScoreRecording(recording, costs_).verdicts;
+  const std::string roomy = "{name: a, kind: cpu, memory: 1GiB}";
+  recording.cluster.replace(recording.cluster.find(roomy), roomy.size(),
+                            "{name: a, kind: cpu, memory: 1500B}");
+  MeasuredPlacement& together = recording.placements[0];
+  together.steps_us.clear();
+  together.oom = {
+      .device = 0, .op = 1, .what = sim::OutOfMemory::What::kOutput, .needed = 2048, .capacity = 1500};
+  const Score right = ScoreRecording(recording, costs_);
+  EXPECT_THAT(right.placements, SizeIs(1));
+  EXPECT_EQ(right.verdicts, right.right_verdicts);
+  EXPECT_GT(right.verdicts, 0);
+  EXPECT_NE(right.verdicts, before);
+  // Both ran out, it says, but the simulator has room for what is apart.
+  recording.placements[1].oom = together.oom;
+  recording.placements[1].steps_us.clear();
+  recording.placements.push_back(Made(200, 203).placements[1]);
+  const Score wrong = ScoreRecording(recording, costs_);
+  EXPECT_EQ(wrong.verdicts - wrong.right_verdicts, 1);
+}
+
+TEST_F(ScoreTest, OneCostModelMayPriceAllRecordings) {
+  formats::WriteFile(folder_.path() + "/other.json.zst", profiler::PrintStepRecording(Made(200, 406)));
+  EXPECT_THROW(ScoreFolder(folder_.path()), InputError);
+  EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));
 }
 
 TEST_F(ScoreTest, RecordingsReadBackEqual) {
   const std::string path = folder_.path() + "/chain.json.zst";
-  const std::string text = PrintValidation(Made(200, 406));
+  const std::string text = profiler::PrintStepRecording(Made(200, 406));
   formats::WriteFile(path, text);
-  EXPECT_EQ(PrintValidation(ReadValidation(path)), text);
+  EXPECT_EQ(profiler::PrintStepRecording(ReadValidation(path)), text);
   EXPECT_THAT(ScoreFolder(folder_.path()), SizeIs(1));
 }
 
 TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   const std::string path = folder_.path() + "/chain.json";
   const auto message = [&](const std::string& from, const std::string& to) -> std::string {
-    std::string text = PrintValidation(Made(200, 406));
+    std::string text = profiler::PrintStepRecording(Made(200, 406));
     text.replace(text.find(from), from.size(), to);
     formats::WriteFile(path, text);
     try {
@@ -227,6 +258,16 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   EXPECT_THAT(message("[1024,2048]", "[1024]"), HasSubstr("peak_bytes must have one number for each device"));
   EXPECT_THAT(message("[1,1,103000,203000]", "[2,1,103000,203000]"),
               HasSubstr("begin with the number of an op"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[1,0,103000,203000]"),
+              HasSubstr("the op's device in the placement"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[0,0,103000,203000]"),
+              HasSubstr("names an op that ran before"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[1,1,103000,102999]"), HasSubstr("an end that is no earlier"));
+  EXPECT_THAT(message("[0,0,0,1,100000,103000]", "[0,0,0,7,100000,103000]"),
+              HasSubstr("devices of the cluster"));
+  EXPECT_THAT(message("\"ns\": 203000", "\"ns\": 0"), HasSubstr("traced.ns must be"));
+  EXPECT_THAT(message("\"least_peak_bytes\": [2048,0]", "\"least_peak_bytes\": [4096,0]"),
+              HasSubstr("between least_peak_bytes and most_peak_bytes"));
   EXPECT_THAT(message("\"placement\": 1", "\"placement\": 2"), HasSubstr("traced.placement"));
 }
 
@@ -243,12 +284,35 @@ TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
     EXPECT_EQ(result.status, 2);
     return result.err;
   };
-  EXPECT_THAT(error({"validate"}), HasSubstr("either --record --out DIR"));
+  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
+  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
   EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
   EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
               HasSubstr("is no folder of recordings"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
               HasSubstr("--placements from 2"));
+}
+
+TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
+  const tests::TempFolder folder;
+  formats::WriteFile(
+      folder / "two.yaml",
+      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+      " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}");
+  const std::string workload = "rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)", out = folder / "work";
+  const testing::ProgramResult result =
+      testing::RunBerth({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
+                         "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const sim::OpGraph graph = formats::ReadGraph(out + "/graph.json.zst");
+  const sim::Cluster cluster = formats::ReadCluster(out + "/cluster.yaml", cost_models::BuiltinCatalogue());
+  int placements = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out + "/placements")) {
+    EXPECT_NO_THROW(formats::ReadPlacement(entry.path().string(), graph, cluster));
+    ++placements;
+  }
+  EXPECT_EQ(placements, 6);
+  EXPECT_TRUE(std::filesystem::exists(out + "/placements/one_device-01.json"));
 }
 
 // The recordings of results/accuracy/cpu must not be simulated worse than scores.json beside them says: a change

@@ -140,13 +140,65 @@ TEST(Parameters, OtherFilesAreRefused) {
   }
 }
 
-TEST(Parameters, LaunchCostsTakeTheCataloguesPlace) {
-  sim::Cluster cluster;
-  cluster.devices = {testing::DeviceOf("h200"), testing::DeviceOf("k40")};
-  const sim::Picos k40 = cluster.devices[1].launch_cost;
-  SetLaunchCosts(testing::ExampleParameters(kOp), &cluster);
-  EXPECT_EQ(cluster.devices[0].launch_cost, 4'500'000);
-  EXPECT_EQ(cluster.devices[1].launch_cost, k40);  // no dispatch in the file
+TEST(Parameters, RatesAndLinksAreChecked) {
+  EXPECT_THAT(ErrorOf(With("\"rates\":[1.0", "\"rates\":[0.9")), HasSubstr("must begin with 1"));
+  EXPECT_THAT(ErrorOf(With("\"rates\":[1.0,0.6", "\"rates\":[1.0,1.6")),
+              HasSubstr("rates[1] must be a number between"));
+  EXPECT_THAT(ErrorOf(With("{\"bytes\":0,", "{\"bytes\":4,")), HasSubstr("knots[0] must be at 0 bytes"));
+  EXPECT_THAT(
+      ErrorOf(With("{\"bytes\":1048576,\"us\":22.5", "{\"bytes\":1048576,\"us\":2.0")),
+      HasSubstr("knots[1] must be at 0 bytes, or have more bytes than the knot before it and no less time"));
+  EXPECT_THAT(ErrorOf(With("h200-pinned", "pcie4-x16")),
+              HasSubstr("is 'pcie4-x16', a link kind of the catalogue"));
+  Parameters twice = testing::ExampleParameters(kOp);
+  twice.links.push_back(twice.links.front());
+  EXPECT_THAT(ErrorOf(PrintParameters(twice)), HasSubstr("is about 'h200-pinned' a second time"));
+  twice = testing::ExampleParameters(kOp);
+  twice.kinds[0].curves[1].op_class = OpClass::kGemm;
+  EXPECT_THAT(ErrorOf(PrintParameters(twice)), HasSubstr("is a second curve of its class and dtype"));
+  twice.kinds[0].curves[1].dtype = "bf16";
+  EXPECT_EQ(Parse(PrintParameters(twice)).Find("h200")->curves[1].dtype, "bf16");
+}
+
+sim::Cluster ClusterWith(const std::string& device, const std::string& link) {
+  const auto parameters = std::make_shared<const Parameters>(testing::ExampleParameters(kOp));
+  const auto catalogue = CalibratedCatalogue({parameters}, BuiltinCatalogue());
+  return formats::ParseCluster(
+      "format: berth.cluster\nversion: 1\nname: box\ndispatch: {cost: auto}\ndevices:\n"
+      "  - {name: c, kind: cpu-broadwell, memory: 1GiB}\n"
+      "  - {name: k, kind: k40}\n  - {name: g, kind: h200" +
+          device + "}\nlinks:\n  - {name: l, ends: [c, g], kind: " + link +
+          "}\n  - {name: m, ends: [c, k], kind: pcie3-x16}\n",
+      "box.yaml", *catalogue);
+}
+
+TEST(CalibratedCatalogue, ClustersTakeWhatWasMeasured) {
+  const sim::Cluster cluster =
+      ClusterWith(", streams: 2, concurrency: auto, overlap_copy: auto", "h200-pinned");
+  EXPECT_EQ(cluster.devices[2].launch_cost, 4'500'000);
+  EXPECT_EQ(cluster.devices[1].launch_cost, testing::DeviceOf("k40").launch_cost);  // no dispatch in the file
+  EXPECT_EQ(cluster.devices[2].concurrency_ppm, (std::vector<std::int64_t>{1'000'000, 600'000}));
+  EXPECT_EQ(cluster.devices[2].overlap_copy_ppm, 900'000);
+  EXPECT_EQ(cluster.links[0].bandwidth, 52'000'000'000);
+  EXPECT_EQ(cluster.links[0].both_ppm, 780'000);
+  EXPECT_EQ(sim::LoneTime(cluster.links[0], 0), 2'500'000);
+  EXPECT_EQ(sim::LoneTime(cluster.links[0], 1 << 19), 12'500'000);
+  // One stream has one rate; what nobody asks for stays as it is.
+  EXPECT_EQ(ClusterWith(", concurrency: auto", "h200-pinned").devices[2].concurrency_ppm.size(), 1u);
+  EXPECT_TRUE(ClusterWith("", "h200-pinned").devices[2].concurrency_ppm.empty());
+  EXPECT_EQ(ClusterWith("", "h200-pinned").devices[2].overlap_copy_ppm, sim::kPpm);
+}
+
+TEST(CalibratedCatalogue, WhatWasNotMeasuredIsRefused) {
+  const auto parse = [](const std::string& rest) {
+    formats::ParseCluster(
+        "format: berth.cluster\nversion: 1\nname: box\ndevices:\n  - {name: g, kind: k40" + rest + "}\n",
+        "box.yaml", BuiltinCatalogue());
+  };
+  EXPECT_THAT(InputErrorOf([&] { parse(", concurrency: auto"); }),
+              HasSubstr("box.yaml:5: devices[0].concurrency is auto, but it was not measured for"));
+  EXPECT_THAT(InputErrorOf([&] { parse(", overlap_copy: auto"); }), HasSubstr("overlap_copy is auto"));
+  EXPECT_THAT(InputErrorOf([] { ClusterWith("", "h200-pageable"); }), HasSubstr("h200-pinned"));
 }
 
 TEST(StructuralFingerprint, TellsKindsApart) {

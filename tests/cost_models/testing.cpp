@@ -81,6 +81,12 @@ Parameters ExampleParameters(const OpCase& op) {
   h200.structural = StructuralFingerprint(BuiltinCatalogue(), "h200");
   h200.curves = {gemm, elementwise};
   h200.dispatch_us = FittedNumber{4.5, evidence};
+  h200.launch_to_start_us = FittedNumber{6, evidence};
+  h200.kernel_gap_us = FittedNumber{0.8, evidence};
+  h200.graph_node_us = FittedNumber{1.2, evidence};
+  h200.concurrency = Concurrency{{1, 0.6}, {3, 0.01, 0.02, std::nullopt}};
+  h200.overlap_copy = FittedNumber{0.9, {1, 0.01, 0, std::nullopt}};
+  h200.tf32 = true;
   KindParameters k40;
   k40.kind = "k40";
   k40.efficiency[OpClass::kGemm] = {0.4, evidence};
@@ -90,6 +96,11 @@ Parameters ExampleParameters(const OpCase& op) {
   parameters.name = "example";
   parameters.provenance = ExampleProvenance();
   parameters.kinds = {h200, k40};
+  LinkParameters link{.kind = "h200-pinned", .bandwidth = 52'000'000'000};
+  link.knots = {{0, 2.5}, {1 << 20, 22.5}, {1 << 30, 20000}};
+  link.evidence = {29, 0.01, 0.03, std::pair{4.0, 1073741824.0}};
+  link.both = FittedNumber{0.78, {14, 0.01, 0.02, std::nullopt}};
+  parameters.links.push_back(link);
   const sim::OpGraph graph = GraphOf(op);
   parameters.table.push_back({"h200", Signature(graph, LastOp(graph)), 12.5, 12, 14, 30});
   return parameters;

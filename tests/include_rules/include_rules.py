@@ -25,14 +25,15 @@ FOLDERS = {
     "sim": (),
     "sim/formats": ("sim",),
     "profiler": ("sim", "sim/formats"),
-    "profiler/cuda": ("sim", "sim/formats", "profiler"),
+    "profiler/cpu": ("sim", "sim/formats", "profiler", "profiler/executor"),
+    "profiler/cuda": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu"),
     "profiler/main": ("sim", "sim/formats", "profiler"),
     "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
-    "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "cost_models", "scenarios", "agents"),
+    "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
 }
 
 # Headers that the build writes, by the folder whose sources may include them.
@@ -52,7 +53,7 @@ LIBRARIES = (
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis"), ("agents",), True),
-    (("oneapi/dnnl",), ("profiler/executor",), True),
+    (("oneapi/dnnl",), ("profiler/cpu",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),

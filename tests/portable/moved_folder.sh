@@ -24,6 +24,10 @@ grep -q '"ops_per_second"' speed.json || fail "berth speed wrote no ops_per_seco
 env -i ./carried/berth-profile list > probes.txt || fail "berth-profile list ended with $?"
 grep -q -w gemm probes.txt || fail "berth-profile list does not show the probe gemm"
 
+env -i ./carried/berth-profile run softmax --device cpu --cores 1 --quick --out cpu.json 2> cpu.txt ||
+  fail "berth-profile run --device cpu ended with $?: $(cat cpu.txt)"
+grep -q '"hot"' cpu.json || fail "berth-profile run --device cpu timed nothing"
+
 bytes=$(tar -c carried | gzip -9 | wc -c)
 echo "moved_folder: $((bytes >> 10)) KiB packed"
 [ "$bytes" -lt $((32 << 20)) ] || fail "$bytes bytes packed are too much to carry"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "profiler/backend.h"
+#include "profiler/cpu/cpu_kernels.h"
+#include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
 
@@ -12,11 +14,17 @@ namespace {
 
 TEST(CudaPlugin, MeasuresEveryProbeOfTheCatalogue) {
   for (const Probe& probe : Probes()) {
-    EXPECT_NE(FindMeasurement(probe.name), nullptr) << probe.name;
+    const bool mine = probe.device == nullptr || std::string_view(probe.device) == "cuda";
+    EXPECT_EQ(FindMeasurement(probe.name) != nullptr, mine) << probe.name;
     if (probe.cases == nullptr) continue;
     for (const OpCase& one : probe.cases()) EXPECT_NE(FindPreparation(one.op), nullptr) << one.op;
   }
   EXPECT_EQ(FindMeasurement("nothing"), nullptr);
+}
+
+// A graph must not run for real on one device and by a stand-in on the other.
+TEST(CudaPlugin, RunsTheOpTypesThatTheCpuRuns) {
+  EXPECT_EQ(GpuKernelTypes(), KernelTypes());
 }
 
 TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {

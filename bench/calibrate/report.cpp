@@ -1,0 +1,291 @@
+#include "bench/calibrate/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+
+namespace berth::bench {
+namespace {
+
+using namespace cost_models;
+using Pairs = std::vector<std::pair<double, double>>;
+
+std::string Percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string Micros(double us) {
+  return fmt::format("{:.4g}", us);
+}
+
+// Work as a power of ten with its unit left out: flops of contractions, bytes of others.
+std::string RangeText(const std::pair<double, double>& range) {
+  return fmt::format("{:.1e} – {:.1e}", range.first, range.second);
+}
+
+std::string EvidenceText(const Evidence& evidence) {
+  return fmt::format("n {}, spread {}, fit error {}", evidence.samples, Percent(evidence.spread),
+                     Percent(evidence.fit_error));
+}
+
+void AddErrors(const Pairs& pairs, std::vector<std::string>* row) {
+  const ErrorSummary errors = Errors(pairs);
+  if (errors.n == 0) {
+    row->insert(row->end(), {"–", "–", "–", "–"});
+    return;
+  }
+  for (const double share : {errors.mape, errors.median, errors.p95, errors.time_weighted})
+    row->push_back(Percent(share));
+}
+
+Pairs PairsOf(const std::vector<OpPoint>& points, double OpPoint::*predicted) {
+  Pairs pairs;
+  for (const OpPoint& point : points)
+    if (point.*predicted > 0) pairs.emplace_back(point.measured_us, point.*predicted);
+  return pairs;
+}
+
+ReportSection OpSection(const CalibrationResult& result) {
+  ReportSection section{.title = "Op times, each shape predicted by curves that have not seen it",
+                        .header = {"kind", "class", "format", "tier", "n", "entries", "MAPE", "median", "p95",
+                                   "time-weighted", "structural", "work"},
+                        .left_columns = 4};
+  Pairs all;
+  for (const OpFit& fit : result.ops) {
+    for (const ClassFit& one : fit.classes) {
+      std::pair<double, double> range = {INFINITY, 0};
+      for (const OpPoint& point : one.points)
+        range = {std::min(range.first, point.work), std::max(range.second, point.work)};
+      const Pairs pairs = PairsOf(one.points, &OpPoint::held_out_us);
+      if (!one.borrowed) all.insert(all.end(), pairs.begin(), pairs.end());
+      std::vector<std::string> row = {fit.kind,
+                                      one.borrowed ? "recurrent_gemm (of gemm)" : ToString(one.op_class),
+                                      one.dtype,
+                                      one.has_curve ? (one.table_entries > 0 ? "A, B" : "B") : "A",
+                                      std::to_string(one.points.size()),
+                                      std::to_string(one.table_entries)};
+      AddErrors(pairs, &row);
+      const ErrorSummary structural = Errors(PairsOf(one.points, &OpPoint::analytic_us));
+      row.push_back(structural.n > 0 ? Percent(structural.mape) : "–");
+      row.push_back(RangeText(range));
+      section.rows.push_back(std::move(row));
+    }
+  }
+  if (all.empty()) return section;
+  std::vector<std::string> row = {"all", "", "", "", std::to_string(all.size()), ""};
+  AddErrors(all, &row);
+  section.rows.push_back(std::move(row));
+  return section;
+}
+
+ReportSection WorkloadSection(const CalibrationResult& result) {
+  ReportSection section{.title = "Op times, each workload predicted from the others",
+                        .header = {"workload", "n", "MAPE", "median", "p95", "time-weighted"}};
+  std::map<std::string, Pairs> workloads;
+  for (const OpFit& fit : result.ops) {
+    for (const ClassFit& one : fit.classes) {
+      if (one.borrowed) continue;
+      for (const OpPoint& point : one.points)
+        if (point.other_workloads_us > 0)
+          workloads[point.workload].emplace_back(point.measured_us, point.other_workloads_us);
+    }
+  }
+  for (const auto& [workload, pairs] : workloads) {
+    std::vector<std::string> row = {workload, std::to_string(pairs.size())};
+    AddErrors(pairs, &row);
+    section.rows.push_back(std::move(row));
+  }
+  return section;
+}
+
+ReportSection EfficiencySection(const CalibrationResult& result) {
+  ReportSection section{
+      .title = "Efficiencies: share of the data sheet's peak",
+      .sentences = {"spread: median distance of the ops' own values. fit error: of the structural "
+                    "model with this efficiency, over all ops of the class."},
+      .header = {"kind", "class", "efficiency", "n", "spread", "fit error"},
+      .left_columns = 2};
+  for (const OpFit& fit : result.ops) {
+    for (const auto& [op_class, number] : fit.parameters.efficiency) {
+      section.rows.push_back({fit.kind, ToString(op_class), fmt::format("{:.3f}", number.value),
+                              std::to_string(number.evidence.samples), Percent(number.evidence.spread),
+                              Percent(number.evidence.fit_error)});
+    }
+  }
+  return section;
+}
+
+ReportSection CopySection(const CalibrationResult& result) {
+  constexpr sim::Bytes kSmall = sim::Bytes{64} << 10;
+  ReportSection section{.title = "Copies, inner sizes predicted by knots that have not seen them",
+                        .header = {"path", "sizes", "knots", "T(0) us", "GB/s", "MAPE", "p95", "from 64 KiB",
+                                   "below, worst us", "alpha-beta MAPE"}};
+  for (const PathFit& path : result.paths) {
+    Pairs knots, large, line;
+    double worst = 0;
+    for (const CopyPoint& point : path.fit.points) {
+      if (point.held_out_us <= 0) continue;
+      knots.emplace_back(point.sample.us, point.held_out_us);
+      line.emplace_back(point.sample.us, point.alpha_beta_us);
+      if (point.sample.bytes >= kSmall) {
+        large.push_back(knots.back());
+      } else {
+        worst = std::max(worst, std::abs(point.held_out_us - point.sample.us));
+      }
+    }
+    const LinkParameters& link = path.fit.link;
+    section.rows.push_back(
+        {ToString(path.path), std::to_string(path.fit.points.size()), std::to_string(link.knots.size()),
+         Micros(link.knots.front().us), fmt::format("{:.3g}", static_cast<double>(link.bandwidth) / 1e9),
+         Percent(Errors(knots).mape), Percent(Errors(knots).p95), Percent(Errors(large).mape),
+         fmt::format("{:.2f}", worst), Percent(Errors(line).mape)});
+  }
+  for (const LinkParameters& link : result.parameters.links) {
+    const bool is_path = std::ranges::any_of(
+        result.paths, [&](const PathFit& path) { return path.fit.link.kind == link.kind; });
+    if (is_path) continue;
+    section.sentences.push_back(fmt::format(
+        "{} is one curve for both directions: {} from what was measured in each. {}", link.kind,
+        Percent(link.evidence.fit_error),
+        link.both ? fmt::format("Each keeps {:.3f} of its bandwidth while the other is busy ({}).",
+                                link.both->value, EvidenceText(link.both->evidence))
+                  : std::string("What the other direction takes was not measured.")));
+  }
+  return section;
+}
+
+ReportSection HostSection(const CalibrationResult& result) {
+  const KindParameters& host = result.host.parameters;
+  ReportSection section{.title = "Launching, gaps and what runs side by side",
+                        .header = {"number", "value", "n", "spread", "fit error", "used as"},
+                        .left_columns = 1};
+  const auto add = [&](const char* name, const std::string& value, const Evidence& evidence,
+                       const char* use) {
+    section.rows.push_back({name, value, std::to_string(evidence.samples), Percent(evidence.spread),
+                            Percent(evidence.fit_error), use});
+  };
+  const auto number = [&](const char* name, const std::optional<FittedNumber>& fitted, const char* unit,
+                          const char* use) {
+    if (fitted) add(name, fmt::format("{:.4g}{}", fitted->value, unit), fitted->evidence, use);
+  };
+  number("host's time for one op", host.dispatch_us, " us", "dispatch: {cost: auto}");
+  number("gap between kernels of a full queue", host.kernel_gap_us, " us", "in every op's time");
+  number("start of launch to start of kernel", host.launch_to_start_us, " us", "nothing");
+  number("one more node of a CUDA graph", host.graph_node_us, " us", "nothing");
+  if (host.concurrency)
+    add("rate of each of two ops", fmt::format("{:.3f}", host.concurrency->rates.back()),
+        host.concurrency->evidence, "concurrency: auto");
+  number("rate of an op beside a copy", host.overlap_copy, "", "overlap_copy: auto");
+  return section;
+}
+
+ReportSection PairSection(const CalibrationResult& result) {
+  ReportSection section{.title = "Two streams at once",
+                        .header = {"pair", "measured us", "predicted us", "rate"}};
+  for (const PairFit& pair : result.host.pairs) {
+    section.rows.push_back({pair.name, Micros(pair.measured_us),
+                            pair.predicted_us > 0 ? Micros(pair.predicted_us) : "–",
+                            pair.rate > 0 ? fmt::format("{:.3f}", pair.rate) : pair.why_not});
+  }
+  return section;
+}
+
+ReportSection StepSection(const CalibrationResult& result) {
+  ReportSection section{.title = "Ops of whole steps, predicted from the probes",
+                        .header = {"workload", "tier", "n", "MAPE", "median", "p95", "time-weighted"},
+                        .left_columns = 2};
+  for (const StepFit& step : result.steps) {
+    section.sentences.push_back(fmt::format("{}: {} of {} of device time is in ops that can be told; {}",
+                                            step.ops.workload, Percent(step.ops.told_us / step.ops.device_us),
+                                            TimeText(step.ops.device_us), step.ops.verdict));
+    std::map<std::string, Pairs> tiers;
+    for (const StepPoint& point : step.points) {
+      // An op counts as often as it was called.
+      const auto calls = static_cast<double>(point.calls);
+      for (const std::string& tier : {std::string(1, point.tier), std::string("all")})
+        tiers[tier].emplace_back(calls * point.measured_us, calls * point.predicted_us);
+    }
+    for (const auto& [tier, pairs] : tiers) {
+      std::vector<std::string> row = {step.ops.workload, tier, std::to_string(pairs.size())};
+      AddErrors(pairs, &row);
+      section.rows.push_back(std::move(row));
+    }
+  }
+  return section;
+}
+
+ReportSection Meanings() {
+  return {
+      .title = "What the figures mean",
+      .sentences = {
+          "MAPE, median, p95: of |predicted / measured - 1| over ops or sizes. time-weighted: sum of "
+          "|predicted - "
+          "measured| / sum of measured, so that long ops count most.",
+          "tier A: these very shapes are in the table; B: interpolated by the class's curve; the errors are "
+          "those "
+          "of B. structural: MAPE of the structural model with the fitted efficiencies (tier C).",
+          "alpha-beta: latency and bandwidth alone, fitted to the same sizes. fit error: root mean square of "
+          "ln(fitted / measured), of held-out samples for curves.",
+          "All times are of ops and copies alone. How far whole steps are from measured ones is for `berth "
+          "validate`."}};
+}
+
+}  // namespace
+
+FitReport MakeFitReport(const CalibrationResult& result) {
+  const Parameters& parameters = result.parameters;
+  const Provenance& from = parameters.provenance;
+  FitReport report{.title = "Calibration of " + parameters.name,
+                   .facts = {{"machine", from.machine},
+                             {"driver", from.driver},
+                             {"libraries", from.library},
+                             {"recorded", from.date + " by revision " + from.commit},
+                             {"clocks as found", result.clocks.empty() ? "not told" : result.clocks}}};
+  for (const KindParameters& kind : parameters.kinds) {
+    const auto entries = std::ranges::count(parameters.table, kind.kind, &TableEntry::kind);
+    report.facts.emplace_back(
+        "kind " + kind.kind,
+        fmt::format("{} table entries, {} curves, {} efficiencies{}", entries, kind.curves.size(),
+                    kind.efficiency.size(), kind.tf32 ? "; f32 contractions in TF32" : ""));
+  }
+  std::vector<std::string> links;
+  for (const LinkParameters& link : parameters.links) links.push_back(link.kind);
+  if (!links.empty()) report.facts.emplace_back("link kinds", fmt::format("{}", fmt::join(links, ", ")));
+  if (!from.command.empty()) report.facts.emplace_back("command", from.command);
+
+  for (ReportSection section :
+       {OpSection(result), WorkloadSection(result), StepSection(result), EfficiencySection(result),
+        CopySection(result), HostSection(result), PairSection(result)}) {
+    if (!section.rows.empty()) report.sections.push_back(std::move(section));
+  }
+  if (!result.notes.empty())
+    report.sections.push_back({.title = "Left out, and missing", .sentences = result.notes});
+  report.sections.push_back(Meanings());
+  return report;
+}
+
+std::string PrintFitReport(const FitReport& report) {
+  std::string text = report.title + "\n\n";
+  std::size_t widest = 0;
+  for (const auto& [what, value] : report.facts) widest = std::max(widest, what.size());
+  for (const auto& [what, value] : report.facts) text += fmt::format("  {:{}}  {}\n", what, widest, value);
+  for (const ReportSection& section : report.sections) {
+    text += "\n" + section.title + "\n\n";
+    if (!section.rows.empty()) {
+      TextTable table;
+      for (std::size_t c = 0; c < section.header.size(); ++c)
+        table.AddColumn(section.header[c],
+                        c < section.left_columns ? TextTable::Align::kLeft : TextTable::Align::kRight);
+      for (const auto& row : section.rows) table.AddRow(row);
+      text += table.ToString(2);
+    }
+    for (const std::string& sentence : section.sentences) text += "  " + sentence + "\n";
+  }
+  return text;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,289 @@
+#include "cost_models/calibration/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cost_models/calibration/machine.h"
+#include "cost_models/calibration/probe_graph.h"
+#include "cost_models/portable_math.h"
+#include "cost_models/ratio_curve.h"
+#include "cost_models/roofline.h"
+#include "sim/error.h"
+
+namespace berth::cost_models {
+namespace {
+
+// A direction is compared with itself while the other is busy where latency is at most this share of the time.
+constexpr double kMostLatency = 0.05;
+
+std::vector<CopySample> SamplesOf(const std::vector<ObservedCopy>& copies,
+                                  const std::optional<Repeats>& event_pair) {
+  std::vector<CopySample> samples;
+  for (const ObservedCopy& copy : copies) {
+    const double events = copy.events && event_pair ? event_pair->median_us : 0;
+    const double us = copy.alone.median_us - events;
+    // Below the resolution of events nothing is left to tell.
+    samples.push_back({copy.bytes, std::max(us, 0.1 * copy.alone.median_us), copy.alone.spread()});
+  }
+  return samples;
+}
+
+// What each large copy keeps of its bandwidth while the other direction is busy.
+std::vector<double> SharesOf(const std::vector<ObservedCopy>& copies, const CopyFit& fit) {
+  std::vector<double> shares;
+  const double latency = fit.link.knots.front().us;
+  for (const ObservedCopy& copy : copies) {
+    if (!copy.busy || copy.busy->median_us <= 0) continue;
+    const double alone = copy.queued ? copy.queued->median_us : copy.alone.median_us;
+    if (latency <= kMostLatency * alone) shares.push_back(std::min(1.0, alone / copy.busy->median_us));
+  }
+  return shares;
+}
+
+std::optional<FittedNumber> BothOf(const std::vector<double>& shares) {
+  if (shares.empty()) return std::nullopt;
+  FittedNumber number{Rounded(MedianOf(shares)), {.samples = static_cast<std::int64_t>(shares.size())}};
+  std::vector<double> distances;
+  std::vector<std::pair<double, double>> pairs;
+  for (const double share : shares) {
+    distances.push_back(std::abs(share / number.value - 1));
+    pairs.emplace_back(share, number.value);
+  }
+  number.evidence.spread = Rounded(MedianOf(distances));
+  number.evidence.fit_error = Rounded(RmsLog(pairs));
+  return number;
+}
+
+class Calibrator {
+ public:
+  Calibrator(const CalibrationOptions& options, const Catalogue& catalogue)
+      : options_(options), catalogue_(catalogue) {}
+
+  CalibrationResult Make(const std::vector<NamedRecording>& probes,
+                         const std::vector<NamedRecording>& steps) {
+    Parameters& parameters = result_.parameters;
+    CheckOneMachine(probes);
+    observed_ = Observe(probes);
+    kinds_ = KindsOf(probes, options_.kinds, catalogue_);
+    parameters.provenance = ProvenanceOf(probes, options_.command);
+    result_.clocks = ClocksText(probes);
+    result_.notes = observed_.left_out;
+    FitAllOps();
+    FitAllCopies();
+    FitAccelerator();
+    std::vector<NamedRecording> sorted = steps;
+    std::ranges::sort(sorted, {}, &NamedRecording::source);
+    for (const NamedRecording& one : sorted) {
+      CheckSteps(probes, one);
+      AddSteps(one);
+    }
+    AddStepEntries();
+    parameters.name =
+        options_.name.empty() ? parameters.provenance.machine + ", isolated probes" : options_.name;
+    if (parameters.kinds.empty() && parameters.links.empty() && parameters.table.empty())
+      throw InputError("the recordings hold no probe that a parameter can be made of");
+    return std::move(result_);
+  }
+
+ private:
+  void FitAllOps() {
+    for (const auto& [device_class, kind] : kinds_) {
+      OpFit fit = FitOps(observed_, device_class, kind, catalogue_, options_.ops);
+      result_.notes.insert(result_.notes.end(), fit.notes.begin(), fit.notes.end());
+      if (fit.classes.empty()) continue;
+      auto& table = result_.parameters.table;
+      table.insert(table.end(), fit.table.begin(), fit.table.end());
+      result_.parameters.kinds.push_back(fit.parameters);
+      result_.ops.push_back(std::move(fit));
+    }
+  }
+
+  const std::string& Gpu() const { return kinds_.at(sim::DeviceClass::kGpu); }
+
+  // A link has one curve for both directions: of both at once the geometric mean. Each direction alone is a kind of
+  // its own, for clusters with `routes`.
+  void FitAllCopies() {
+    FitPair("pinned", CopyPath::kPinnedToDevice, CopyPath::kPinnedToHost);
+    FitPair("pageable", CopyPath::kPageableToDevice, CopyPath::kPageableToHost);
+    if (!CopiesOf(CopyPath::kOnDevice).empty()) FitPath("on-device", CopyPath::kOnDevice);
+  }
+
+  const std::vector<ObservedCopy>& CopiesOf(CopyPath path) const {
+    return observed_.copies[static_cast<std::size_t>(path)];
+  }
+
+  const PathFit& FitPath(const std::string& name, CopyPath path) {
+    PathFit fit{path, FitCopies(Gpu() + "-" + name, SamplesOf(CopiesOf(path), observed_.event_pair))};
+    for (const CopyPoint& point : fit.fit.points) {
+      if (!point.outlier) continue;
+      result_.notes.push_back(
+          fmt::format("{}: the copy of {} bytes ({:.4g} us) stands out from its neighbours and "
+                      "was left out",
+                      ToString(path), point.sample.bytes, point.sample.us));
+    }
+    result_.parameters.links.push_back(fit.fit.link);
+    result_.paths.push_back(std::move(fit));
+    return result_.paths.back();
+  }
+
+  void FitPair(const std::string& memory, CopyPath to_device, CopyPath to_host) {
+    const bool there = !CopiesOf(to_device).empty(), back = !CopiesOf(to_host).empty();
+    if (!there && !back) {
+      if (kinds_.contains(sim::DeviceClass::kGpu))
+        result_.notes.push_back(fmt::format("{}: no probe of copies from and to {} memory", Gpu(), memory));
+      return;
+    }
+    std::vector<double> shares;
+    std::vector<CopyFit> fits;
+    for (const auto& [path, suffix] : {std::pair(to_device, "-h2d"), std::pair(to_host, "-d2h")}) {
+      if (CopiesOf(path).empty()) continue;
+      fits.push_back(FitPath(memory + suffix, path).fit);
+      const std::vector<double> more = SharesOf(CopiesOf(path), fits.back());
+      shares.insert(shares.end(), more.begin(), more.end());
+    }
+    if (fits.size() < 2) {
+      result_.notes.push_back(
+          fmt::format("{}: {} copies were measured in one direction; there is no link kind {}-{}", Gpu(),
+                      memory, Gpu(), memory));
+      return;
+    }
+    std::vector<CopySample> mean;
+    for (const CopyPoint& point : fits[0].points) {
+      const auto other = std::ranges::find(fits[1].points, point.sample.bytes,
+                                           [](const CopyPoint& one) { return one.sample.bytes; });
+      if (other == fits[1].points.end()) continue;
+      mean.push_back({point.sample.bytes, std::sqrt(point.fitted_us * other->fitted_us),
+                      std::max(point.sample.spread, other->sample.spread)});
+    }
+    if (mean.size() < 2) return;
+    LinkParameters link = FitCopies(Gpu() + "-" + memory, mean).link;
+    // Held against what was measured in each direction, not against the mean.
+    std::vector<std::pair<double, double>> pairs;
+    for (const CopyFit& fit : fits) {
+      for (const CopyPoint& point : fit.points)
+        if (!point.outlier) pairs.emplace_back(point.sample.us, CopyMicros(link.knots, point.sample.bytes));
+    }
+    link.evidence.fit_error = Rounded(RmsLog(pairs));
+    link.both = BothOf(shares);
+    if (!link.both) {
+      result_.notes.push_back(
+          fmt::format("{}: no probe of {} copies in both directions at once: `both` is 1", Gpu(), memory));
+    }
+    result_.parameters.links.push_back(std::move(link));
+  }
+
+  void FitAccelerator() {
+    if (!kinds_.contains(sim::DeviceClass::kGpu)) return;
+    result_.has_host = true;
+    result_.host = FitHost(observed_, Gpu());
+    result_.notes.insert(result_.notes.end(), result_.host.notes.begin(), result_.host.notes.end());
+    const KindParameters& host = result_.host.parameters;
+    if (!host.dispatch_us && !host.launch_to_start_us && !host.kernel_gap_us && !host.graph_node_us &&
+        !host.concurrency && !host.overlap_copy)
+      return;
+    auto& kinds = result_.parameters.kinds;
+    auto kind = std::ranges::find(kinds, Gpu(), &KindParameters::kind);
+    if (kind == kinds.end()) {
+      kinds.push_back({.kind = Gpu()});
+      kind = kinds.end() - 1;
+    }
+    kind->dispatch_us = host.dispatch_us;
+    kind->launch_to_start_us = host.launch_to_start_us;
+    kind->kernel_gap_us = host.kernel_gap_us;
+    kind->graph_node_us = host.graph_node_us;
+    kind->concurrency = host.concurrency;
+    kind->overlap_copy = host.overlap_copy;
+  }
+
+  // A trace of a framework says nothing of the machine: it may be held against, and gives no entry.
+  void CheckSteps(const std::vector<NamedRecording>& probes, const NamedRecording& steps) const {
+    const bool told = !steps.recording.machine.empty();
+    if (told) CheckSameHost(probes, steps);
+    if (told || !options_.steps_in_table) return;
+    throw InputError(
+        steps.source +
+        ": does not say which machine, driver and libraries it was recorded with, so that its times may "
+        "not stand in the table; record with `berth-profile record`, or leave out --steps-in-table");
+  }
+
+  void AddSteps(const NamedRecording& one) {
+    if (!kinds_.contains(sim::DeviceClass::kGpu))
+      throw InputError(one.source + ": steps of a GPU need probes of a GPU to be held against");
+    for (const auto& [name, part] : one.recording.parts) {
+      if (!part.activity) {
+        result_.notes.push_back(fmt::format("{}: {}: {}", one.source, name, part.reason));
+        continue;
+      }
+      StepFit fit{.ops = OpsOfSteps(one.source, *part.activity)};
+      for (const ObservedOp& op : fit.ops.ops) AddStepOp(op, &fit);
+      result_.steps.push_back(std::move(fit));
+    }
+  }
+
+  void AddStepOp(ObservedOp op, StepFit* fit) {
+    if (options_.ops.tf32 && op.format == "f32") op.format = "tf32";
+    const auto graph = GraphOf(op);
+    if (!graph) return;
+    const std::string signature = Signature(*graph->graph, graph->op);
+    StepPoint point{.measured_us = op.hot.median_us, .calls = op.hot.count};
+    point.label = signature;
+    std::tie(point.tier, point.predicted_us) = Predict(signature, WorkOf(*graph->graph, graph->op));
+    if (point.predicted_us > 0) fit->points.push_back(point);
+    if (!options_.steps_in_table || point.tier == 'A') return;
+    const double us = Rounded(op.hot.median_us);
+    step_entries_.emplace(signature, TableEntry{.kind = Gpu(),
+                                                .signature = signature,
+                                                .us = us,
+                                                .low_us = std::min(us, Rounded(op.hot.low_us)),
+                                                .high_us = std::max(us, Rounded(op.hot.high_us)),
+                                                .samples = op.hot.count});
+  }
+
+  // Behind all predictions, which must not have seen them.
+  void AddStepEntries() {
+    auto& table = result_.parameters.table;
+    for (const auto& [signature, entry] : step_entries_) table.push_back(entry);
+    std::ranges::sort(table, {}, [](const TableEntry& one) { return std::tie(one.kind, one.signature); });
+  }
+
+  // As chain(table,fitted,analytic) of the parameters would; 0 where the kind has no rates.
+  std::pair<char, double> Predict(const std::string& signature, const OpWork& work) const {
+    const auto entry = std::ranges::find_if(result_.parameters.table, [&](const TableEntry& one) {
+      return one.kind == Gpu() && one.signature == signature;
+    });
+    if (entry != result_.parameters.table.end()) return {'A', entry->us};
+    const DeviceSheet& sheet = *catalogue_.FindSheet(Gpu());
+    const KindParameters* kind = result_.parameters.Find(Gpu());
+    if (!sheet.HasRates() || kind == nullptr) return {'C', 0};
+    ClassEfficiency efficiency = DefaultEfficiency(catalogue_, sheet.kind.device_class);
+    const RooflineOptions roofline{.tf32 = kind->tf32};
+    for (const RatioCurve& curve : kind->curves) {
+      if (curve.op_class != work.op_class || curve.dtype != work.dtype) continue;
+      const CurveAnswer answer =
+          EvaluateCurve(curve, RooflineMicros(work, sheet, efficiency, catalogue_.Tiles(), roofline));
+      return {answer.inside ? 'B' : 'C', answer.us};
+    }
+    for (const auto& [op_class, number] : kind->efficiency)
+      efficiency[static_cast<std::size_t>(op_class)] = number.value;
+    return {'C', RooflineMicros(work, sheet, efficiency, catalogue_.Tiles(), roofline)};
+  }
+
+  const CalibrationOptions& options_;
+  const Catalogue& catalogue_;
+  Observations observed_;
+  std::map<sim::DeviceClass, std::string> kinds_;
+  std::map<std::string, TableEntry> step_entries_;  // of the first recording that has the signature
+  CalibrationResult result_;
+};
+
+}  // namespace
+
+CalibrationResult Calibrate(const std::vector<NamedRecording>& probes,
+                            const std::vector<NamedRecording>& steps, const CalibrationOptions& options,
+                            const Catalogue& catalogue) {
+  return Calibrator(options, catalogue).Make(probes, steps);
+}
+
+}  // namespace berth::cost_models

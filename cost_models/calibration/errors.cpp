@@ -1,0 +1,62 @@
+#include "cost_models/calibration/errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "cost_models/portable_math.h"
+#include "profiler/statistics.h"
+#include "sim/error.h"
+
+namespace berth::cost_models {
+
+ErrorSummary Errors(const std::vector<std::pair<double, double>>& pairs) {
+  if (pairs.empty()) return {};
+  std::vector<double> errors;
+  double sum = 0, off = 0, total = 0;
+  for (const auto& [measured, predicted] : pairs) {
+    errors.push_back(std::abs(predicted / measured - 1));
+    sum += errors.back();
+    off += std::abs(predicted - measured);
+    total += measured;
+  }
+  return {.n = pairs.size(),
+          .mape = sum / static_cast<double>(pairs.size()),
+          .median = profiler::Quantile(errors, 0.5),
+          .p95 = profiler::Quantile(errors, 0.95),
+          .time_weighted = off / total};
+}
+
+double RmsLog(const std::vector<std::pair<double, double>>& pairs) {
+  if (pairs.empty()) return 0;
+  double squares = 0;
+  for (const auto& [measured, predicted] : pairs) {
+    const double log = PortableLog(predicted / measured);
+    squares += log * log;
+  }
+  return std::sqrt(squares / static_cast<double>(pairs.size()));
+}
+
+double MedianOf(std::vector<double> values) {
+  return profiler::Quantile(std::move(values), 0.5);
+}
+
+double WeightedMedian(std::vector<std::pair<double, double>> values) {
+  BERTH_CHECK(!values.empty());
+  std::ranges::sort(values);
+  double total = 0, seen = 0;
+  for (const auto& [value, weight] : values) total += weight;
+  for (const auto& [value, weight] : values) {
+    seen += weight;
+    if (seen >= total / 2) return value;
+  }
+  return values.back().first;
+}
+
+double Rounded(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+}  // namespace berth::cost_models

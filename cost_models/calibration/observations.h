@@ -1,0 +1,85 @@
+// What recordings of isolated probes say, in the same plain words whoever recorded: berth-profile run
+// (kind profiler.probes) or profiler/pytorch/record.py (kinds pytorch.copies, pytorch.launch, pytorch.ops).
+//
+// Recordings of whole steps (profiler.activity, pytorch.<network>, Kineto) are no probes: see step_ops.h.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost_models/calibration/facts.h"
+#include "profiler/recording.h"
+#include "sim/cluster.h"
+
+namespace berth::cost_models {
+
+struct NamedRecording {
+  std::string source;  // what messages call it
+  profiler::Recording recording;
+};
+
+// One op at one size, alone on the device.
+struct ObservedOp {
+  sim::DeviceClass device_class = sim::DeviceClass::kGpu;
+  std::string op;      // "gemm": the probes' word
+  std::string phase;   // "forward"
+  std::string format;  // "f32", "tf32", "f16", "bf16"
+  std::vector<std::pair<std::string, std::int64_t>> shape;
+  Repeats hot;
+  std::optional<Repeats> cold;
+  std::string workload;  // that it belongs to; empty = none
+};
+
+enum class CopyPath : std::uint8_t {
+  kPinnedToDevice,
+  kPinnedToHost,
+  kPageableToDevice,
+  kPageableToHost,
+  kOnDevice
+};
+inline constexpr int kCopyPaths = 5;
+const char* ToString(CopyPath path);  // "pinned h2d"
+
+struct ObservedCopy {
+  sim::Bytes bytes = 0;
+  Repeats alone;  // between two events; of pageable memory, which has none: on the host's clock
+  bool events = false;
+  std::optional<Repeats> queued;  // of a queue of such copies, each
+  std::optional<Repeats> busy;    // the same while the other direction copies
+};
+
+// Two streams, alone and together.
+struct ObservedPair {
+  std::string name;
+  std::int64_t calls = 0;  // on each stream
+  bool with_copy = false;  // the second stream copies
+  Repeats first, second, both;
+};
+
+struct ObservedNodes {
+  std::int64_t nodes = 0;
+  Repeats replay;  // divided by the nodes
+};
+
+struct Observations {
+  std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape
+  std::vector<ObservedCopy> copies[kCopyPaths];  // by bytes
+  std::vector<ObservedPair> pairs;
+  std::vector<ObservedNodes> nodes;      // by nodes
+  std::optional<Repeats> dispatch;       // the host's time for one op
+  std::optional<Repeats> kernel_launch;  // for one empty kernel
+  std::optional<Repeats> event_pair;
+  std::optional<Repeats> kernel_gap;
+  std::optional<Repeats> launch_to_start;
+  std::vector<std::string> left_out;  // what was recorded and is not used, one sentence each
+};
+
+// Independent of the order of the recordings. Throws InputError: a recording that is not of probes, a quick one,
+// a damaged row, a part that two recordings hold, nothing measured at all.
+Observations Observe(std::vector<NamedRecording> recordings);
+
+// That `recording` holds whole steps, not probes.
+bool IsOfSteps(const profiler::Recording& recording);
+
+}  // namespace berth::cost_models

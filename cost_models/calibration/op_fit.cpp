@@ -1,0 +1,271 @@
+#include "cost_models/calibration/op_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cost_models/calibration/efficiency_fit.h"
+#include "cost_models/calibration/errors.h"
+#include "cost_models/calibration/probe_graph.h"
+#include "cost_models/ratio_curve.h"
+
+namespace berth::cost_models {
+namespace {
+
+constexpr std::size_t kLeastPoints = 5;  // of a curve
+constexpr double kLeastShare = 0.1;      // of a time, that is left when the events' own is taken off
+
+struct Probe {
+  ProbedWork work;
+  OpPoint point;
+  std::string signature;
+  Repeats repeats;
+  int group = 0;  // of its op and shape
+};
+
+std::string LabelOf(const ObservedOp& op) {
+  std::string label = op.op + " " + op.format;
+  if (op.phase != "forward") label += " " + op.phase;
+  for (const auto& [name, size] : op.shape) label += fmt::format(" {}={}", name, size);
+  return label;
+}
+
+class Fit {
+ public:
+  Fit(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
+      const Catalogue& catalogue, const OpFitOptions& options)
+      : observed_(observed), device_class_(device_class), catalogue_(catalogue), options_(options) {
+    fit_.kind = fit_.parameters.kind = kind;
+    if (device_class == sim::DeviceClass::kCpu) options_.tf32 = false;  // CPUs have no such mode
+    sheet_ = catalogue.FindSheet(kind);
+  }
+
+  OpFit Make() {
+    Collect();
+    if (!sheet_->HasRates()) {
+      if (!probes_.empty()) {
+        fit_.notes.push_back(
+            fmt::format("the catalogue has no rates of '{}', so that its ops have table entries and no "
+                        "curves; --kind {}=KIND "
+                        "names one that has",
+                        fit_.kind, sim::ToString(device_class_)));
+      }
+    } else if (!probes_.empty()) {
+      fit_.parameters.tf32 = options_.tf32 && sheet_->peak_tf32 > 0;
+      FitEfficiencies();
+    }
+    FitClasses();
+    NameMissingClasses();
+    return std::move(fit_);
+  }
+
+ private:
+  // What an op takes of a device that is never idle: the time between two events, less what the events take, and
+  // the gap to the next kernel. On a CPU the time of the call.
+  Repeats TimeOf(const ObservedOp& op) const {
+    Repeats time = options_.cold && op.cold ? *op.cold : op.hot;
+    if (device_class_ == sim::DeviceClass::kCpu) return time;
+    const double pair = observed_.event_pair ? observed_.event_pair->median_us : 0;
+    const double gap = observed_.kernel_gap ? observed_.kernel_gap->median_us : 0;
+    for (double* us : {&time.median_us, &time.low_us, &time.high_us})
+      *us = std::max(*us - pair, kLeastShare * *us) + gap;
+    return time;
+  }
+
+  void Collect() {
+    std::map<std::string, int> of_no_type, other_format, too_short;
+    std::map<std::string, int> groups;
+    for (const ObservedOp& op : observed_.ops) {
+      if (op.device_class != device_class_) continue;
+      const auto graph = GraphOf(op);
+      if (!graph) {
+        ++of_no_type[op.op];
+        continue;
+      }
+      Probe probe;
+      probe.work = {graph->graph, WorkOf(*graph->graph, graph->op), 0};
+      const bool contraction = IsContraction(probe.work.work.op_class);
+      if (op.format == (options_.tf32 ? "f32" : "tf32") && contraction) {
+        ++other_format[op.op];
+        continue;
+      }
+      probe.repeats = TimeOf(op);
+      if (probe.repeats.median_us <= 0) {
+        ++too_short[op.op];
+        continue;
+      }
+      probe.signature = Signature(*graph->graph, graph->op);
+      std::string shape = op.op;
+      for (const auto& [name, size] : op.shape) shape += fmt::format(" {}={}", name, size);
+      probe.group = groups.emplace(shape, static_cast<int>(groups.size())).first->second;
+      probe.work.measured_us = Rounded(probe.repeats.median_us);
+      probe.point = {.label = LabelOf(op),
+                     .workload = op.workload,
+                     .work = contraction ? probe.work.work.flops : probe.work.work.bytes,
+                     .measured_us = probe.work.measured_us};
+      probes_.push_back(probe);
+      if (!graph->recurrent_too) continue;
+      probe.work.work.op_class = OpClass::kRecurrentGemm;
+      borrowed_.push_back(std::move(probe));
+    }
+    Note(of_no_type, "graphs hold its parts as ops of their own");
+    Note(too_short, "shorter than the clock tells");
+    Note(other_format, options_.tf32 ? "in f32, for which tf32 stands (--tf32)"
+                                     : "in tf32; --tf32 takes them in place of f32");
+  }
+
+  void Note(const std::map<std::string, int>& counts, const std::string& why) {
+    for (const auto& [op, count] : counts)
+      fit_.notes.push_back(fmt::format("{}: {} rows of {} left out: {}", fit_.kind, count, op, why));
+  }
+
+  void FitEfficiencies() {
+    const RooflineOptions roofline{.tf32 = fit_.parameters.tf32};
+    const ClassEfficiency start = DefaultEfficiency(catalogue_, device_class_);
+    std::vector<ProbedWork> works;
+    for (const auto* list : {&probes_, &borrowed_})
+      for (const Probe& probe : *list) works.push_back(probe.work);
+    fit_.parameters.efficiency = FitEfficiency(works, *sheet_, start, catalogue_.Tiles(), roofline);
+    ClassEfficiency fitted = start;
+    for (const auto& [op_class, number] : fit_.parameters.efficiency)
+      fitted[static_cast<std::size_t>(op_class)] = number.value;
+    for (auto* list : {&probes_, &borrowed_}) {
+      for (Probe& probe : *list) {
+        const auto price = [&](const ClassEfficiency& efficiency) {
+          return RooflineMicros(probe.work.work, *sheet_, efficiency, catalogue_.Tiles(), roofline);
+        };
+        probe.point.structural_us = price(start);
+        probe.point.analytic_us = price(fitted);
+      }
+    }
+  }
+
+  void FitClasses() {
+    std::set<std::string> signatures;
+    std::map<std::pair<OpClass, std::string>, std::vector<const Probe*>> classes;
+    for (const auto* list : {&probes_, &borrowed_}) {
+      for (const Probe& probe : *list) {
+        classes[{probe.work.work.op_class, std::string(probe.work.work.dtype)}].push_back(&probe);
+      }
+    }
+    for (const auto& [key, probes] : classes) {
+      ClassFit fit{.op_class = key.first, .dtype = key.second};
+      fit.borrowed = key.first == OpClass::kRecurrentGemm;
+      for (const Probe* probe : probes) fit.points.push_back(probe->point);
+      if (!fit.borrowed) {
+        for (const Probe* probe : probes) fit.table_entries += AddEntry(*probe, &signatures) ? 1 : 0;
+      }
+      if (sheet_->HasRates()) FitCurve(probes, &fit);
+      fit_.classes.push_back(std::move(fit));
+    }
+    std::ranges::sort(fit_.table, {}, &TableEntry::signature);
+    if (!fit_.parameters.curves.empty())
+      fit_.parameters.structural = StructuralFingerprint(catalogue_, fit_.kind);
+  }
+
+  bool AddEntry(const Probe& probe, std::set<std::string>* signatures) {
+    if (!signatures->insert(probe.signature).second) {
+      fit_.notes.push_back(fmt::format("{}: {} was measured twice; the first stands in the table", fit_.kind,
+                                       probe.point.label));
+      return false;
+    }
+    const double us = probe.point.measured_us;
+    fit_.table.push_back({.kind = fit_.kind,
+                          .signature = probe.signature,
+                          .us = us,
+                          .low_us = std::min(us, Rounded(probe.repeats.low_us)),
+                          .high_us = std::max(us, Rounded(probe.repeats.high_us)),
+                          .samples = probe.repeats.count});
+    return true;
+  }
+
+  static RatioSample SampleOf(const Probe& probe) {
+    return {.structural_us = probe.point.structural_us,
+            .measured_us = probe.point.measured_us,
+            .work = probe.point.work,
+            .spread = probe.repeats.spread(),
+            .group = probe.group};
+  }
+
+  void FitCurve(const std::vector<const Probe*>& probes, ClassFit* fit) {
+    std::vector<RatioSample> samples;
+    std::set<double> times;
+    for (const Probe* probe : probes) {
+      samples.push_back(SampleOf(*probe));
+      times.insert(Rounded(samples.back().structural_us));
+    }
+    const std::string name = std::string(ToString(fit->op_class)) + " in " + fit->dtype;
+    if (samples.size() < kLeastPoints || times.size() < 2) {
+      fit_.notes.push_back(
+          fmt::format("{}: {} was measured at {} sizes, of which no curve is made (wanted: {})", fit_.kind,
+                      name, times.size(), kLeastPoints));
+      return;
+    }
+    RatioCurve curve = FitRatioCurve(fit->op_class, samples);
+    curve.dtype = fit->dtype;
+    const std::vector<double> held_out = HeldOutMicros(samples);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      fit->points[i].fitted_us = EvaluateCurve(curve, samples[i].structural_us).us;
+      fit->points[i].held_out_us = held_out[i];
+    }
+    LeaveWorkloadsOut(probes, samples, fit);
+    fit->has_curve = true;
+    fit_.parameters.curves.push_back(std::move(curve));
+  }
+
+  static void LeaveWorkloadsOut(const std::vector<const Probe*>& probes,
+                                const std::vector<RatioSample>& samples, ClassFit* fit) {
+    std::set<std::string> workloads;
+    for (const Probe* probe : probes)
+      if (!probe->point.workload.empty()) workloads.insert(probe->point.workload);
+    if (workloads.size() < 2) return;
+    for (const std::string& left_out : workloads) {
+      std::vector<RatioSample> rest;
+      for (std::size_t i = 0; i < probes.size(); ++i)
+        if (probes[i]->point.workload != left_out) rest.push_back(samples[i]);
+      std::set<double> times;
+      for (const RatioSample& sample : rest) times.insert(Rounded(sample.structural_us));
+      if (rest.size() < kLeastPoints || times.size() < 2) continue;
+      const RatioCurve curve = FitRatioCurve(fit->op_class, rest);
+      for (std::size_t i = 0; i < probes.size(); ++i) {
+        if (probes[i]->point.workload == left_out)
+          fit->points[i].other_workloads_us = EvaluateCurve(curve, samples[i].structural_us).us;
+      }
+    }
+  }
+
+  void NameMissingClasses() {
+    if (probes_.empty() || !sheet_->HasRates()) return;
+    std::set<OpClass> seen;
+    for (const ClassFit& fit : fit_.classes) seen.insert(fit.op_class);
+    std::vector<std::string> missing;
+    for (int i = 0; i < kOpClasses; ++i) {
+      const auto op_class = static_cast<OpClass>(i);
+      if (!seen.contains(op_class)) missing.emplace_back(ToString(op_class));
+    }
+    if (missing.empty()) return;
+    fit_.notes.push_back(fmt::format("{}: no probe of {}: the structural model alone prices them", fit_.kind,
+                                     JoinNames(missing)));
+  }
+
+  const Observations& observed_;
+  const sim::DeviceClass device_class_;
+  const Catalogue& catalogue_;
+  OpFitOptions options_;
+  const DeviceSheet* sheet_ = nullptr;
+  std::vector<Probe> probes_;
+  std::vector<Probe> borrowed_;  // those of gemm, as recurrent_gemm
+  OpFit fit_;
+};
+
+}  // namespace
+
+OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
+             const Catalogue& catalogue, const OpFitOptions& options) {
+  return Fit(observed, device_class, kind, catalogue, options).Make();
+}
+
+}  // namespace berth::cost_models

@@ -1,0 +1,52 @@
+// Op times of one device kind from its probes: table entries (tier A), a curve for each op class and number format
+// over the structural model (tier B), and the efficiency of each class (tier C outside of the curves).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost_models/calibration/observations.h"
+#include "cost_models/parameters.h"
+
+namespace berth::cost_models {
+
+struct OpFitOptions {
+  bool tf32 = false;  // rows in tf32 stand for f32 contractions, and those in f32 are left out
+  bool cold = false;  // operands come from memory: the rows' `cold` in place of `hot`
+};
+
+// One measured op and what is predicted for it.
+struct OpPoint {
+  std::string label;  // "gemm bf16 m=4096 n=768 k=768"
+  std::string workload;
+  double work = 0;                // flops of contractions, bytes of others
+  double measured_us = 0;         // corrected: see TimeOf() in op_fit.cpp
+  double structural_us = 0;       // catalogue's efficiencies; 0 where the kind has no rates
+  double fitted_us = 0;           // by the curve, which has seen it; 0 without a curve
+  double held_out_us = 0;         // by a curve that has not seen ops of this shape
+  double other_workloads_us = 0;  // by a curve that has not seen its workload; 0 where there are not two
+  double analytic_us = 0;         // the structural model with the fitted efficiencies
+};
+
+struct ClassFit {
+  OpClass op_class = OpClass::kElementwise;
+  std::string dtype;
+  std::vector<OpPoint> points;
+  std::size_t table_entries = 0;
+  bool has_curve = false;
+  bool borrowed = false;  // recurrent_gemm: fitted to the points of gemm
+};
+
+struct OpFit {
+  std::string kind;
+  KindParameters parameters;      // efficiency, structural, curves, tf32
+  std::vector<ClassFit> classes;  // by class, then dtype
+  std::vector<TableEntry> table;  // by signature
+  std::vector<std::string> notes;
+};
+
+// Ops of `device_class` alone. `observed` may hold none of them: the fit is empty then.
+OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
+             const Catalogue& catalogue, const OpFitOptions& options);
+
+}  // namespace berth::cost_models

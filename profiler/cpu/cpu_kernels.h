@@ -1,0 +1,57 @@
+// What ops do on a CPU: through oneDNN, or in plain loops.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profiler/executor/op_tensors.h"
+#include "profiler/kernel.h"
+#include "sim/op_graph.h"
+
+namespace berth::profiler {
+
+MadeKernel MakeCpuKernel(const sim::OpGraph& graph, sim::OpIndex op);
+
+// Every op type that is run for what it is, sorted; for docs and tests.
+std::vector<std::string_view> KernelTypes();
+
+// ---- for the makers ---------------------------------------------------------------------------------------
+
+// A maker returns null where the op's shapes are none that its type can have. Inputs and outputs may be
+// fewer than the maker wants: it has to look.
+using KernelMaker = std::unique_ptr<Kernel> (*)(const OpTensors& tensors);
+
+struct KernelRow {
+  std::string_view type;
+  KernelMaker make;
+};
+
+// A kernel from a callable.
+template <typename Function>
+std::unique_ptr<Kernel> KernelOf(Function function, std::int64_t scratch_bytes = 0) {
+  class Made : public Kernel {
+   public:
+    Made(Function f, std::int64_t scratch) : function_(std::move(f)), scratch_(scratch) {}
+    void Run(const KernelArguments& arguments) override { function_(arguments); }
+    std::int64_t scratch_bytes() const override { return scratch_; }
+
+   private:
+    Function function_;
+    std::int64_t scratch_;
+  };
+  return std::make_unique<Made>(std::move(function), scratch_bytes);
+}
+
+// dnnl_kernels.cpp: what oneDNN computes; the other files: plain loops.
+const std::vector<KernelRow>& DnnlKernels();
+const std::vector<KernelRow>& LoopKernels();
+const std::vector<KernelRow>& NormKernels();
+const std::vector<KernelRow>& DataKernels();
+
+// A product of square matrices of about as many FLOPs, where there are some; reads every input and writes
+// every output.
+std::unique_ptr<Kernel> MakeStandIn(const OpTensors& tensors);
+
+}  // namespace berth::profiler

@@ -1,0 +1,216 @@
+// The cases of op probes as graphs of the ops that the executor runs.
+#include <map>
+#include <string>
+#include <utility>
+
+#include "profiler/cpu/probe_table.h"
+
+namespace berth::profiler {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+class Maker {
+ public:
+  explicit Maker(const OpCase& one) : one_(one) { graph_.name = one.op; }
+
+  std::int64_t dim(std::string_view name) const { return one_.dim(name); }
+  const OpCase& one() const { return one_; }
+
+  sim::TensorRef Input(const Shape& shape, const char* dtype = "f32") {
+    return Append("Placeholder", {}, {Tensor(shape, dtype)});
+  }
+  // With room for `slots` numbers of the optimizer beside each weight.
+  sim::TensorRef Variable(const Shape& shape, int slots) {
+    sim::Output output = Tensor(shape, "f32");
+    output.storage = sim::Output::Storage::kPersistent;
+    const sim::TensorRef made = Append("Variable", {}, {output});
+    graph_.ops.back().persistent_bytes = output.bytes * (1 + slots);
+    return made;
+  }
+  sim::TensorRef Op(const std::string& type, const std::vector<sim::TensorRef>& inputs,
+                    const std::vector<Shape>& outputs, sim::Attributes attributes = {}) {
+    std::vector<sim::Output> made;
+    for (const Shape& shape : outputs) made.push_back(Tensor(shape, "f32"));
+    const sim::TensorRef first = Append(type, inputs, std::move(made));
+    graph_.ops.back().attributes = std::move(attributes);
+    return first;
+  }
+  // Writes into what it reads first.
+  void Update(const std::string& type, const std::vector<sim::TensorRef>& inputs) {
+    sim::Output output = graph_.ops[static_cast<std::size_t>(inputs[0].op)].outputs[0];
+    output.storage = sim::Output::Storage::kInput;
+    output.alias = inputs[0];
+    Append(type, inputs, {output});
+  }
+
+  sim::OpGraph Finish() {
+    graph_.Finish();
+    return std::move(graph_);
+  }
+
+ private:
+  static sim::Output Tensor(const Shape& shape, const char* dtype) {
+    sim::Output output;
+    output.dtype = dtype;
+    output.shape = shape;
+    output.bytes = 4;
+    for (const std::int64_t axis : shape) output.bytes *= axis;
+    return output;
+  }
+  sim::TensorRef Append(const std::string& type, const std::vector<sim::TensorRef>& inputs,
+                        std::vector<sim::Output> outputs) {
+    sim::Op op;
+    op.name = "op" + std::to_string(graph_.ops.size());
+    op.type = type;
+    op.inputs = inputs;
+    op.outputs = std::move(outputs);
+    graph_.ops.push_back(std::move(op));
+    return {graph_.size() - 1, 0};
+  }
+
+  const OpCase& one_;
+  sim::OpGraph graph_;
+};
+
+sim::Attribute List(std::int64_t a, std::int64_t b) {
+  return {sim::Attribute::List{{a}, {b}}};
+}
+
+void MakeGemm(Maker& m) {
+  const Shape a = {m.dim("m"), m.dim("k")}, b = {m.dim("k"), m.dim("n")}, c = {m.dim("m"), m.dim("n")};
+  m.Op("MatMul", {m.Input(a), m.Input(b)}, {c});
+}
+
+void MakeBatchedGemm(Maker& m) {
+  const std::int64_t batch = m.dim("batch"), rows = m.dim("m"), columns = m.dim("n"), depth = m.dim("k");
+  m.Op("BatchMatMul", {m.Input({batch, rows, depth}), m.Input({batch, depth, columns})},
+       {{batch, rows, columns}});
+}
+
+void MakeConvolution(Maker& m) {
+  const std::int64_t stride = m.dim("stride"), side = m.dim("side"), out_side = (side + stride - 1) / stride;
+  const Shape images = {m.dim("batch"), side, side, m.dim("in")},
+              filter = {m.dim("kernel_h"), m.dim("kernel_w"), m.dim("in"), m.dim("out")},
+              results = {m.dim("batch"), out_side, out_side, m.dim("out")};
+  const sim::Attributes attributes = {{"kernel", List(m.dim("kernel_h"), m.dim("kernel_w"))},
+                                      {"strides", List(stride, stride)},
+                                      {"padding", {std::string("SAME")}}};
+  if (m.one().phase == "forward") {
+    m.Op("Conv2D", {m.Input(images), m.Input(filter)}, {results}, attributes);
+  } else if (m.one().phase == "data_gradient") {
+    m.Op("Conv2DBackpropInput", {m.Input(results), m.Input(filter)}, {images}, attributes);
+  } else {
+    m.Op("Conv2DBackpropFilter", {m.Input(images), m.Input(results)}, {filter}, attributes);
+  }
+}
+
+void MakeElementwise(Maker& m) {
+  static const std::map<std::string, const char*> types = {
+      {"add", "Add"}, {"relu", "Relu"}, {"gelu", "Gelu"}, {"tanh", "Tanh"}, {"copy", "GatherGrad"}};
+  const Shape shape = {m.dim("elements")};
+  std::vector<sim::TensorRef> inputs = {m.Input(shape)};
+  if (m.one().op == "add") inputs.push_back(m.Input(shape));
+  m.Op(types.at(m.one().op), inputs, {shape});
+}
+
+void MakeRows(Maker& m) {
+  const Shape shape = {m.dim("rows"), m.dim("columns")}, row = {m.dim("columns")};
+  const bool backward = m.one().phase == "backward";
+  if (m.one().op == "sum") {
+    m.Op("ReduceSum", {m.Input(shape)}, {{m.dim("rows")}});
+  } else if (m.one().op == "softmax") {
+    if (backward) {
+      m.Op("SoftmaxGrad", {m.Input(shape), m.Input(shape)}, {shape});
+    } else {
+      m.Op("Softmax", {m.Input(shape)}, {shape});
+    }
+  } else if (backward) {
+    m.Op("LayerNormGrad", {m.Input(shape), m.Input(shape), m.Input(row)}, {shape, row, row});
+  } else {
+    m.Op("LayerNorm", {m.Input(shape), m.Input(row), m.Input(row)}, {shape});
+  }
+}
+
+void MakeBatchNorm(Maker& m) {
+  const Shape shape = {m.dim("batch"), m.dim("side"), m.dim("side"), m.dim("channels")},
+              row = {m.dim("channels")};
+  if (m.one().phase == "backward") {
+    m.Op("FusedBatchNormGrad", {m.Input(shape), m.Input(shape), m.Input(row)}, {shape, row, row});
+  } else {
+    m.Op("FusedBatchNorm", {m.Input(shape), m.Input(row), m.Input(row)}, {shape});
+  }
+}
+
+void MakeEmbedding(Maker& m) {
+  const Shape rows = {m.dim("tokens"), m.dim("width")};
+  const sim::TensorRef table = m.Input({m.dim("rows"), m.dim("width")});
+  const sim::TensorRef ids = m.Input({m.dim("tokens")}, "i32");
+  if (m.one().phase == "backward") {
+    m.Update("ScatterAdd", {table, ids, m.Input(rows)});
+  } else {
+    m.Op("GatherV2", {table, ids}, {rows});
+  }
+}
+
+// As our own workloads write a cell: one product, the gates' functions each by itself.
+void MakeLstmCell(Maker& m) {
+  const std::int64_t batch = m.dim("batch"), width = m.dim("width");
+  const Shape state = {batch, width}, wide = {batch, 4 * width};
+  const sim::TensorRef product =
+      m.Op("MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, {wide});
+  sim::TensorRef gates =
+      m.Op("Split", {product}, {state, state, state, state}, {{"axis", {std::int64_t{1}}}});
+  std::vector<sim::TensorRef> gate;
+  for (std::int32_t i = 0; i < 4; ++i)
+    gate.push_back(m.Op(i == 2 ? "Tanh" : "Sigmoid", {{gates.op, i}}, {state}));
+  const sim::TensorRef kept = m.Op("Mul", {gate[1], m.Input(state)}, {state});
+  const sim::TensorRef fresh = m.Op("Mul", {gate[0], gate[2]}, {state});
+  const sim::TensorRef cell = m.Op("Add", {kept, fresh}, {state});
+  m.Op("Mul", {gate[3], m.Op("Tanh", {cell}, {state})}, {state});
+}
+
+void MakeAttention(Maker& m) {
+  const std::int64_t batch = m.dim("batch"), tokens = m.dim("tokens"), width = m.dim("width");
+  const Shape values = {batch, tokens, width}, scores = {batch, tokens, tokens};
+  const sim::TensorRef score = m.Op("BatchMatMul", {m.Input(values), m.Input(values)}, {scores});
+  m.Op("BatchMatMul", {m.Op("Softmax", {score}, {scores}), m.Input(values)}, {values});
+}
+
+void MakeOptimizer(Maker& m) {
+  const Shape shape = {m.dim("elements")};
+  const bool adam = m.one().op == "adam";
+  m.Update(adam ? "ApplyAdam" : "ApplyMomentum", {m.Variable(shape, adam ? 2 : 1), m.Input(shape)});
+}
+
+}  // namespace
+
+sim::OpGraph GraphOf(const OpCase& one) {
+  static const std::map<std::string_view, void (*)(Maker&)> makers = {
+      {"gemm", MakeGemm},
+      {"bmm", MakeBatchedGemm},
+      {"conv2d", MakeConvolution},
+      {"add", MakeElementwise},
+      {"relu", MakeElementwise},
+      {"gelu", MakeElementwise},
+      {"tanh", MakeElementwise},
+      {"copy", MakeElementwise},
+      {"sum", MakeRows},
+      {"softmax", MakeRows},
+      {"layer_norm", MakeRows},
+      {"batch_norm", MakeBatchNorm},
+      {"embedding", MakeEmbedding},
+      {"lstm_cell", MakeLstmCell},
+      {"attention", MakeAttention},
+      {"sgd_momentum", MakeOptimizer},
+      {"adam", MakeOptimizer},
+  };
+  if (one.format != "f32") throw Unavailable("the CPU's kernels compute in f32 alone");
+  const auto found = makers.find(one.op);
+  if (found == makers.end()) throw Unavailable("no kernel of the CPU computes " + one.op);
+  Maker maker(one);
+  found->second(maker);
+  return maker.Finish();
+}
+
+}  // namespace berth::profiler

@@ -1,0 +1,19 @@
+// How fast a core computes at this moment. Another guest's thread on the same physical core, or a lower clock,
+// makes it slower, up to twice, for milliseconds or for hours, and no counter that a guest can read tells. Known work
+// tells: what is measured at another pace is another machine's.
+#pragma once
+
+#include <cstdint>
+
+#include "profiler/executor.h"
+
+namespace berth::profiler {
+
+// What a fixed product of matrices takes on this core now [ns], some thousand.
+std::int64_t MeasurePace();
+
+// The most common pace of these devices while all of them are busy, over some `milliseconds`: the middle of the
+// shortest interval that holds half of the measurements.
+Pace FindPace(const CoresByDevice& cores, int milliseconds);
+
+}  // namespace berth::profiler

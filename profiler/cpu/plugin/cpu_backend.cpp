@@ -1,0 +1,52 @@
+// What the CPU plug-in gives to berth-profile (profiler/backend.h).
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include "profiler/backend.h"
+#include "profiler/cpu/cpu_executor.h"
+#include "profiler/cpu/cpu_kernels.h"
+#include "profiler/cpu/probe_table.h"
+#include "sim/error.h"
+
+namespace berth::profiler {
+namespace {
+
+class CpuBackend : public Backend {
+ public:
+  sim::Attributes Machine() const override { return {}; }  // the host says it all
+
+  sim::Attributes Software() const override {
+    const dnnl_version_t* const version = dnnl_version();
+    return {{"onednn", {fmt::format("{}.{}.{}", version->major, version->minor, version->patch)}}};
+  }
+
+  sim::Attribute Clocks() const override { return {}; }
+
+  sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {
+    const MeasureProbe measure = FindMeasurement(probe.name);
+    if (measure == nullptr) throw Unavailable("it is a probe of accelerators");
+    return measure(probe, options);
+  }
+
+  std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
+                                              const CoresByDevice& cores, Backend*) override {
+    return MakeCpuExecutor(graph, cluster, cores);
+  }
+
+  MadeKernel MakeKernelOnCpu(const sim::OpGraph& graph, sim::OpIndex op) override {
+    return MakeCpuKernel(graph, op);
+  }
+};
+
+}  // namespace
+}  // namespace berth::profiler
+
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
+berth_profiler_backend();
+
+std::unique_ptr<berth::profiler::Backend> berth_profiler_backend() {
+  return std::make_unique<berth::profiler::CpuBackend>();
+}

@@ -1,0 +1,215 @@
+#include "profiler/executor/op_tensors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::profiler {
+namespace {
+
+bool IsView(const OpTensors& tensors) {
+  const auto& outputs = tensors.op().outputs;
+  return std::all_of(outputs.begin(), outputs.end(), [](const sim::Output& output) {
+    return output.storage != sim::Output::Storage::kOwn || output.bytes == 0;
+  });
+}
+
+bool IsPlain(const sim::Output& tensor) {
+  return (tensor.dtype == "f32" || tensor.dtype == "i32") && ElementsOf(tensor.shape) * 4 == tensor.bytes;
+}
+
+struct Matrix {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+std::optional<Product> FindProduct(Matrix a, Matrix b, Matrix result) {
+  const auto [m, n] = result;
+  if (a.rows == m && a.columns == b.rows && b.columns == n) return Product{1, m, n, a.columns, 'N', 'N'};
+  if (a.rows == m && a.columns == b.columns && b.rows == n) return Product{1, m, n, a.columns, 'N', 'T'};
+  if (a.columns == m && a.rows == b.rows && b.columns == n) return Product{1, m, n, a.rows, 'T', 'N'};
+  return std::nullopt;
+}
+
+std::size_t AxisOf(const sim::Op& op) {
+  return static_cast<std::size_t>(std::max(0.0, sim::FindNumber(op.attributes, "axis").value_or(0)));
+}
+
+std::optional<Parts> FindParts(const std::vector<std::int64_t>& whole, std::size_t axis,
+                               const std::vector<std::int64_t>& elements) {
+  if (axis >= whole.size()) return std::nullopt;
+  Parts parts;
+  for (std::size_t i = 0; i < axis; ++i) parts.outer *= whole[i];
+  for (const auto count : elements) {
+    if (parts.outer == 0 || count % parts.outer != 0) return std::nullopt;
+    parts.widths.push_back(count / parts.outer);
+  }
+  if (parts.outer * parts.total() != ElementsOf(whole)) return std::nullopt;
+  return parts;
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& TypesThatDoNothing() {
+  static const std::vector<std::string_view> types = {
+      "ControlTrigger", "ExpandDims",     "Flatten", "Group",        "Identity", "NoOp",
+      "Reshape",        "ReadVariableOp", "Squeeze", "StopGradient", "Unsqueeze"};
+  return types;
+}
+
+bool DoesNothing(const OpTensors& tensors) {
+  if (tensors.op().IsSource()) return true;
+  const auto& types = TypesThatDoNothing();
+  return std::find(types.begin(), types.end(), tensors.op().type) != types.end() && IsView(tensors);
+}
+
+bool IsPlain(const OpTensors& tensors) {
+  for (std::size_t i = 0; i < tensors.inputs(); ++i) {
+    if (!IsPlain(tensors.input(i))) return false;
+  }
+  return std::all_of(tensors.op().outputs.begin(), tensors.op().outputs.end(),
+                     [](const sim::Output& output) { return IsPlain(output); });
+}
+
+std::int64_t ElementsOf(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (const auto dim : shape) elements *= dim;
+  return elements;
+}
+
+bool FindSpread(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
+                Spread* spread) {
+  std::vector<std::int64_t> kept;
+  std::copy_if(small.begin(), small.end(), std::back_inserter(kept),
+               [](std::int64_t dim) { return dim != 1; });
+  std::vector<std::int64_t> dims;
+  std::copy_if(large.begin(), large.end(), std::back_inserter(dims),
+               [](std::int64_t dim) { return dim != 1; });
+  std::size_t front = 0;
+  while (front < kept.size() && front < dims.size() && kept[front] == dims[front]) ++front;
+  std::size_t back = 0;
+  while (back < kept.size() - front && back < dims.size() - front &&
+         kept[kept.size() - 1 - back] == dims[dims.size() - 1 - back]) {
+    ++back;
+  }
+  if (front + back < kept.size()) return false;
+  *spread = {};
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    auto& part = i < front ? spread->outer : i >= dims.size() - back ? spread->inner : spread->middle;
+    part *= dims[i];
+  }
+  return true;
+}
+
+bool FindWindows(const sim::Op& op, const std::vector<std::int64_t>& large,
+                 const std::vector<std::int64_t>& small, Windows* windows) {
+  const auto pair = [&op](const char* key, std::array<std::int64_t, 2>* into) {
+    const sim::Attribute* found = sim::FindAttribute(op.attributes, key);
+    const auto* list = found == nullptr ? nullptr : std::get_if<sim::Attribute::List>(&found->value);
+    if (list == nullptr || list->size() != 2) return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto* number = std::get_if<std::int64_t>(&(*list)[i].value);
+      if (number == nullptr || *number < 1) return false;
+      (*into)[i] = *number;
+    }
+    return true;
+  };
+  if (large.size() != 4 || small.size() != 4 || large[0] != small[0] || ElementsOf(small) == 0) return false;
+  if (sim::FindAttribute(op.attributes, "dilations") != nullptr) return false;
+  if (!pair("kernel", &windows->kernel) || !pair("strides", &windows->strides)) return false;
+  windows->batch = large[0];
+  windows->height = large[1];
+  windows->width = large[2];
+  windows->channels = large[3];
+  windows->out_height = small[1];
+  windows->out_width = small[2];
+  const bool same = sim::FindString(op.attributes, "padding").value_or("VALID") == "SAME";
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t reach = (small[i + 1] - 1) * windows->strides[i] + windows->kernel[i];
+    const std::int64_t lacking = std::max<std::int64_t>(reach - large[i + 1], 0);
+    if (lacking > 0 && !same) return false;
+    windows->before[i] = lacking / 2;
+    windows->after[i] = lacking - lacking / 2;
+  }
+  return true;
+}
+
+std::optional<ConvolutionShape> FindConvolution(const sim::Op& op, const std::vector<std::int64_t>& images,
+                                                const std::vector<std::int64_t>& filter,
+                                                const std::vector<std::int64_t>& results) {
+  ConvolutionShape shape;
+  if (filter.size() != 4 || !FindWindows(op, images, results, &shape.windows)) return std::nullopt;
+  const Windows& w = shape.windows;
+  shape.depthwise = op.type.starts_with("Depthwise");
+  shape.results = results[3];
+  if (filter[0] != w.kernel[0] || filter[1] != w.kernel[1] || filter[2] != w.channels) return std::nullopt;
+  if (results[3] != (shape.depthwise ? w.channels * filter[3] : filter[3])) return std::nullopt;
+  return shape;
+}
+
+std::optional<Product> FindMatMul(const OpTensors& t) {
+  if (t.inputs() != 2 || t.outputs() != 1) return std::nullopt;
+  const auto matrix = [](const std::vector<std::int64_t>& shape) {
+    if (shape.empty() || shape.back() == 0) return Matrix{};
+    return Matrix{ElementsOf(shape) / shape.back(), shape.back()};
+  };
+  const auto product = FindProduct(matrix(t.in_shape(0)), matrix(t.in_shape(1)), matrix(t.out_shape(0)));
+  if (!product || product->m * product->n * product->k == 0) return std::nullopt;
+  return product;
+}
+
+std::optional<Product> FindBatchMatMul(const OpTensors& t) {
+  if (t.inputs() != 2 || t.outputs() != 1) return std::nullopt;
+  std::int64_t count = 0;
+  bool fits = true;
+  const auto matrix = [&](const std::vector<std::int64_t>& shape) {
+    Matrix made;
+    const std::size_t axes = shape.size();
+    if (axes < 2 || ElementsOf(shape) == 0) {
+      fits = false;
+      return made;
+    }
+    made = {axes == 2 ? 1 : shape[axes - 2], shape.back()};
+    const std::int64_t products = ElementsOf(shape) / (made.rows * made.columns);
+    fits = fits && (count == 0 || count == products);
+    count = products;
+    return made;
+  };
+  const Matrix a = matrix(t.in_shape(0)), b = matrix(t.in_shape(1)), result = matrix(t.out_shape(0));
+  if (!fits) return std::nullopt;
+  auto product = FindProduct(a, b, result);
+  if (product) product->count = count;
+  return product;
+}
+
+std::int64_t Parts::total() const {
+  std::int64_t sum = 0;
+  for (const auto width : widths) sum += width;
+  return sum;
+}
+
+std::optional<Parts> FindJoin(const OpTensors& tensors) {
+  if (tensors.outputs() != 1) return std::nullopt;
+  std::vector<std::int64_t> elements;
+  for (std::size_t i = 0; i < tensors.inputs(); ++i) elements.push_back(ElementsOf(tensors.in_shape(i)));
+  return FindParts(tensors.out_shape(0), AxisOf(tensors.op()), elements);
+}
+
+std::optional<Parts> FindSplit(const OpTensors& tensors) {
+  if (tensors.inputs() < 1) return std::nullopt;
+  std::vector<std::int64_t> elements;
+  for (std::size_t i = 0; i < tensors.outputs(); ++i) elements.push_back(ElementsOf(tensors.out_shape(i)));
+  return FindParts(tensors.in_shape(0), AxisOf(tensors.op()), elements);
+}
+
+StandInWork FindStandInWork(const sim::Op& op) {
+  constexpr double kLargest = 4096;  // several products of one size where a single one would be too large
+  StandInWork work;
+  work.side = static_cast<std::int64_t>(std::min(kLargest, std::round(std::cbrt(op.flops / 2))));
+  if (work.side >= 1) {
+    const double flops_of_one = 2.0 * std::pow(static_cast<double>(work.side), 3);
+    work.products = std::max<std::int64_t>(1, std::llround(op.flops / flops_of_one));
+  }
+  return work;
+}
+
+}  // namespace berth::profiler

@@ -1,0 +1,85 @@
+#include "profiler/main/graph_inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "profiler/backend.h"
+#include "profiler/host_machine.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/units_text.h"
+
+namespace berth::profiler {
+namespace {
+
+// "runs/blocks-03.json.zst" is "blocks-03".
+std::string NameOf(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return name.substr(0, name.find('.'));
+}
+
+std::string FamilyOf(const std::string& name) {
+  const auto end = name.find_last_not_of("0123456789");
+  const auto last = end == std::string::npos ? end : name.find_last_not_of("-_ ", end);
+  std::string family = last == std::string::npos ? "given" : name.substr(0, last + 1);
+  std::replace(family.begin(), family.end(), '_', ' ');
+  return family;
+}
+
+void Limit(sim::Cluster* cluster, const std::string& cap) {
+  const auto equals = cap.find('=');
+  const sim::DeviceIndex index = equals == std::string::npos ? -1 : cluster->Find(cap.substr(0, equals));
+  if (index < 0)
+    throw InputError(
+        fmt::format("--memory-cap {} must be DEVICE=BYTES with a device of the cluster, as in "
+                    "{}=1GiB.",
+                    cap, cluster->devices.front().name));
+  sim::Device& device = cluster->devices[static_cast<std::size_t>(index)];
+  device.memory = formats::ParseBytes(cap.substr(equals + 1), "--memory-cap " + cap) + device.reserve;
+}
+
+}  // namespace
+
+const sim::DeviceKind* BareCatalogue::FindDevice(const std::string& kind) const {
+  static const sim::DeviceKind cpu = {.name = "cpu", .device_class = sim::DeviceClass::kCpu, .memory = {}};
+  static const sim::DeviceKind other = {
+      .name = "other", .device_class = sim::DeviceClass::kGpu, .memory = {}};
+  return kind.starts_with("cpu") ? &cpu : &other;
+}
+
+LoadedGraph::LoadedGraph(const GraphInputs& inputs)
+    : graph(formats::ReadGraph(inputs.graph)), cluster(formats::ReadCluster(inputs.cluster, catalogue)) {
+  for (const std::string& cap : inputs.memory_caps) Limit(&cluster, cap);
+  for (const std::string& path : inputs.placements) {
+    const std::string name = NameOf(path);
+    placements.push_back({name, FamilyOf(name), formats::ReadPlacement(path, graph, cluster)});
+  }
+}
+
+CoresByDevice ChooseCores(const sim::Cluster& cluster, int cores) {
+  const std::vector<int> available = AvailableCores();
+  std::size_t cpus = 0;
+  for (const sim::Device& device : cluster.devices)
+    cpus += device.device_class == sim::DeviceClass::kCpu ? 1 : 0;
+  const std::size_t accelerators = cluster.devices.size() - cpus;
+  std::size_t each = static_cast<std::size_t>(cores);
+  if (cores == 0 && cpus > 0 && available.size() > accelerators)
+    each = (available.size() - accelerators) / cpus;
+  if (cpus > 0 && each == 0) each = 1;
+  if (cpus * each + accelerators > available.size())
+    throw Unavailable(fmt::format("the cluster's devices want {} cores, but this process may use {}",
+                                  cpus * each + accelerators, available.size()));
+  CoresByDevice chosen;
+  auto next = available.begin();
+  for (const sim::Device& device : cluster.devices) {
+    const bool cpu = device.device_class == sim::DeviceClass::kCpu;
+    const auto end = next + static_cast<std::ptrdiff_t>(cpu ? each : 1);
+    chosen.emplace_back(next, end);
+    next = end;
+  }
+  return chosen;
+}
+
+}  // namespace berth::profiler

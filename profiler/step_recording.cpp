@@ -1,0 +1,346 @@
+#include "profiler/step_recording.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "profiler/statistics.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_reader.h"
+#include "sim/formats/json_text.h"
+
+namespace berth::profiler {
+namespace {
+
+using formats::Fields;
+using formats::Value;
+
+constexpr std::string_view kFormat = "berth.validation";
+constexpr double kMost = 1e15;
+constexpr std::int64_t kMostNanos = 1'000'000'000'000'000;
+
+// One character a device, in op order: 36 devices are enough for one machine.
+constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+constexpr std::string_view kWhat[] = {"persistent", "output", "copy"};
+
+std::string DeviceText(const sim::Placement& placement) {
+  std::string text;
+  for (const sim::DeviceIndex device : placement.device) text += kDigits.at(static_cast<std::size_t>(device));
+  return text;
+}
+
+std::vector<sim::DeviceIndex> ReadDevices(Value value, const sim::OpGraph& graph,
+                                          const sim::Cluster& cluster) {
+  std::vector<sim::DeviceIndex> devices;
+  for (const char c : value.Text()) {
+    const auto digit = kDigits.find(c);
+    if (digit == std::string_view::npos || digit >= cluster.devices.size())
+      value.Fail("must have one digit for each op, below the number of devices");
+    devices.push_back(static_cast<sim::DeviceIndex>(digit));
+  }
+  if (devices.size() != graph.ops.size())
+    value.Fail(fmt::format("must have {} digits, one for each op of the workload", graph.ops.size()));
+  return devices;
+}
+
+sim::OutOfMemory ReadOutOfMemory(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
+  static constexpr std::string_view kKeys[] = {"device", "op", "what", "needed_bytes", "capacity_bytes"};
+  const Fields fields(value, kKeys);
+  return {.device = static_cast<sim::DeviceIndex>(fields.Require("device").Int(0, cluster.size() - 1)),
+          .op = static_cast<sim::OpIndex>(fields.Require("op").Int(0, graph.size() - 1)),
+          .what = static_cast<sim::OutOfMemory::What>(fields.Require("what").Choice(kWhat)),
+          .needed = fields.Require("needed_bytes").Int(0, sim::kMaxBytes),
+          .capacity = fields.Require("capacity_bytes").Int(0, sim::kMaxBytes)};
+}
+
+std::vector<sim::Bytes> ReadPeaks(Value value, const sim::Cluster& cluster) {
+  std::vector<sim::Bytes> peaks;
+  for (const Value peak : value.items()) peaks.push_back(peak.Int(0, sim::kMaxBytes));
+  if (peaks.size() != cluster.devices.size()) value.Fail("must have one number for each device");
+  return peaks;
+}
+
+MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
+  static constexpr std::string_view kKeys[] = {
+      "family", "device",     "priority",         "order",           "steps_us", "undisturbed",
+      "run",    "peak_bytes", "least_peak_bytes", "most_peak_bytes", "oom"};
+  const Fields fields(value, kKeys);
+  MeasuredPlacement made;
+  made.family = fields.Require("family").Name();
+  made.placement.device = ReadDevices(fields.Require("device"), graph, cluster);
+  if (const auto priority = fields.Find("priority")) {
+    for (const Value number : priority->items()) made.placement.priority.push_back(number.Number());
+    if (made.placement.priority.size() != graph.ops.size())
+      priority->Fail(fmt::format("must have {} numbers, one for each op of the workload", graph.ops.size()));
+  }
+  if (const auto order = fields.Find("order")) {
+    for (const Value op : order->items())
+      made.placement.order.push_back(static_cast<sim::OpIndex>(op.Int(0, graph.size() - 1)));
+  }
+  sim::CheckPlacement(graph, cluster, made.placement);
+  for (const Value step : fields.Require("steps_us").items()) made.steps_us.push_back(step.Number(0, kMost));
+  if (const auto oom = fields.Find("oom")) {
+    made.oom = ReadOutOfMemory(*oom, graph, cluster);
+    if (!made.steps_us.empty()) fields.Require("steps_us").Fail("must be empty where there is an \"oom\"");
+  } else if (made.steps_us.empty()) {
+    fields.Require("steps_us").Fail("must have at least one step");
+  }
+  made.undisturbed = static_cast<int>(fields.Int("undisturbed", 0, 0, 1'000'000));
+  made.run = static_cast<int>(fields.Int("run", 0, 0, 1'000'000));
+  made.peak_bytes = ReadPeaks(fields.Require("peak_bytes"), cluster);
+  made.least_peak_bytes = ReadPeaks(fields.Require("least_peak_bytes"), cluster);
+  made.most_peak_bytes = ReadPeaks(fields.Require("most_peak_bytes"), cluster);
+  for (std::size_t d = 0; d < made.peak_bytes.size(); ++d) {
+    if (made.least_peak_bytes[d] > made.peak_bytes[d] || made.peak_bytes[d] > made.most_peak_bytes[d])
+      fields.Require("peak_bytes").Fail("must lie between least_peak_bytes and most_peak_bytes");
+  }
+  return made;
+}
+
+std::array<std::int64_t, 6> Numbers(Value value, std::size_t count, std::int64_t ops) {
+  std::array<std::int64_t, 6> numbers{};
+  if (value.size() != count) value.Fail(fmt::format("must have {} numbers", count));
+  std::size_t i = 0;
+  for (const Value number : value.items()) numbers.at(i++) = number.Int(-1, kMostNanos);
+  if (numbers[0] < 0 || numbers[0] >= ops) value.Fail("must begin with the number of an op");
+  return numbers;
+}
+
+sim::DeviceIndex DeviceOf(Value value, std::int64_t number, const sim::Cluster& cluster) {
+  if (number < 0 || number >= cluster.size()) value.Fail("must name devices of the cluster");
+  return static_cast<sim::DeviceIndex>(number);
+}
+
+void CheckSpan(Value value, std::int64_t start, std::int64_t end) {
+  if (start < 0 || end < start) value.Fail("must end with a start and an end that is no earlier, from 0 ns");
+}
+
+void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster,
+                std::vector<MeasuredPlacement>* placements) {
+  static constexpr std::string_view kKeys[] = {"placement", "ns", "ops", "copies"};
+  const Fields fields(value, kKeys);
+  const std::int64_t of =
+      fields.Require("placement").Int(0, static_cast<std::int64_t>(placements->size()) - 1);
+  Step traced;
+  traced.ns = fields.Require("ns").Int(1, kMostNanos);
+  const sim::Placement& placement = (*placements)[static_cast<std::size_t>(of)].placement;
+  std::vector<bool> seen(graph.ops.size());
+  for (const Value op : fields.Require("ops").items()) {
+    const auto n = Numbers(op, 4, graph.size());
+    const auto index = static_cast<std::size_t>(n[0]);
+    if (n[1] != placement.device[index]) op.Fail("must name the op's device in the placement");
+    if (seen[index]) op.Fail("names an op that ran before");
+    seen[index] = true;
+    CheckSpan(op, n[2], n[3]);
+    traced.ops.push_back({static_cast<sim::OpIndex>(n[0]), placement.device[index], n[2], n[3]});
+  }
+  for (const Value copy : fields.Require("copies").items()) {
+    const auto n = Numbers(copy, 6, graph.size());
+    const auto output = static_cast<std::int32_t>(n[1]);
+    const auto& outputs = graph.ops[static_cast<std::size_t>(n[0])].outputs;
+    if (n[1] >= static_cast<std::int64_t>(outputs.size())) copy.Fail("must name an output of the op");
+    CheckSpan(copy, n[4], n[5]);
+    traced.copies.push_back({{static_cast<sim::OpIndex>(n[0]), output},
+                             DeviceOf(copy, n[2], cluster),
+                             DeviceOf(copy, n[3], cluster),
+                             output < 0 ? 0 : outputs[static_cast<std::size_t>(output)].bytes,
+                             n[4],
+                             n[5]});
+  }
+  (*placements)[static_cast<std::size_t>(of)].traced = std::move(traced);
+}
+
+std::string TracedText(std::size_t placement, const Step& traced) {
+  std::string out = fmt::format("{{\"placement\": {}, \"ns\": {},\n  \"ops\": [", placement, traced.ns);
+  std::string_view comma;
+  for (const OpSpan& op : traced.ops) {
+    out += fmt::format("{}[{},{},{},{}]", comma, op.op, op.device, op.start_ns, op.end_ns);
+    comma = ",";
+  }
+  out += "],\n  \"copies\": [";
+  comma = {};
+  for (const CopySpan& copy : traced.copies) {
+    out += fmt::format("{}[{},{},{},{},{},{}]", comma, copy.tensor.op, copy.tensor.output, copy.from, copy.to,
+                       copy.start_ns, copy.end_ns);
+    comma = ",";
+  }
+  return out + "]}";
+}
+
+std::string PlacementText(const MeasuredPlacement& measured) {
+  std::string out = fmt::format("{{\"family\": {}, \"device\": \"{}\"", formats::JsonString(measured.family),
+                                DeviceText(measured.placement));
+  if (!measured.placement.priority.empty()) {
+    out += ", \"priority\": [";
+    std::string_view comma;
+    for (const double priority : measured.placement.priority) {
+      out += comma;
+      formats::AppendJsonNumber(out, priority);
+      comma = ",";
+    }
+    out += "]";
+  }
+  if (!measured.placement.order.empty())
+    out += fmt::format(", \"order\": [{}]", fmt::join(measured.placement.order, ","));
+  std::string steps;
+  for (const double us : measured.steps_us) steps += fmt::format("{}{:.3f}", steps.empty() ? "" : ",", us);
+  out += fmt::format(
+      ",\n   \"steps_us\": [{}],\n   \"undisturbed\": {}, \"run\": {}, \"peak_bytes\": [{}], "
+      "\"least_peak_bytes\": [{}], \"most_peak_bytes\": [{}]",
+      steps, measured.undisturbed, measured.run, fmt::join(measured.peak_bytes, ","),
+      fmt::join(measured.least_peak_bytes, ","), fmt::join(measured.most_peak_bytes, ","));
+  if (measured.oom) {
+    out += fmt::format(
+        ",\n   \"oom\": {{\"device\": {}, \"op\": {}, \"what\": \"{}\", \"needed_bytes\": {}, "
+        "\"capacity_bytes\": {}}}",
+        measured.oom->device, measured.oom->op, kWhat[static_cast<std::size_t>(measured.oom->what)],
+        measured.oom->needed, measured.oom->capacity);
+  }
+  return out + "}";
+}
+
+StepOrigin ReadOrigin(Value value) {
+  static constexpr std::string_view kKeys[] = {"machine", "date", "commit", "dirty", "command", "software"};
+  const Fields fields(value, kKeys);
+  StepOrigin origin{.machine = fields.Require("machine").Name(),
+                    .date = fields.Require("date").Name(),
+                    .commit = fields.Require("commit").Name(),
+                    .dirty = fields.Bool("dirty", false),
+                    .command = fields.Require("command").Name(),
+                    .software = {}};
+  if (const auto software = fields.Find("software")) {
+    if (!software->IsObject()) software->Fail("must be an object of facts");
+    origin.software = std::get<sim::Attributes>(software->Free().value);
+  }
+  return origin;
+}
+
+}  // namespace
+
+StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& load,
+                                const sim::HardwareCatalogue& catalogue) {
+  return ParseStepRecording(formats::ReadFile(path), path, load, catalogue);
+}
+
+StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
+                                 const sim::HardwareCatalogue& catalogue) {
+  const formats::Document document = formats::ParseJson(json, source);
+  formats::CheckFormat(document, kFormat, 1);
+  static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
+                                               "load",       "wanted_steps", "cluster",  "stand_ins",
+                                               "placements", "traced",       "pace_ns"};
+  const Fields top(document.root(), kKeys);
+  StepRecording recording;
+  recording.workload = top.Require("workload").Name();
+  recording.origin = ReadOrigin(top.Require("provenance"));
+  static constexpr std::string_view kLoad[] = {"before", "after"};
+  const Fields machine_load(top.Require("load"), kLoad);
+  recording.load_before = machine_load.Number("before", 0, 0, kMost);
+  recording.load_after = machine_load.Number("after", 0, 0, kMost);
+  recording.wanted_steps = static_cast<int>(top.Int("wanted_steps", 0, 0, 1'000'000));
+  recording.pace_ns = top.Int("pace_ns", 0, 0, 1'000'000'000);
+  recording.cluster = top.Require("cluster").Text();
+  for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
+  const sim::OpGraph graph = load(recording.workload);
+  const sim::Cluster cluster = formats::ParseCluster(recording.cluster, source, catalogue);
+  for (const Value placement : top.Require("placements").items())
+    recording.placements.push_back(ReadPlacement(placement, graph, cluster));
+  if (const auto traced = top.Find("traced")) {
+    if (traced->IsObject()) {
+      ReadTraced(*traced, graph, cluster, &recording.placements);
+    } else {
+      for (const Value one : traced->items()) ReadTraced(one, graph, cluster, &recording.placements);
+    }
+  }
+  return recording;
+}
+
+std::string PrintStepRecording(const StepRecording& recording) {
+  using formats::JsonString;
+  const StepOrigin& origin = recording.origin;
+  std::string out = fmt::format(
+      "{{\"format\": \"{}\", \"version\": 1, \"workload\": {},\n \"provenance\": {{\"machine\": {}, "
+      "\"date\": {}, \"commit\": {}, \"dirty\": {}, \"command\": {}",
+      kFormat, JsonString(recording.workload), JsonString(origin.machine), JsonString(origin.date),
+      JsonString(origin.commit), origin.dirty, JsonString(origin.command));
+  if (!origin.software.empty()) {
+    out += ", \"software\": ";
+    formats::AppendJsonAttributes(out, origin.software);
+  }
+  out += fmt::format(
+      "}},\n \"load\": {{\"before\": {}, \"after\": {}}}, \"wanted_steps\": {}, \"pace_ns\": {},\n "
+      "\"cluster\": {},\n \"stand_ins\": [",
+      recording.load_before, recording.load_after, recording.wanted_steps, recording.pace_ns,
+      JsonString(recording.cluster));
+  std::string_view comma;
+  for (const std::string& type : recording.stand_ins) {
+    out += fmt::format("{}{}", comma, JsonString(type));
+    comma = ", ";
+  }
+  out += "],\n \"placements\": [";
+  comma = "\n  ";
+  for (const MeasuredPlacement& placement : recording.placements) {
+    out.append(comma) += PlacementText(placement);
+    comma = ",\n  ";
+  }
+  out += "]";
+  std::vector<std::string> traced;
+  for (std::size_t i = 0; i < recording.placements.size(); ++i) {
+    if (recording.placements[i].traced) traced.push_back(TracedText(i, *recording.placements[i].traced));
+  }
+  if (!traced.empty()) {
+    out += traced.size() == 1 ? ",\n \"traced\": " + traced[0]
+                              : fmt::format(",\n \"traced\": [{}]", fmt::join(traced, ",\n  "));
+  }
+  return out + "}\n";
+}
+
+int TracedPlacement(const StepRecording& recording) {
+  for (std::size_t i = 0; i < recording.placements.size(); ++i)
+    if (recording.placements[i].traced) return static_cast<int>(i);
+  return -1;
+}
+
+void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into) {
+  constexpr double kMicro = 1e-3;  // [us/ns]
+  std::vector<double> all;
+  std::vector<std::vector<double>> peaks(steps.back().peak.size());
+  const bool none = std::all_of(steps.begin(), steps.end(), [](const Step& step) { return step.disturbed; });
+  for (const Step& step : steps) {
+    const double us = static_cast<double>(step.ns) * kMicro;
+    all.push_back(us);
+    if (!step.disturbed) into->steps_us.push_back(us);
+    // Where a device is held up, what was sent to it piles up: no peak of the placement.
+    for (std::size_t d = 0; d < peaks.size() && (none || !step.disturbed); ++d)
+      peaks[d].push_back(static_cast<double>(step.peak[d]));
+  }
+  for (const auto& of_device : peaks) {
+    into->peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0.5)));
+    into->least_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 0)));
+    into->most_peak_bytes.push_back(static_cast<sim::Bytes>(Quantile(of_device, 1)));
+  }
+  into->run = static_cast<int>(steps.size());
+  into->undisturbed = static_cast<int>(into->steps_us.size());
+  if (into->undisturbed < std::min(kFewSteps, wanted)) into->steps_us = all;
+}
+
+Step MiddleStep(std::vector<Step> steps) {
+  const auto disturbed = [](const Step& step) { return step.disturbed; };
+  if (!std::all_of(steps.begin(), steps.end(), disturbed)) std::erase_if(steps, disturbed);
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end(),
+                   [](const Step& a, const Step& b) { return a.ns < b.ns; });
+  return std::move(*middle);
+}
+
+std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops) {
+  std::set<std::string> types;
+  for (const sim::OpIndex op : ops) types.insert(graph.ops[static_cast<std::size_t>(op)].type);
+  return {types.begin(), types.end()};
+}
+
+}  // namespace berth::profiler

@@ -1,0 +1,75 @@
+// berth.validation: whole steps of one graph as they were measured under several placements, for scoring at any
+// time (docs/formats.md). Written by `berth validate --record` and by `berth-profile graph`.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/executor.h"
+#include "sim/cluster.h"
+#include "sim/hardware.h"
+#include "sim/op_graph.h"
+#include "sim/placement.h"
+
+namespace berth::profiler {
+
+struct MeasuredPlacement {
+  std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
+  sim::Placement placement;
+  std::vector<double> steps_us;  // undisturbed ones, or all where there are too few: see `undisturbed`
+  int undisturbed = 0;           // steps during which no device lost its core
+  int run = 0;                   // steps in all, without warm-up
+  // By device, of the undisturbed steps: median, least and most.
+  std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
+  std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
+  std::optional<Step> traced;           // a step of its own
+};
+
+// Where a recording comes from (DESIGN 3).
+struct StepOrigin {
+  std::string machine;  // "AMD EPYC 9B45, 2 cores"
+  std::string date;     // UTC, "2026-11-21T00:12:33Z"
+  std::string commit;   // that the recorder was built from
+  bool dirty = false;   // from a tree with changes that are in no commit
+  std::string command;
+  sim::Attributes software;  // libraries and drivers with their versions; may be empty
+  bool operator==(const StepOrigin&) const = default;
+};
+
+struct StepRecording {
+  std::string workload;  // a name of `berth list workloads`, or a graph file
+  StepOrigin origin;
+  double load_before = 0, load_after = 0;  // the machine's load average over one minute
+  int wanted_steps = 0;                    // of each placement, undisturbed
+  std::int64_t pace_ns = 0;                // that they were measured at (Pace); 0 = not told
+  std::string cluster;                     // berth.cluster, with everything that was measured of it
+  std::vector<std::string> stand_ins;      // op types that a stand-in ran
+  std::vector<MeasuredPlacement> placements;
+};
+
+// Placements are checked against the graph that `load` makes of the workload's name, and against the cluster, whose
+// kinds are the catalogue's. Throws InputError as all readers do.
+using LoadWorkload = std::function<sim::OpGraph(const std::string& workload)>;
+StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& load,
+                                const sim::HardwareCatalogue& catalogue);
+StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
+                                 const sim::HardwareCatalogue& catalogue);  // source: what messages call it
+std::string PrintStepRecording(const StepRecording& recording);
+
+// The first placement that has a traced step; -1 = none.
+int TracedPlacement(const StepRecording& recording);
+
+// Fewer undisturbed steps than these, and the disturbed ones count, too.
+inline constexpr int kFewSteps = 10;
+// What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
+// ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
+void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
+// The traced step in the middle of those that were not disturbed, or of all where none was.
+Step MiddleStep(std::vector<Step> steps);
+// Types of the ops that a stand-in runs, sorted, each once.
+std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops);
+
+}  // namespace berth::profiler

@@ -1,0 +1,24 @@
+// Texts held against tests/bench/golden. `BERTH_UPDATE_GOLDEN=1 test_bench` writes them anew.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sim/formats/formats.h"
+
+namespace berth::bench::testing {
+
+inline void ExpectGolden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(BERTH_SOURCE_DIR) + "/tests/bench/golden/" + name;
+  if (std::getenv("BERTH_UPDATE_GOLDEN") != nullptr) formats::WriteFile(path, text);
+  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; BERTH_UPDATE_GOLDEN=1 writes it";
+  if (formats::ReadFile(path) == text) return;
+  const std::string fresh = std::string(BERTH_BINARY_DIR) + "/" + name + ".new";
+  formats::WriteFile(fresh, text);
+  FAIL() << path << " differs from\n" << fresh;
+}
+
+}  // namespace berth::bench::testing

@@ -1,0 +1,46 @@
+// Recordings of a made-up H200 whose truth is known: what a fit must find again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost_models/calibration/observations.h"
+#include "cost_models/roofline.h"
+
+namespace berth::cost_models::testing {
+
+struct Truth {
+  double gemm = 0.62;  // efficiencies
+  double convolution = 0.48;
+  double elementwise = 0.83;
+  double others = 0.7;    // of the other classes
+  double alpha_us = 2.5;  // of pinned copies: latency
+  double gigabytes = 52;  // and bandwidth [GB/s]; to the host a tenth slower
+  double both = 0.78;
+  double launch_us = 3.1;
+  double event_pair_us = 1.4;
+  double gap_us = 0.9;
+  double launch_to_start_us = 5.2;
+  double node_us = 1.1;
+  double concurrency = 0.64;
+  double overlap_copy = 0.9;
+  double noise = 0;       // relative, of every number; deterministic
+  int outlier_every = 0;  // every n-th op and copy took five times as long; 0 = none
+
+  double EfficiencyOf(OpClass op_class) const;
+};
+
+// In probes.trace the recording of `berth-profile run all`, split in `files` by parts.
+std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files = 1);
+
+// Ops on the host's CPU, as `berth-profile run --device cpu` writes them.
+NamedRecording FabricatedCpuProbes();
+
+// What these probes say an op takes on the device, the gap included [us]; without noise.
+double TrueMicros(const ObservedOp& op, const Truth& truth);
+
+// One step with markers and shapes: a product of 4096 x 768 x 3072 twice, 2 and 4 % slower than alone, a rectifier of as
+// many elements 10 % slower, and an op that nobody knows.
+NamedRecording FabricatedSteps(const Truth& truth);
+
+}  // namespace berth::cost_models::testing

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "profiler/cpu/cpu_executor.h"
+#include "profiler/cpu/cpu_kernels.h"
+#include "profiler/host_machine.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/simulator.h"
+
+namespace berth::profiler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+sim::Cluster TwoCpus(sim::Bytes memory) {
+  sim::Cluster cluster;
+  cluster.name = "two";
+  for (const char* name : {"cpu0", "cpu1"})
+    cluster.devices.push_back({.name = name,
+                               .kind = "cpu",
+                               .device_class = sim::DeviceClass::kCpu,
+                               .memory = memory,
+                               .granularity = 64});
+  cluster.links.push_back({.name = "bus", .ends = {0, 1}, .bandwidth = 1'000'000'000});
+  cluster.Finish();
+  return cluster;
+}
+
+std::unique_ptr<Executor> TwoDevices(const sim::OpGraph& graph, const sim::Cluster& cluster) {
+  const std::vector<int> cores = AvailableCores();
+  return MakeCpuExecutor(graph, cluster, {{cores.front()}, {cores.back()}});
+}
+
+sim::Op ByteMover(const std::string& name, sim::Bytes bytes) {
+  sim::Op op;
+  op.name = name;
+  op.type = "Opaque";
+  op.outputs.emplace_back();
+  op.outputs.back().bytes = bytes;
+  return op;
+}
+
+// Every op reads up to three of those before it and waits for another.
+sim::OpGraph RandomGraph() {
+  sim::OpGraph graph;
+  graph.name = "random";
+  const int ops = *rc::gen::inRange(1, 30);
+  for (int i = 0; i < ops; ++i) {
+    sim::Op op = ByteMover("op" + std::to_string(i), *rc::gen::inRange(0, 5000));
+    for (int k = *rc::gen::inRange(0, 4); i > 0 && k > 0; --k)
+      op.inputs.push_back({*rc::gen::inRange(0, i), 0});
+    if (i > 0 && *rc::gen::arbitrary<bool>()) op.control.push_back(*rc::gen::inRange(0, i));
+    if (!op.inputs.empty() && *rc::gen::inRange(0, 4) == 0) {
+      op.outputs[0].storage = sim::Output::Storage::kInput;
+      op.outputs[0].alias = op.inputs[0];
+      op.outputs[0].bytes = graph.ops[static_cast<std::size_t>(op.inputs[0].op)].outputs[0].bytes;
+    }
+    graph.ops.push_back(std::move(op));
+  }
+  graph.Finish();
+  return graph;
+}
+
+constexpr ExecuteOptions kTwoTraced{.warm_up = 0, .steps = 2, .at_most = 2, .traced = true, .checked = false};
+
+RC_GTEST_PROP(ExecutorTest, EveryOpRunsOnceOnItsDeviceAfterWhatItWaitsFor, ()) {
+  const sim::OpGraph graph = RandomGraph();
+  const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
+  sim::Placement placement;
+  for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(*rc::gen::inRange(0, 2));
+  const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
+  for (const Step& step : steps) {
+    RC_ASSERT(step.ops.size() == graph.ops.size());
+    std::map<sim::OpIndex, OpSpan> span;
+    for (const OpSpan& op : step.ops) {
+      RC_ASSERT(op.device == placement.device[static_cast<std::size_t>(op.op)]);
+      span[op.op] = op;
+    }
+    std::map<std::pair<sim::TensorRef, sim::DeviceIndex>, CopySpan> copies;
+    for (const CopySpan& copy : step.copies) {
+      RC_ASSERT(copies.emplace(std::pair(copy.tensor, copy.to), copy).second);
+      RC_ASSERT(span.at(copy.tensor.op).end_ns <= copy.start_ns);
+    }
+    for (sim::OpIndex op = 0; op < graph.size(); ++op) {
+      std::vector<sim::TensorRef> reads = graph.ops[static_cast<std::size_t>(op)].inputs;
+      for (const sim::OpIndex producer : graph.ops[static_cast<std::size_t>(op)].control)
+        reads.push_back({producer, -1});
+      for (const sim::TensorRef tensor : reads) {
+        const auto device = placement.device[static_cast<std::size_t>(op)];
+        const bool local = placement.device[static_cast<std::size_t>(tensor.op)] == device;
+        RC_ASSERT((local ? span.at(tensor.op).end_ns : copies.at({tensor, device}).end_ns) <=
+                  span.at(op).start_ns);
+      }
+    }
+  }
+}
+
+// On one device the order of ops, and with it every request and free, does not depend on how long they take.
+RC_GTEST_PROP(ExecutorTest, OnOneDeviceThePeakIsTheSimulators, ()) {
+  const sim::OpGraph graph = RandomGraph();
+  const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
+  sim::CostTable costs{.cost_model = "one", .devices = 2, .picos = {}, .tier = {}};
+  costs.picos.assign(graph.ops.size() * 2, 1'000'000);
+  costs.tier.assign(graph.ops.size() * 2, sim::Tier::kMeasured);
+  const sim::Problem problem(graph, cluster, costs);
+  sim::Placement placement;
+  placement.device.assign(graph.ops.size(), 0);
+  const auto simulator = sim::MakeSimulator(problem);
+  const sim::Bytes peak = simulator->Run(placement).devices[0].peak;
+  const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
+  for (const Step& step : steps) {
+    RC_ASSERT(step.peak[0] == peak);
+    RC_ASSERT(step.peak[1] == 0);
+  }
+}
+
+// What is sent to a device is counted there although the device does not look at it yet. Whether it comes while `busy`
+// runs is for the system to say, so of many steps one must show it.
+TEST(ExecutorTest, ACopyIsCountedWhenItIsSent) {
+  constexpr sim::Bytes kBusy = 1 << 22;
+  sim::OpGraph graph;
+  graph.name = "busy";
+  graph.ops = {ByteMover("sent", 640), ByteMover("busy", kBusy), ByteMover("end", 64)};
+  graph.ops[2].inputs = {{0, 0}};
+  graph.ops[2].control = {1};
+  graph.Finish();
+  sim::Placement placement;
+  placement.device = {0, 1, 1};
+  const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
+  std::vector<sim::Bytes> peaks;
+  const auto executor = TwoDevices(graph, cluster);
+  for (const Step& step : executor->Run(placement, {.warm_up = 2, .steps = 200, .at_most = 200}))
+    peaks.push_back(step.peak[1]);
+  EXPECT_THAT(peaks, ::testing::Contains(kBusy + 640));
+  EXPECT_THAT(peaks, ::testing::Each(::testing::AnyOf(kBusy, kBusy + 640)));
+}
+
+sim::OpGraph Pair(sim::Bytes first, sim::Bytes second) {
+  sim::OpGraph graph;
+  graph.name = "pair";
+  graph.ops = {ByteMover("a", first), ByteMover("b", second)};
+  graph.ops[1].inputs = {{0, 0}};
+  graph.Finish();
+  return graph;
+}
+
+TEST(ExecutorTest, ARequestBeyondTheLimitEndsTheStep) {
+  const sim::OpGraph graph = Pair(640, 704);
+  sim::Placement together, apart;
+  together.device = {0, 0};
+  apart.device = {0, 1};
+  for (const sim::Bytes memory : {1343, 1344}) {
+    const sim::Cluster cluster = TwoCpus(memory);
+    const auto executor = TwoDevices(graph, cluster);
+    const auto steps = executor->Run(together, {.warm_up = 5, .steps = 3, .at_most = 3});
+    if (memory == 1344) {
+      EXPECT_THAT(steps, SizeIs(3));
+      EXPECT_FALSE(steps[0].oom);
+      continue;
+    }
+    ASSERT_THAT(steps, SizeIs(1));
+    ASSERT_TRUE(steps[0].oom);
+    EXPECT_EQ(steps[0].oom->op, 1);
+    EXPECT_EQ(steps[0].oom->device, 0);
+    EXPECT_EQ(steps[0].oom->needed, 1344);
+    EXPECT_EQ(steps[0].oom->what, sim::OutOfMemory::What::kOutput);
+    // The copy and b's output meet on the other device, too; a device that ran out of memory runs on.
+    EXPECT_TRUE(executor->Run(apart, {.warm_up = 0, .steps = 1, .at_most = 1})[0].oom);
+  }
+}
+
+TEST(ExecutorTest, IssuesByPriorityOrListWhereThePlacementHasOne) {
+  sim::OpGraph graph;
+  graph.name = "three";
+  for (const char* name : {"a", "b", "c"}) graph.ops.push_back(ByteMover(name, 64));
+  graph.Finish();
+  const sim::Cluster cluster = TwoCpus(1 << 20);
+  const auto executor = TwoDevices(graph, cluster);
+  const auto order = [&](const sim::Placement& placement) {
+    std::vector<sim::OpIndex> ops;
+    const auto steps = executor->Run(placement, kTwoTraced);
+    for (const OpSpan& span : steps[1].ops) ops.push_back(span.op);
+    return ops;
+  };
+  sim::Placement placement;
+  placement.device = {0, 0, 0};
+  EXPECT_THAT(order(placement), ElementsAre(0, 1, 2));
+  placement.priority = {1, 3, 2};
+  EXPECT_THAT(order(placement), ElementsAre(1, 2, 0));
+  placement.priority.clear();
+  placement.order = {2, 0, 1};
+  EXPECT_THAT(order(placement), ElementsAre(2, 0, 1));
+}
+
+TEST(ExecutorTest, SaysWhichOpsAStandInRuns) {
+  const sim::OpGraph graph = Pair(640, 704);
+  const sim::Cluster cluster = TwoCpus(1 << 20);
+  EXPECT_THAT(TwoDevices(graph, cluster)->stand_ins(), ElementsAre(0, 1));
+}
+
+TEST(ExecutorTest, RefusesAcceleratorsAndCoresThatAreNotThere) {
+  const sim::OpGraph graph = Pair(64, 64);
+  sim::Cluster cluster = TwoCpus(1 << 20);
+  EXPECT_THROW(MakeCpuExecutor(graph, cluster, {{0}}), InputError);
+  EXPECT_THROW(MakeCpuExecutor(graph, cluster, {{0}, {1000}}), RunError);
+  cluster.devices[0].device_class = sim::DeviceClass::kGpu;
+  EXPECT_THROW(TwoDevices(graph, cluster), InputError);
+}
+
+// ---- kernels ----------------------------------------------------------------------------------------------
+
+// One op on placeholders, run by itself.
+class KernelTest : public ::testing::Test {
+ protected:
+  using Shape = std::vector<std::int64_t>;
+  using Numbers = std::vector<float>;
+
+  std::vector<Numbers> Run(const std::string& type, const std::vector<Shape>& inputs,
+                           std::vector<Numbers> values, const std::vector<Shape>& outputs,
+                           sim::Attributes attributes = {}) {
+    sim::OpGraph graph;
+    graph.name = "kernel";
+    const auto output = [](const Shape& shape) {
+      sim::Output made;
+      made.dtype = "f32";
+      made.shape = shape;
+      made.bytes = ElementsOf(shape) * 4;
+      return made;
+    };
+    sim::Op op;
+    op.name = "op";
+    op.type = type;
+    op.attributes = std::move(attributes);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      sim::Op source;
+      source.name = "in" + std::to_string(i);
+      source.type = "Placeholder";
+      source.outputs = {output(inputs[i])};
+      graph.ops.push_back(source);
+      op.inputs.push_back({static_cast<sim::OpIndex>(i), 0});
+    }
+    for (const Shape& shape : outputs) op.outputs.push_back(output(shape));
+    graph.ops.push_back(op);
+    graph.Finish();
+    MadeKernel made = MakeCpuKernel(graph, graph.size() - 1);
+    EXPECT_FALSE(made.stand_in) << type;
+    std::vector<Numbers> results;
+    for (const Shape& shape : outputs)
+      results.emplace_back(static_cast<std::size_t>(ElementsOf(shape)), -99.F);
+    std::vector<void*> in, out;
+    for (Numbers& numbers : values) in.push_back(numbers.data());
+    for (Numbers& numbers : results) out.push_back(numbers.data());
+    alignas(64) static char scratch[1 << 16];
+    made.kernel->Run({.inputs = &in, .outputs = &out, .slots = nullptr, .scratch = scratch});
+    return results;
+  }
+
+  static sim::Attribute List(std::int64_t a, std::int64_t b) { return {sim::Attribute::List{{a}, {b}}}; }
+};
+
+TEST_F(KernelTest, ProductsAndTheirGradientsTransposeByShape) {
+  EXPECT_THAT(Run("MatMul", {{2, 3}, {3, 1}}, {{1, 2, 3, 4, 5, 6}, {1, 10, 100}}, {{2, 1}})[0],
+              ElementsAre(321, 654));
+  EXPECT_THAT(Run("MatMul", {{2, 1}, {3, 1}}, {{1, 2}, {1, 10, 100}}, {{2, 3}})[0],
+              ElementsAre(1, 10, 100, 2, 20, 200));
+  EXPECT_THAT(Run("MatMul", {{2, 3}, {2, 1}}, {{1, 2, 3, 4, 5, 6}, {1, 10}}, {{3, 1}})[0],
+              ElementsAre(41, 52, 63));
+  EXPECT_THAT(Run("BatchMatMul", {{2, 2}, {2, 2, 3}}, {{1, 10, 1, 0}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0}},
+                  {{2, 3}})[0],
+              ElementsAre(41, 52, 63, 7, 8, 9));
+}
+
+TEST_F(KernelTest, ConvolutionIsTheOneByHand) {
+  const sim::Attributes window = {
+      {"kernel", List(2, 2)}, {"strides", List(1, 1)}, {"padding", {std::string("VALID")}}};
+  EXPECT_THAT(Run("Conv2D", {{1, 2, 3, 1}, {2, 2, 1, 1}}, {{1, 2, 3, 4, 5, 6}, {1, 10, 100, 1000}},
+                  {{1, 1, 2, 1}}, window)[0],
+              ElementsAre(5421, 6532));
+  EXPECT_THAT(Run("Conv2DBackpropFilter", {{1, 2, 3, 1}, {1, 1, 2, 1}}, {{1, 2, 3, 4, 5, 6}, {1, 10}},
+                  {{2, 2, 1, 1}}, window)[0],
+              ElementsAre(21, 32, 54, 65));
+  EXPECT_THAT(Run("Conv2DBackpropInput", {{1, 1, 2, 1}, {2, 2, 1, 1}}, {{1, 2}, {1, 10, 100, 1000}},
+                  {{1, 2, 3, 1}}, window)[0],
+              ElementsAre(1, 12, 20, 100, 1200, 2000));
+}
+
+TEST_F(KernelTest, MaximumGoesForthAndItsGradientBack) {
+  const sim::Attributes window = {
+      {"kernel", List(2, 2)}, {"strides", List(2, 2)}, {"padding", {std::string("SAME")}}};
+  const Numbers x = {1, 5, 2, 3, 4, 6};
+  EXPECT_THAT(Run("MaxPool", {{1, 2, 3, 1}}, {x}, {{1, 1, 2, 1}}, window)[0], ElementsAre(5, 6));
+  EXPECT_THAT(Run("MaxPoolGrad", {{1, 2, 3, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}}, {x, {5, 6}, {7, 8}},
+                  {{1, 2, 3, 1}}, window)[0],
+              ElementsAre(0, 7, 0, 0, 0, 8));
+}
+
+TEST_F(KernelTest, SmallerInputsAreSpreadAndSummedBack) {
+  EXPECT_THAT(Run("Add", {{2, 2, 1}, {2, 1}}, {{1, 2, 3, 4}, {10, 20}}, {{2, 2, 1}})[0],
+              ElementsAre(11, 12, 23, 24));
+  EXPECT_THAT(Run("ReduceSum", {{2, 3, 2}}, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}, {{2, 2}})[0],
+              ElementsAre(9, 12, 27, 30));
+  EXPECT_THAT(Run("Tile", {{2}}, {{1, 2}}, {{3, 2}})[0], ElementsAre(1, 2, 1, 2, 1, 2));
+}
+
+TEST_F(KernelTest, PartsAreJoinedAndSplitAlongTheirAxis) {
+  const sim::Attributes axis = {{"axis", {std::int64_t{1}}}};
+  EXPECT_THAT(Run("ConcatV2", {{2, 1}, {2, 2}}, {{1, 2}, {3, 4, 5, 6}}, {{2, 3}}, axis)[0],
+              ElementsAre(1, 3, 4, 2, 5, 6));
+  EXPECT_THAT(Run("Split", {{2, 2}}, {{1, 2, 3, 4}}, {{2, 1}, {2, 1}}, axis),
+              ElementsAre(ElementsAre(1, 3), ElementsAre(2, 4)));
+  EXPECT_THAT(Run("Pad", {{1, 2}}, {{1, 2}}, {{2, 3}})[0], ElementsAre(1, 2, 0, 0, 0, 0));
+}
+
+TEST(SpreadTest, MatchesAxesFromBothEnds) {
+  Spread s;
+  ASSERT_TRUE(FindSpread({4, 5, 6}, {4, 6}, &s));
+  EXPECT_EQ(s.outer, 4);
+  EXPECT_EQ(s.middle, 5);
+  EXPECT_EQ(s.inner, 6);
+  EXPECT_FALSE(FindSpread({4, 5, 6}, {5, 7}, &s));
+}
+
+}  // namespace
+}  // namespace berth::profiler

@@ -1,0 +1,54 @@
+// The plug-in as a whole: its tables are complete, and it opens with all its symbols.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "profiler/backend.h"
+#include "profiler/cpu/cpu_kernels.h"
+#include "profiler/cpu/probe_table.h"
+
+namespace berth::profiler {
+namespace {
+
+TEST(CpuPlugin, MeasuresEveryProbeThatIsNotForOthersAlone) {
+  for (const Probe& probe : Probes()) {
+    const bool mine = probe.device == nullptr || std::string_view(probe.device) == "cpu";
+    EXPECT_EQ(FindMeasurement(probe.name) != nullptr, mine) << probe.name;
+  }
+  EXPECT_EQ(FindMeasurement("nothing"), nullptr);
+}
+
+// No case is measured by a stand-in: what has no kernel is said to have none.
+TEST(CpuPlugin, EveryCaseOfItsFormatHasKernels) {
+  int cases = 0;
+  for (const Probe& probe : Probes()) {
+    if (probe.cases == nullptr) continue;
+    bool any = false;
+    for (const OpCase& one : probe.cases()) {
+      if (one.format != "f32") {
+        EXPECT_THROW(GraphOf(one), Unavailable);
+        continue;
+      }
+      any = true;
+      const sim::OpGraph graph = GraphOf(one);
+      if (++cases % 7 != 0) continue;  // making kernels for all of them takes a while
+      for (sim::OpIndex op = 0; op < graph.size(); ++op)
+        EXPECT_FALSE(MakeCpuKernel(graph, op).stand_in)
+            << one.op << " " << one.phase << ": " << graph.ops[static_cast<std::size_t>(op)].type;
+    }
+    EXPECT_TRUE(any) << probe.name;
+  }
+}
+
+TEST(CpuPlugin, OpensWithAllItsSymbols) {
+  void* const plugin = dlopen(BERTH_BINARY_DIR "/profiler/cpu/libberth_cpu.so", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  const auto make = reinterpret_cast<MakeBackend>(dlsym(plugin, kMakeBackendSymbol));
+  ASSERT_NE(make, nullptr);
+  const std::unique_ptr<Backend> backend = make();
+  EXPECT_EQ(backend->Software().at(0).first, "onednn");
+  const sim::OpGraph graph = GraphOf({.op = "relu", .format = "f32", .shape = {{"elements", 8}}});
+  EXPECT_NE(backend->MakeKernelOnCpu(graph, 1).kernel, nullptr);
+}
+
+}  // namespace
+}  // namespace berth::profiler

@@ -1,0 +1,74 @@
+#include "profiler/cpu/probes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiler/cpu/pace.h"
+#include "profiler/host_machine.h"
+
+namespace berth::profiler {
+namespace {
+
+using ::testing::Each;
+using ::testing::Ge;
+
+sim::Output F32(std::vector<std::int64_t> shape) {
+  sim::Output output;
+  output.dtype = "f32";
+  output.bytes = 4;
+  for (const std::int64_t size : shape) output.bytes *= size;
+  output.shape = std::move(shape);
+  return output;
+}
+
+sim::OpIndex Add(sim::OpGraph& graph, const std::string& type, std::vector<std::int64_t> shape,
+                 std::vector<sim::OpIndex> inputs) {
+  sim::Op op;
+  op.name = "op" + std::to_string(graph.ops.size());
+  op.type = type;
+  op.outputs = {F32(std::move(shape))};
+  for (const sim::OpIndex input : inputs) op.inputs.push_back({input, 0});
+  graph.ops.push_back(std::move(op));
+  return static_cast<sim::OpIndex>(graph.ops.size()) - 1;
+}
+
+// Joins of unequal parts, which copy, and updates, which write what they read; each twice in a row, so that the
+// second finds the code near. What a kernel reads and writes must be as far apart there as in a step.
+TEST(ProbeOpsTest, EverySetInTheWaysThatItsOpsFindTheCaches) {
+  sim::OpGraph graph;
+  graph.name = "probed";
+  const auto left = Add(graph, "Placeholder", {4, 1}, {}), right = Add(graph, "Placeholder", {4, 3}, {});
+  std::vector<std::vector<sim::OpIndex>> sets(2);
+  for (int i = 0; i < 3; ++i) {
+    const auto joined = Add(graph, "ConcatV2", {4, 4}, {left, right});
+    graph.ops.back().attributes = {{"axis", {std::int64_t{1}}}};
+    const auto weights = Add(graph, "Variable", {4, 4}, {});
+    graph.ops.back().outputs[0].storage = sim::Output::Storage::kPersistent;
+    graph.ops.back().persistent_bytes = 3 * 64;
+    sim::Op update;
+    update.name = "update" + std::to_string(i);
+    update.type = "ApplyAdam";
+    update.inputs = {{weights, 0}, {joined, 0}};
+    graph.ops.push_back(update);
+    sets[0].push_back(joined);
+    sets[1].push_back(static_cast<sim::OpIndex>(graph.ops.size()) - 1);
+  }
+  graph.Finish();
+  const auto probed =
+      ProbeOps(graph, sets, {{AvailableCores().front()}}, {.warm_up = 1, .repeats = 2, .at_most = 50});
+  std::vector<int> ops(sets.size());
+  for (const ProbedOp& probe : probed) {
+    EXPECT_THAT(probe.ns, Each(Ge(0)));
+    EXPECT_FALSE(probe.ns.empty());
+    ops[probe.set] += probe.stands_for;
+  }
+  EXPECT_THAT(ops, Each(3));
+}
+
+TEST(FindPaceTest, IsOneThatWasMeasured) {
+  const Pace pace = FindPace({{AvailableCores().front()}}, 0);
+  EXPECT_GT(pace.ns, 0);
+}
+
+}  // namespace
+}  // namespace berth::profiler
