@@ -16,15 +16,20 @@ std::string NameOf(const char* call) {
 
 }  // namespace
 
+void ForgetLastError() {
+  cudaGetLastError();
+}
+
 void Check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that is no longer there must not be found by the next call
+  ForgetLastError();
   throw RunError(
       fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status)));
 }
 
 void Check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  ForgetLastError();
   const std::string what = fmt::format("{}: {}", NameOf(call), cublasGetStatusString(status));
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) throw Unavailable(what);
   throw RunError(what);
@@ -32,6 +37,7 @@ void Check(cublasStatus_t status, const char* call) {
 
 void Check(cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return;
+  ForgetLastError();
   const std::string what = fmt::format("{}: {}", NameOf(call), cudnnGetErrorString(status));
   if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) throw Unavailable(what);
   throw RunError(what);

@@ -98,6 +98,7 @@ void CudnnConvolution::Choose(const Find& find, const Libraries& libraries) {
   std::array<Performance, 8> found{};
   int count = 0;
   find(static_cast<int>(found.size()), &count, found.data());
+  ForgetLastError();
   for (int i = 0; i < count; ++i) {
     const Performance& one = found[static_cast<std::size_t>(i)];
     if (one.status != CUDNN_STATUS_SUCCESS || one.memory > libraries.workspace().bytes()) continue;

@@ -13,7 +13,10 @@ CudaAccelerator::CudaAccelerator(std::shared_ptr<const GraphKernels> kernels)
       scratch_(kernels_->scratch_bytes),
       found_(sizeof(int)) {
   // Stand-ins multiply what is here: it must be numbers.
-  if (scratch_.bytes() > 0) BERTH_CUDA(cudaMemset(scratch_.get(), 0, scratch_.bytes()));
+  if (scratch_.bytes() == 0) return;
+  const cudaStream_t stream = LineOf(Queue::kOps).stream.get();  // the default stream is in no order with it
+  BERTH_CUDA(cudaMemsetAsync(scratch_.get(), 0, scratch_.bytes(), stream));
+  BERTH_CUDA(cudaStreamSynchronize(stream));
 }
 
 Block CudaAccelerator::NewBlock(sim::Bytes bytes) {

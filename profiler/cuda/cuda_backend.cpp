@@ -1,5 +1,6 @@
 // What the plug-in gives to berth-profile (profiler/backend.h).
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -23,9 +24,11 @@ std::string VersionText(int version) {  // 13000 is "13.0"
 // What the driver's own tool answers to these questions; null without the tool.
 sim::Attribute AskDriver(const std::string& fields) {
   const std::string command = "nvidia-smi --query-gpu=" + fields + " --format=csv,noheader -i 0 2>/dev/null";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+  std::FILE* const pipe = ::popen(command.c_str(), "r");
   char line[1024] = "";
-  if (pipe == nullptr || std::fgets(line, sizeof line, pipe.get()) == nullptr) return {};
+  const bool answered = pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr;
+  if (pipe != nullptr && ::pclose(pipe) != 0) return {};  // what it refused it says on standard output
+  if (!answered) return {};
   std::istringstream answers(line), names(fields);
   sim::Attributes facts;
   std::string name, answer;
@@ -41,6 +44,8 @@ sim::Attribute AskDriver(const std::string& fields) {
 class CudaBackend : public Backend {
  public:
   CudaBackend() {
+    // Three streams for each accelerator must not wait for one another in 8 hardware queues. Before the first call.
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess || devices == 0) {

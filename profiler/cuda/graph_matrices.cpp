@@ -162,7 +162,8 @@ BatchNormPlan PlanBatchNorm(const std::vector<std::int64_t>& shape, bool scaled,
   plan.tensor = DescribeTensor(&plan.descriptors, Type::kF32, true,
                                images ? std::array<std::int64_t, 4>{shape[0], channels, shape[1], shape[2]}
                                       : std::array<std::int64_t, 4>{rows, channels, 1, 1});
-  plan.per_channel = DescribeTensor(&plan.descriptors, Type::kF32, true, {1, channels, 1, 1});
+  // As cudnnDeriveBNTensorDescriptor has it, whatever the layout of the images.
+  plan.per_channel = DescribeTensor(&plan.descriptors, Type::kF32, false, {1, channels, 1, 1});
   plan.vector_bytes = (static_cast<std::size_t>(channels) * sizeof(float) + 255) / 256 * 256;
   if (!scaled) {
     plan.ones = std::make_shared<DeviceBuffer>(plan.vector_bytes);
