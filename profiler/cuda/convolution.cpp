@@ -5,11 +5,6 @@
 namespace berth::profiler::cuda {
 namespace {
 
-template <typename Descriptor>
-std::shared_ptr<void> Owned(Descriptor descriptor, cudnnStatus_t (*destroy)(Descriptor)) {
-  return {static_cast<void*>(descriptor), [destroy](void* kept) { destroy(static_cast<Descriptor>(kept)); }};
-}
-
 cudnnDataType_t DataType(Type type) {
   return type == Type::kF32 ? CUDNN_DATA_FLOAT : type == Type::kF16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16;
 }

@@ -49,6 +49,12 @@ class CudnnConvolution {
   std::size_t workspace_ = 0;
 };
 
+// A descriptor of cuDNN's with what destroys it.
+template <typename Descriptor>
+std::shared_ptr<void> Owned(Descriptor descriptor, cudnnStatus_t (*destroy)(Descriptor)) {
+  return {static_cast<void*>(descriptor), [destroy](void* kept) { destroy(static_cast<Descriptor>(kept)); }};
+}
+
 // A tensor of four axes, batch, channels, height, width, in one of both layouts.
 cudnnTensorDescriptor_t DescribeTensor(std::vector<std::shared_ptr<void>>* keep, Type type,
                                        bool channels_last, const std::array<std::int64_t, 4>& shape);

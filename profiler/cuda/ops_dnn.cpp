@@ -6,15 +6,6 @@
 #include "profiler/cuda/prepared_op.h"
 
 namespace berth::profiler::cuda {
-namespace {
-
-template <typename Descriptor>
-std::shared_ptr<void> Owned(Descriptor descriptor, cudnnStatus_t (*destroy)(Descriptor)) {
-  return {static_cast<void*>(descriptor), [destroy](void* kept) { destroy(static_cast<Descriptor>(kept)); }};
-}
-
-}  // namespace
-
 std::unique_ptr<PreparedOp> PrepareConvolution(const OpCase& one, const Libraries& libraries) {
   auto op = std::make_unique<PreparedOp>();
   ConvolutionSize size;

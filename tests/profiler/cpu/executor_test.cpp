@@ -12,6 +12,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
+#include "tests/profiler/executor/byte_mover.h"
 
 namespace berth::profiler {
 namespace {
@@ -40,12 +41,7 @@ std::unique_ptr<Executor> TwoDevices(const sim::OpGraph& graph, const sim::Clust
 }
 
 sim::Op ByteMover(const std::string& name, sim::Bytes bytes) {
-  sim::Op op;
-  op.name = name;
-  op.type = "Opaque";
-  op.outputs.emplace_back();
-  op.outputs.back().bytes = bytes;
-  return op;
+  return testing::ByteMover(name, "Opaque", bytes);
 }
 
 // Every op reads up to three of those before it and waits for another.

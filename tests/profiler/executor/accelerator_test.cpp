@@ -18,6 +18,7 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/simulator.h"
+#include "tests/profiler/executor/byte_mover.h"
 
 namespace berth::profiler {
 namespace {
@@ -155,15 +156,6 @@ sim::Cluster ClusterOf(const std::vector<std::string>& names, sim::Bytes memory)
   return cluster;
 }
 
-sim::Op Word(const std::string& name, const char* type, sim::Bytes bytes) {
-  sim::Op op;
-  op.name = name;
-  op.type = type;
-  op.outputs.emplace_back();
-  op.outputs[0].bytes = bytes;
-  return op;
-}
-
 // Some sources, then ops that read up to three of those before them; few sizes, so that blocks are used again.
 sim::OpGraph RandomGraph() {
   sim::OpGraph graph;
@@ -171,8 +163,9 @@ sim::OpGraph RandomGraph() {
   const int ops = *rc::gen::inRange(2, 26);
   for (int i = 0; i < ops; ++i) {
     const bool source = i < 2;
-    sim::Op op = Word("op" + std::to_string(i), source ? (i == 0 ? "Variable" : "Placeholder") : "Mix",
-                      64 * *rc::gen::inRange(0, 4));
+    sim::Op op =
+        testing::ByteMover("op" + std::to_string(i), source ? (i == 0 ? "Variable" : "Placeholder") : "Mix",
+                           64 * *rc::gen::inRange(0, 4));
     if (i == 0) op.outputs[0].storage = sim::Output::Storage::kPersistent;
     if (i == 0) op.persistent_bytes = op.outputs[0].bytes;
     for (int k = *rc::gen::inRange(0, 4); !source && k > 0; --k)
@@ -310,7 +303,7 @@ RC_GTEST_PROP(AcceleratorTest, OnOneAcceleratorThePeakIsTheSimulators, ()) {
 TEST(AcceleratorTest, ACopyThatDoesNotFitEndsTheStepAtTheReceiver) {
   sim::OpGraph graph;
   graph.name = "pair";
-  graph.ops = {Word("a", "Mix", 640), Word("b", "Mix", 64)};
+  graph.ops = {testing::ByteMover("a", "Mix", 640), testing::ByteMover("b", "Mix", 64)};
   graph.ops[1].inputs = {{0, 0}};
   graph.Finish();
   sim::Placement placement;
@@ -338,7 +331,7 @@ TEST(AcceleratorTest, AFailureOfADeviceIsThrown) {
   };
   sim::OpGraph graph;
   graph.name = "one";
-  graph.ops = {Word("a", "Mix", 64), Word("b", "Mix", 64)};
+  graph.ops = {testing::ByteMover("a", "Mix", 64), testing::ByteMover("b", "Mix", 64)};
   graph.ops[1].inputs = {{0, 0}};
   graph.Finish();
   const sim::Cluster cluster = ClusterOf({"g", "h"}, 1 << 20);
@@ -355,7 +348,7 @@ TEST(AcceleratorTest, AFailureOfADeviceIsThrown) {
 TEST(AcceleratorTest, ADeviceOfNoKnownClassIsRefused) {
   sim::OpGraph graph;
   graph.name = "one";
-  graph.ops = {Word("a", "Mix", 64)};
+  graph.ops = {testing::ByteMover("a", "Mix", 64)};
   graph.Finish();
   const sim::Cluster cluster = ClusterOf({"c", "g"}, 1 << 20);
   const int core = AvailableCores().front();
