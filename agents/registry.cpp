@@ -58,6 +58,12 @@ const std::vector<AgentRow>& Agents() {
        "Mirhoseini et al., ICML 2017",
        "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
        AgentKind::kLearner, MakeLearner},
+      {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
+       "Mirhoseini, Goldie et al., ICLR 2018",
+       "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
+       "placements=4 (of each grouping; code: 1), " BERTH_SEQUENCE_PARAMETERS
+       "freeze=0 (code: 500), as_shipped=no, " BERTH_ONE_SHOT_PARAMETERS,
+       AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
        "Addanki et al., NeurIPS 2019",
@@ -68,6 +74,11 @@ const std::vector<AgentRow>& Agents() {
        "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
+       AgentKind::kLearner, MakeLearner},
+      {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
+       "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
+       "grouping), " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
        AgentKind::kLearner, MakeLearner},
   };
   return rows;
