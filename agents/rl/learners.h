@@ -11,5 +11,6 @@ std::unique_ptr<Agent> MakeRnn(const Spec& spec);
 std::unique_ptr<Agent> MakeHierarchical(const Spec& spec);
 std::unique_ptr<Agent> MakePlaceto(const Spec& spec);
 std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec);
+std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec);
 
 }  // namespace berth::agents::rl

@@ -13,6 +13,7 @@ extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
       {"hierarchical", "", "", "", AgentKind::kLearner, rl::MakeHierarchical},
       {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
       {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
+      {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
   };
   return &rows;
 }

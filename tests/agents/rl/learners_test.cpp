@@ -1,5 +1,5 @@
-// What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as if
-// never interrupted, and carries what it learned.
+// What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as
+// if never interrupted, and carries what it learned.
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -132,6 +132,23 @@ TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
   EXPECT_EQ(SearchOnce(*agent, other->task, 100, {.learn = false}), applied);
   const auto wide = MakeTestTask(RandomDag(9, 3), 3);
   EXPECT_THROW(SearchOnce(*Make(), wide->task, 100, {.init = path}), InputError);
+}
+
+// The policy itself, not only its luckiest draw, after training on two branches that belong on two devices.
+TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
+  if (std::string(Listed(GetParam().name)->parameters).find("batch=") == std::string::npos) {
+    GTEST_SKIP() << "no one-shot learner: it has a test of its own";
+  }
+  const auto made = MakeTestTask(Branches(2, 300, 50'000));
+  std::string spec = SmallSpec(*Listed(GetParam().name));
+  spec.insert(spec.size() - 1, ",lr=0.01");
+  const auto agent = GetParam().make(Spec::Parse(spec));
+  SearchOnce(*agent, made->task, 1600);
+  const std::string path = InTemp("overfit.ckpt");
+  dynamic_cast<Transferable&>(*agent).Save(path);
+  const Samples greedy = SearchOnce(*agent, made->task, 10, {.learn = false, .init = path});
+  ASSERT_EQ(greedy.counted, 1);
+  EXPECT_EQ(greedy.runtimes.front(), BruteForceOptimum(made->task));
 }
 
 std::string NameOf(const testing::TestParamInfo<AgentRow>& row) {
