@@ -63,7 +63,7 @@ class Fitted : public sim::CostModel, public ParameterUser {
   struct Kind {
     const DeviceSheet* sheet = nullptr;
     ClassEfficiency efficiency{};
-    bool tf32 = false;
+    Tf32Classes tf32;
     const std::vector<RatioCurve>* curves = nullptr;
   };
 

@@ -66,7 +66,7 @@ struct Concurrency {
 
 struct KindParameters {
   std::string kind;
-  bool tf32 = false;  // f32 contractions were measured in TF32: what RooflineOptions::tf32 is for the curves
+  Tf32Classes tf32;  // whose f32 ops were measured in TF32: what RooflineOptions::tf32 is for the curves
   std::map<OpClass, FittedNumber> efficiency;  // shares of the peak, as in efficiency.yaml
   std::optional<FittedNumber> dispatch_us;  // host time to issue one framework op, `dispatch: {cost: auto}`
   // Measured and reported; the simulator has no place for them (docs/calibration.md, section 9).

@@ -41,7 +41,8 @@ Json ToJson(const RatioCurve& curve) {
 Json ToJson(const KindParameters& kind) {
   Json json;
   json["kind"] = kind.kind;
-  if (kind.tf32) json["tf32"] = true;
+  for (int i = 0; i < kOpClasses; ++i)
+    if (kind.tf32[static_cast<std::size_t>(i)]) json["tf32"].push_back(ToString(static_cast<OpClass>(i)));
   for (const auto& [op_class, number] : kind.efficiency)
     json["efficiency"][ToString(op_class)] = ToJson(number, "value");
   if (kind.dispatch_us) json["dispatch"] = ToJson(*kind.dispatch_us, "value_us");

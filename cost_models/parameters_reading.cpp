@@ -74,6 +74,16 @@ OpClass ReadClass(Value place, std::string_view name) {
   return *op_class;
 }
 
+Tf32Classes ReadTf32(Value value) {
+  Tf32Classes classes;
+  for (const Value name : value.items()) {
+    const OpClass op_class = ReadClass(name, name.Text());
+    if (!IsContraction(op_class)) name.Fail("must be an op class of contractions; no other class has TF32");
+    classes.set(static_cast<std::size_t>(op_class));
+  }
+  return classes;
+}
+
 RatioCurve ReadCurve(Value value) {
   static constexpr std::string_view kKeys[] = {"class",   "dtype",  "low_ratio", "high_ratio", "knots",
                                                "samples", "spread", "fit_error", "range"};
@@ -152,7 +162,7 @@ KindParameters ReadKind(Value value, const Catalogue& catalogue) {
     fields.Require("kind").Fail(fmt::format("is '{}', which is no device kind of the catalogue; it has {}",
                                             kind.kind, JoinNames(catalogue.DeviceNames())));
   }
-  kind.tf32 = fields.Bool("tf32", false);
+  if (const auto tf32 = fields.Find("tf32")) kind.tf32 = ReadTf32(*tf32);
   if (const auto efficiency = fields.Find("efficiency")) {
     for (const auto [name, number] : efficiency->members()) {
       kind.efficiency.emplace(ReadClass(number, name),

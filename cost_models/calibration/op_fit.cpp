@@ -39,8 +39,9 @@ class Fit {
       const Catalogue& catalogue, const OpFitOptions& options)
       : observed_(observed), device_class_(device_class), catalogue_(catalogue), options_(options) {
     fit_.kind = fit_.parameters.kind = kind;
-    if (device_class == sim::DeviceClass::kCpu) options_.tf32 = false;  // CPUs have no such mode
     sheet_ = catalogue.FindSheet(kind);
+    if (device_class != sim::DeviceClass::kCpu)
+      tf32_ = options.tf32.value_or(observed.tf32);  // CPUs have no TF32
   }
 
   OpFit Make() {
@@ -54,7 +55,7 @@ class Fit {
                         fit_.kind, sim::ToString(device_class_)));
       }
     } else if (!probes_.empty()) {
-      fit_.parameters.tf32 = options_.tf32 && sheet_->peak_tf32 > 0;
+      if (sheet_->peak_tf32 > 0) fit_.parameters.tf32 = tf32_;
       FitEfficiencies();
     }
     FitClasses();
@@ -63,15 +64,14 @@ class Fit {
   }
 
  private:
-  // What an op takes of a device that is never idle: the time between two events, less what the events take, and
-  // the gap to the next kernel. On a CPU the time of the call.
+  // What an op takes of a device that is never idle: its kernels and one transition to the next. On a CPU the time of
+  // the call.
   Repeats TimeOf(const ObservedOp& op) const {
     Repeats time = options_.cold && op.cold ? *op.cold : op.hot;
     if (device_class_ == sim::DeviceClass::kCpu) return time;
-    const double pair = observed_.event_pair ? observed_.event_pair->median_us : 0;
-    const double gap = observed_.kernel_gap ? observed_.kernel_gap->median_us : 0;
+    const double excess = ExcessOfEvents(observed_);
     for (double* us : {&time.median_us, &time.low_us, &time.high_us})
-      *us = std::max(*us - pair, kLeastShare * *us) + gap;
+      *us = std::max(*us - excess, kLeastShare * *us);
     return time;
   }
 
@@ -88,8 +88,8 @@ class Fit {
       Probe probe;
       probe.work = {graph->graph, WorkOf(*graph->graph, graph->op), 0};
       const bool contraction = IsContraction(probe.work.work.op_class);
-      if (op.format == (options_.tf32 ? "f32" : "tf32") && contraction) {
-        ++other_format[op.op];
+      if (contraction && !Stands(op.format, probe.work.work.op_class)) {
+        ++other_format[op.op + " in " + op.format];
         continue;
       }
       probe.repeats = TimeOf(op);
@@ -113,8 +113,13 @@ class Fit {
     }
     Note(of_no_type, "no op of a graph does the same by itself");
     Note(too_short, "shorter than the clock tells");
-    Note(other_format, options_.tf32 ? "in f32, for which tf32 stands (--tf32)"
-                                     : "in tf32; --tf32 takes them in place of f32");
+    Note(other_format, "f32 ops of the class run in the other mode (--tf32)");
+  }
+
+  // Of the two ways to compute in f32 one is what ops of the class do.
+  bool Stands(const std::string& format, OpClass op_class) const {
+    if (format != "f32" && format != "tf32") return true;
+    return (format == "tf32") == tf32_[static_cast<std::size_t>(op_class)];
   }
 
   void Note(const std::map<std::string, int>& counts, const std::string& why) {
@@ -255,6 +260,7 @@ class Fit {
   const sim::DeviceClass device_class_;
   const Catalogue& catalogue_;
   OpFitOptions options_;
+  Tf32Classes tf32_;
   const DeviceSheet* sheet_ = nullptr;
   std::vector<Probe> probes_;
   std::vector<Probe> borrowed_;  // those of gemm, as recurrent_gemm

@@ -2,6 +2,7 @@
 // over the structural model (tier B), and the efficiency of each class (tier C outside of the curves).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 namespace berth::cost_models {
 
 struct OpFitOptions {
-  bool tf32 = false;  // rows in tf32 stand for f32 contractions, and those in f32 are left out
+  // Contractions whose f32 ops are what the rows in tf32 measured; of the others the rows in f32 are. Not given: as the
+  // recorder runs f32 ops (Observations::tf32).
+  std::optional<Tf32Classes> tf32;
   bool cold = false;  // operands come from memory: the rows' `cold` in place of `hot`
 };
 
