@@ -165,8 +165,8 @@ class CalibrateCommand : public Command {
     }
     const cost_models::CalibrationResult result =
         cost_models::Calibrate(probes, steps, options, cost_models::BuiltinCatalogue());
-    const FitReport report = MakeFitReport(result);
-    const std::string text = PrintFitReport(report);
+    const ReportPage report = MakeFitReport(result);
+    const std::string text = PrintPage(report);
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
     formats::WriteFile(outputs.html.string(), PrintFitReportHtml(report, result));

@@ -67,8 +67,8 @@ class Scorer {
     score_.load_before = recording_.load_before;
     score_.load_after = recording_.load_after;
     score_.stand_ins = recording_.stand_ins;
-    score_.shared_accelerator =
-        std::ranges::count(cluster_.devices, sim::DeviceClass::kGpu, &sim::Device::device_class) > 1;
+    score_.accelerators =
+        std::ranges::count(cluster_.devices, sim::DeviceClass::kGpu, &sim::Device::device_class);
     for (const MeasuredPlacement& measured : recording_.placements) Add(measured);
     Summarise();
     CompareTraced();

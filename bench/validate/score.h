@@ -41,9 +41,10 @@ struct Score {
   std::string commit;
   double load_before = 0, load_after = 0;
   std::vector<std::string> stand_ins;
-  // Its accelerators are one GPU, as all of a cluster are to `berth-profile graph`: tau and regret say nothing of
-  // placements over several GPUs.
-  bool shared_accelerator = false;
+  long accelerators = 0;  // of its devices
+  // They are one GPU, as all of a cluster are to `berth-profile graph`: tau and regret say nothing of placements over
+  // several GPUs.
+  bool shared_accelerator() const { return accelerators > 1; }
   std::vector<ScoredPlacement> placements;
 
   double median_error = 0;  // of |simulated / measured - 1|

@@ -22,7 +22,7 @@ double FractionRight(const Score& score) {
 using Align = TextTable::Align;
 
 std::string NameOf(const Score& score) {
-  return score.workload + (score.shared_accelerator ? " *" : "");
+  return score.workload + (score.shared_accelerator() ? " *" : "");
 }
 
 std::string RepeatJson(const Repeat& repeat) {
@@ -97,7 +97,7 @@ std::string PrintScores(const std::vector<Score>& scores) {
       "the\n"
       "                machine itself gives both verdicts, or within 1 % of them\n\n";
   const bool shared =
-      std::ranges::any_of(scores, [](const Score& score) { return score.shared_accelerator; });
+      std::ranges::any_of(scores, [](const Score& score) { return score.shared_accelerator(); });
   if (shared)
     out +=
         "  *             accelerators that are one GPU: tau and regret say how well shares of it are "
@@ -129,7 +129,7 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
         "\"undecided_verdicts\": {}{}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
         formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
-        s.p95_error, s.bias, s.tau, s.tau_ceiling, s.pairs, s.baseline_tau, s.shared_accelerator, s.regret,
+        s.p95_error, s.bias, s.tau, s.tau_ceiling, s.pairs, s.baseline_tau, s.shared_accelerator(), s.regret,
         s.coverage, s.undisturbed, s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts,
         s.undecided_verdicts, s.repeat ? RepeatJson(*s.repeat) : "");
     comma = ",";

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/validate/accuracy_table.h"
 #include "bench/validate/placements.h"
 #include "bench/validate/recorder.h"
 #include "bench/validate/recording.h"
@@ -207,7 +208,7 @@ TEST_F(ScoreTest, AcceleratorsThatAreOneGpuAreMarked) {
     recording.cluster.replace(recording.cluster.find(device), 19, gpu);
   }
   const Score score = ScoreRecording(recording, "constant(us=100)");
-  EXPECT_TRUE(score.shared_accelerator);
+  EXPECT_TRUE(score.shared_accelerator());
   EXPECT_THAT(PrintScores({score}), HasSubstr("chain(ops=2,bytes=1000) *"));
   EXPECT_THAT(PrintScores({score}), HasSubstr("accelerators that are one GPU"));
 }
@@ -440,6 +441,16 @@ TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
     EXPECT_GE(now.right_verdicts, number("right_verdicts"));
     EXPECT_LE(std::filesystem::file_size(folder + "/" + FileStem(now.workload) + ".json.zst"), 4U << 20);
   }
+}
+
+// What is rendered in results/accuracy is what these recordings say now.
+TEST(CommittedAccuracyTest, TheTableIsFresh) {
+  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy";
+  const std::vector<ScoredFolder> folders = ScoreFolders(folder);
+  const ReportPage page = MakeAccuracyPage(folders);
+  const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
+  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintPageMarkdown(page)) << hint;
+  EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;
 }
 
 }  // namespace
