@@ -139,6 +139,10 @@ class Reader {
       ReadOps(*rows, host ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
       return true;
     }
+    if (host && name == "copy_host") {
+      ReadHostCopies(result.Require("rows"));
+      return true;
+    }
     if (host) return false;  // of launches and copies the accelerator's alone are modelled
     if (const auto path = CopyParts().find(name); path != CopyParts().end()) {
       ReadCopies(result.Require("rows"), path->second);
@@ -217,6 +221,22 @@ class Reader {
       }
       if (const auto queued = row.Find("queued")) copy.queued = ReadRepeats(*queued);
       made_.copies[static_cast<std::size_t>(path)].push_back(copy);
+    }
+  }
+
+  // A copy within the host's memory is an op of a CPU that moves data.
+  void ReadHostCopies(const Facts& rows) {
+    for (const Facts& row : rows.Items()) {
+      const std::int64_t elements = row.Require("bytes").Int(0, sim::kMaxBytes) / 4;
+      if (elements == 0) continue;
+      ObservedOp op{.device_class = sim::DeviceClass::kCpu,
+                    .op = "copy",
+                    .phase = "forward",
+                    .format = "f32",
+                    .shape = {{"elements", elements}},
+                    .hot = ReadRepeats(row.Require("host"))};
+      if (const auto cold = row.Find("cold")) op.cold = ReadRepeats(*cold);
+      made_.ops.push_back(std::move(op));
     }
   }
 

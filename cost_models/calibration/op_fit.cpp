@@ -9,6 +9,7 @@
 
 #include "cost_models/calibration/efficiency_fit.h"
 #include "cost_models/calibration/errors.h"
+#include "cost_models/calibration/line_fit.h"
 #include "cost_models/calibration/probe_graph.h"
 #include "cost_models/ratio_curve.h"
 
@@ -16,7 +17,8 @@ namespace berth::cost_models {
 namespace {
 
 constexpr std::size_t kLeastPoints = 5;  // of a curve
-constexpr double kLeastShare = 0.1;      // of a time, that is left when the events' own is taken off
+constexpr int kLineFolds = 5;
+constexpr double kLeastShare = 0.1;  // of a time, that is left when the events' own is taken off
 
 struct Probe {
   ProbedWork work;
@@ -47,7 +49,7 @@ class Fit {
   OpFit Make() {
     Collect();
     if (!sheet_->HasRates()) {
-      if (!probes_.empty()) {
+      if (!probes_.empty() && device_class_ != sim::DeviceClass::kCpu) {
         fit_.notes.push_back(
             fmt::format("the catalogue has no rates of '{}', so that its ops have table entries and no "
                         "curves; --kind {}=KIND "
@@ -58,6 +60,7 @@ class Fit {
       if (sheet_->peak_tf32 > 0) fit_.parameters.tf32 = tf32_;
       FitEfficiencies();
     }
+    if (device_class_ == sim::DeviceClass::kCpu) FitLines();
     FitClasses();
     NameMissingClasses();
     return std::move(fit_);
@@ -163,12 +166,44 @@ class Fit {
       if (!fit.borrowed) {
         for (const Probe* probe : probes) fit.table_entries += AddEntry(*probe, &signatures) ? 1 : 0;
       }
-      if (sheet_->HasRates()) FitCurve(probes, &fit);
+      if (device_class_ == sim::DeviceClass::kCpu) {
+        fit.has_curve =
+            std::ranges::any_of(fit.points, [](const OpPoint& point) { return point.fitted_us > 0; });
+      } else if (sheet_->HasRates()) {
+        FitCurve(probes, &fit);
+      }
       fit_.classes.push_back(std::move(fit));
     }
     std::ranges::sort(fit_.table, {}, &TableEntry::signature);
     if (!fit_.parameters.curves.empty())
       fit_.parameters.structural = StructuralFingerprint(catalogue_, fit_.kind);
+  }
+
+  // Of all families at once, since they share a cache.
+  void FitLines() {
+    std::map<std::string, int> workloads;
+    for (const Probe& probe : probes_)
+      if (!probe.point.workload.empty()) workloads.emplace(probe.point.workload, 0);
+    int next = 0;
+    for (auto& [name, number] : workloads) number = next++;
+    std::vector<LineSample> by_shape, by_workload;
+    for (const Probe& probe : probes_) {
+      by_shape.push_back({probe.work.work, probe.point.measured_us, probe.repeats.spread(), probe.group});
+      by_workload.push_back(by_shape.back());
+      by_workload.back().group = probe.point.workload.empty() ? -1 : workloads[probe.point.workload];
+    }
+    fit_.parameters.cpu_lines = FitCpuLines(by_shape);
+    const CpuLines& lines = fit_.parameters.cpu_lines;
+    const std::vector<double> held_out = HeldOutLineMicros(by_shape, kLineFolds),
+                              others = HeldOutLineMicros(by_workload, next < 2 ? 0 : next);
+    for (std::size_t i = 0; i < probes_.size(); ++i) {
+      OpPoint& point = probes_[i].point;
+      const OpWork& work = probes_[i].work.work;
+      const CpuLine* const line = lines.Find(work);
+      if (line != nullptr) point.fitted_us = LineMicros(*line, lines.cache_bytes, work);
+      point.held_out_us = held_out[i];
+      point.other_workloads_us = others[i];
+    }
   }
 
   bool AddEntry(const Probe& probe, std::set<std::string>* signatures) {

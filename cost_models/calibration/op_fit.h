@@ -1,5 +1,5 @@
 // Op times of one device kind from its probes: table entries (tier A), a curve for each op class and number format
-// over the structural model (tier B), and the efficiency of each class (tier C outside of the curves).
+// over the structural model (tier B; on a CPU a line for each family, cpu_line.h), and the efficiency of each class (tier C outside of the curves).
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ struct ClassFit {
   std::string dtype;
   std::vector<OpPoint> points;
   std::size_t table_entries = 0;
-  bool has_curve = false;
-  bool borrowed = false;  // recurrent_gemm: fitted to the points of gemm
+  bool has_curve = false;  // on a CPU: a line, of the op's family
+  bool borrowed = false;   // recurrent_gemm: fitted to the points of gemm
 };
 
 struct OpFit {
