@@ -64,6 +64,16 @@ ReportSection FolderSection(const ScoredFolder& folder) {
   return section;
 }
 
+ReportSection HeldOutSection(const ScoredFolder& folder) {
+  ReportSection section{.title = folder.name + ": ops of a workload, predicted from the probes of the others",
+                        .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"}};
+  for (const HeldOutOps& one : folder.held_out) {
+    section.rows.push_back({one.family, std::to_string(one.ops), Percent(one.mape), Percent(one.median),
+                            Percent(one.p95), Percent(one.time_weighted)});
+  }
+  return section;
+}
+
 ReportSection Meanings() {
   return {
       .title = "What the figures mean",
@@ -95,7 +105,8 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
   std::ranges::sort(names);
   std::vector<ScoredFolder> folders;
   for (const std::string& name : names) {
-    folders.push_back({name, ScoreFolder((fs::path(root) / name).string())});
+    const std::string folder = (fs::path(root) / name).string();
+    folders.push_back({name, ScoreFolder(folder), HoldWorkloadsOut(folder)});
     const fs::path again = fs::path(root) / (name + "-again");
     if (fs::is_directory(again)) CompareRepeats(again.string(), &folders.back().scores);
   }
@@ -105,7 +116,10 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
 ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders) {
   ReportPage page{.title = "accuracy: simulated against measured step times",
                   .facts = {{"command", "berth table accuracy --export"}}};
-  for (const ScoredFolder& folder : folders) page.sections.push_back(FolderSection(folder));
+  for (const ScoredFolder& folder : folders) {
+    page.sections.push_back(FolderSection(folder));
+    if (!folder.held_out.empty()) page.sections.push_back(HeldOutSection(folder));
+  }
   page.sections.push_back(Meanings());
   return page;
 }

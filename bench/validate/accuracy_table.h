@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/report_page.h"
+#include "bench/validate/held_out.h"
 #include "bench/validate/score.h"
 
 namespace berth::bench {
@@ -12,6 +13,7 @@ namespace berth::bench {
 struct ScoredFolder {
   std::string name;  // "cpu"
   std::vector<Score> scores;
+  std::vector<HeldOutOps> held_out;
 };
 
 // The folders of recordings in `root`, by name. NAME-again is another measurement of what NAME holds, and is compared
