@@ -39,25 +39,23 @@ std::string SectionHtml(const ReportSection& section) {
   return text + "</ul>\n</section>\n";
 }
 
-std::string MarkdownCell(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-  return text;
-}
-
 std::string MarkdownRow(const std::vector<std::string>& cells) {
   std::string line = "|";
-  for (const std::string& cell : cells) line += " " + MarkdownCell(cell) + " |";
+  for (std::string cell : cells) {
+    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
+    line += " " + cell + " |";
+  }
   return line + "\n";
 }
 
 }  // namespace
 
-std::string PrintPage(const ReportPage& report) {
-  std::string text = report.title + "\n\n";
+std::string PrintReportText(const ReportPage& page) {
+  std::string text = page.title + "\n\n";
   std::size_t widest = 0;
-  for (const auto& [what, value] : report.facts) widest = std::max(widest, what.size());
-  for (const auto& [what, value] : report.facts) text += fmt::format("  {:{}}  {}\n", what, widest, value);
-  for (const ReportSection& section : report.sections) {
+  for (const auto& [what, value] : page.facts) widest = std::max(widest, what.size());
+  for (const auto& [what, value] : page.facts) text += fmt::format("  {:{}}  {}\n", what, widest, value);
+  for (const ReportSection& section : page.sections) {
     text += "\n" + section.title + "\n\n";
     if (!section.rows.empty()) {
       TextTable table;
@@ -72,7 +70,7 @@ std::string PrintPage(const ReportPage& report) {
   return text;
 }
 
-std::string PrintPageMarkdown(const ReportPage& page) {
+std::string PrintReportMarkdown(const ReportPage& page) {
   std::string text = "# " + page.title + "\n";
   if (!page.facts.empty()) text += "\n";
   for (const auto& [what, value] : page.facts) text += fmt::format("- {}: {}\n", what, value);
@@ -91,17 +89,17 @@ std::string PrintPageMarkdown(const ReportPage& page) {
   return text;
 }
 
-std::string PrintPageHtml(const ReportPage& report, const std::string& figures) {
+std::string PrintReportHtml(const ReportPage& page, const std::string& figures) {
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>berth: "
       "{0}</title>\n<style>\n{1}{2}</style>\n</head>\n"
       "<body>\n<main>\n<h1>{0}</h1>\n<dl>\n",
-      EscapeHtml(report.title), BenchData("page.css"), BenchData("plots.css"));
-  for (const auto& [what, value] : report.facts)
+      EscapeHtml(page.title), BenchData("page.css"), BenchData("plots.css"));
+  for (const auto& [what, value] : page.facts)
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
   text += "</dl>\n" + figures;
-  for (const ReportSection& section : report.sections) text += SectionHtml(section);
+  for (const ReportSection& section : page.sections) text += SectionHtml(section);
   return text + "</main>\n</body>\n</html>\n";
 }
 

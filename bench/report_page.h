@@ -1,4 +1,4 @@
-// Tables with sentences below them, as a page: for a terminal, as Markdown, and as one file of HTML that fetches nothing.
+// A report as text for a screen or a file, and as one page of HTML that fetches nothing: facts, tables, sentences.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace berth::bench {
 
-// A table with sentences below it, or either alone.
+// A table with sentences under it, or one of both.
 struct ReportSection {
   std::string title;
   std::vector<std::string> sentences;
@@ -22,9 +22,9 @@ struct ReportPage {
   std::vector<ReportSection> sections;
 };
 
-std::string PrintPage(const ReportPage& page);
-std::string PrintPageMarkdown(const ReportPage& page);
-// figures: HTML between the facts and the sections; may be empty.
-std::string PrintPageHtml(const ReportPage& page, const std::string& figures);
+std::string PrintReportText(const ReportPage& page);
+std::string PrintReportMarkdown(const ReportPage& page);
+// `figures`: HTML that stands between facts and sections.
+std::string PrintReportHtml(const ReportPage& page, const std::string& figures);
 
 }  // namespace berth::bench

@@ -12,7 +12,7 @@ namespace berth::bench {
 
 ReportPage MakeFitReport(const cost_models::CalibrationResult& result);
 
-// With the plots of `result`.
-std::string PrintFitReportHtml(const ReportPage& report, const cost_models::CalibrationResult& result);
+// The plots of `result`, for the page.
+std::string FitPlotsHtml(const cost_models::CalibrationResult& result);
 
 }  // namespace berth::bench

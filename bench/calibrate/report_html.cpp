@@ -75,8 +75,8 @@ std::string CopyPlots(const CalibrationResult& result) {
 
 }  // namespace
 
-std::string PrintFitReportHtml(const ReportPage& report, const CalibrationResult& result) {
-  return PrintPageHtml(report, OpPlots(result) + CopyPlots(result));
+std::string FitPlotsHtml(const CalibrationResult& result) {
+  return OpPlots(result) + CopyPlots(result);
 }
 
 }  // namespace berth::bench

@@ -139,7 +139,7 @@ std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFo
     }
     figures += "</div>\n</section>\n";
   }
-  return PrintPageHtml(page, figures);
+  return PrintReportHtml(page, figures);
 }
 
 }  // namespace berth::bench
