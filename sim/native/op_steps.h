@@ -1,0 +1,165 @@
+// The steps of NativeSimulator that concern ops: they end, are issued and start. Part of simulator.h.
+#pragma once
+
+#include "sim/native/simulator.h"
+
+namespace berth::sim {
+
+// ---- 1 and 3: ops end, storages are freed -----------------------------------------------------------------
+
+template <typename Links>
+void NativeSimulator<Links>::EndOps(DeviceIndex device) {
+  DeviceState& state = s_.devices[device];
+  const std::int32_t shared = kinds_[device].shared;
+  devices_to_start_.Add(device);  // a stream is free
+  if (shared < 0) {
+    state.busy += s_.now - state.since;
+    EndOp(std::exchange(state.running, -1), device);
+    return;
+  }
+  ended_.clear();
+  s_.shared[shared].PopEnded(s_.now, ended_);
+  rates_to_update_.Add(device);
+  if (s_.shared[shared].running() == 0) state.busy += s_.now - state.since;
+  for (const OpIndex op : ended_) EndOp(op, device);
+}
+
+template <typename Links>
+void NativeSimulator<Links>::EndOp(OpIndex op, DeviceIndex device) {
+  const DeviceKind kind = kinds_[device];
+  const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
+  ++s_.ended_ops;
+  if (RecordsOps()) TimesOf(op).end = s_.now;
+  if (shared_thread_ && s_.threads[0].waiting == op) {
+    s_.threads[0].waiting = -1;
+    threads_to_run_.Add(0);
+  }
+  if (!kind.in_order || kind.cpu) {
+    for (Id i = row.consumer; i < plan_.locals_end[op]; ++i) {
+      --s_.counts.unfinished[plan_.locals[i]];
+      if (kind.cpu) Satisfy(plan_.locals[i]);
+    }
+  }
+  if (plan_.parcels_end[op] > row.edge) sending_.push_back(op);
+  s_.memory.Free(s_.now, device, op, OutOfMemory::What::kOutput, s_.memory.Rounded(device, row.workspace));
+  for (Id o = row.output; o < next.output; ++o) Release(o);
+  for (Id i = row.input; i < next.input; ++i) Release(plan_.input_storage[i]);
+}
+
+template <typename Links>
+void NativeSimulator<Links>::Release(StorageId storage) {
+  if (--s_.counts.holders[storage] == 0) FreeStorage(storage);
+}
+
+template <typename Links>
+void NativeSimulator<Links>::FreeStorage(StorageId storage) {
+  if (plan_.IsCopy(storage)) {
+    const Parcel& parcel = plan_.parcels[plan_.ParcelOf(storage)];
+    const DeviceIndex to = c_.routes[parcel.route].to;
+    s_.memory.Free(s_.now, to, parcel.producer, OutOfMemory::What::kCopy,
+                   s_.memory.Rounded(to, parcel.bytes));
+    return;
+  }
+  const OpIndex op = c_.output_producer[storage];
+  const DeviceIndex device = s_.counts.ops[op].device;
+  s_.memory.Free(s_.now, device, op, OutOfMemory::What::kOutput,
+                 s_.memory.Rounded(device, c_.output_storage[storage]));
+  // A view holds what it shares as one that is held itself.
+  if (const Id shares = c_.output_shares[storage]; shares != Compiled::kNone)
+    Release(plan_.input_storage[shares]);
+}
+
+template <typename Links>
+void NativeSimulator<Links>::Satisfy(OpIndex op) {
+  Counts::OpState& state = s_.counts.ops[op];
+  if (--state.missing > 0) return;
+  const std::int32_t thread = ThreadOf(state.device);
+  s_.issuable.BecomesIssuable(thread, op);
+  threads_to_run_.Add(thread);
+}
+
+// ---- 4: issues --------------------------------------------------------------------------------------------
+
+template <typename Links>
+void NativeSimulator<Links>::RunThread(std::int32_t index) {
+  ThreadState& thread = s_.threads[index];
+  if (thread.issuing >= 0) {
+    if (thread.due != s_.now) return;
+    FinishIssue(index, std::exchange(thread.issuing, -1));
+  }
+  while (thread.waiting < 0 && s_.issuable.HasNext(index, s_.counts)) {
+    const OpIndex op = s_.issuable.Take(index);
+    const Picos cost = c_.dispatch_cost[s_.counts.ops[op].device] * c_.rows[op].dispatch_ops;
+    if (cost > 0) {
+      thread.issuing = op;
+      thread.due = s_.now + cost;
+      s_.events.Set(ThreadTimer(index), thread.due);
+      return;
+    }
+    FinishIssue(index, op);
+  }
+}
+
+template <typename Links>
+void NativeSimulator<Links>::FinishIssue(std::int32_t index, OpIndex op) {
+  const DeviceIndex device = s_.counts.ops[op].device;
+  s_.queue[s_.devices[device].tail++] = op;
+  devices_to_start_.Add(device);
+  if (RecordsOps()) TimesOf(op).issue = s_.now;
+  if (kinds_[device].cpu) {
+    if (shared_thread_) s_.threads[index].waiting = op;
+    return;
+  }
+  for (Id i = c_.rows[op].consumer; i < plan_.locals_end[op]; ++i) {
+    const OpIndex consumer = plan_.locals[i];
+    if (--s_.counts.ops[consumer].missing == 0) s_.issuable.BecomesIssuable(index, consumer);
+  }
+}
+
+// ---- 5: starts --------------------------------------------------------------------------------------------
+
+template <typename Links>
+void NativeSimulator<Links>::StartOps(DeviceIndex device) {
+  DeviceState& state = s_.devices[device];
+  const DeviceKind kind = kinds_[device];
+  if (kind.shared < 0) {
+    if (state.running >= 0 || state.head == state.tail) return;
+    state.running = s_.queue[state.head++];
+    state.since = s_.now;
+    s_.events.Set(device, s_.now + c_.CostOf(state.running, device));
+    starting_.push_back(state.running);
+    return;
+  }
+  SharedDevice& shared = s_.shared[kind.shared];
+  while (state.head < state.tail && !shared.full()) {
+    const OpIndex op = s_.queue[state.head];
+    if (!kind.in_order && s_.counts.unfinished[op] > 0) return;
+    ++state.head;
+    if (shared.running() == 0) state.since = s_.now;
+    shared.Start(s_.now, op, c_.CostOf(op, device));
+    rates_to_update_.Add(device);
+    starting_.push_back(op);
+  }
+}
+
+template <typename Links>
+void NativeSimulator<Links>::AllocateStarted() {
+  if (starting_.size() > 1) std::sort(starting_.begin(), starting_.end());
+  for (const OpIndex op : starting_) {
+    if (RecordsOps()) TimesOf(op).start = s_.now;
+    const DeviceIndex device = s_.counts.ops[op].device;
+    Bytes request = s_.memory.Rounded(device, c_.rows[op].workspace);
+    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
+      request += s_.memory.Rounded(device, c_.output_storage[o]);
+    s_.memory.Allocate(s_.now, device, op, OutOfMemory::What::kOutput, request);
+  }
+}
+
+// The rates in force from the end of a pass on, and the ends of ops under them.
+template <typename Links>
+void NativeSimulator<Links>::UpdateRates() {
+  rates_to_update_.Drain(
+      [&](DeviceIndex device) { s_.events.Set(device, s_.shared[kinds_[device].shared].Update(s_.now)); });
+}
+
+}  // namespace berth::sim

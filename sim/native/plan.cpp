@@ -1,0 +1,98 @@
+#include "sim/native/plan.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+
+Plan::Plan(const Compiled& compiled)
+    : parcels(compiled.edge_consumer.size()),
+      readers(compiled.edge_consumer.size()),
+      parcels_end(static_cast<std::size_t>(compiled.ops)),
+      locals(compiled.consumer.size() + 1),  // one is written before it is known whether it counts
+      locals_end(static_cast<std::size_t>(compiled.ops)),
+      input_storage(static_cast<std::size_t>(compiled.inputs)),
+      route_parcels(compiled.routes.size()),
+      c_(compiled),
+      first_copy_(static_cast<StorageId>(compiled.output_bytes.size())),
+      destination_(static_cast<std::size_t>(compiled.devices)),
+      reached_(compiled.devices) {}
+
+void Plan::Make(const Placement& placement, Counts& counts) {
+  counts.ops.resize(static_cast<std::size_t>(c_.ops));
+  for (OpIndex op = 0; op < c_.ops; ++op)
+    counts.ops[op] = {0, placement.device[static_cast<std::size_t>(op)]};
+  counts.unfinished.assign(static_cast<std::size_t>(c_.ops), 0);
+  counts.holders.assign(c_.output_bytes.size() + c_.edge_consumer.size(), 0);
+  std::fill_n(counts.holders.begin(), c_.output_bytes.size(), 1);  // the op itself
+  std::fill(route_parcels.begin(), route_parcels.end(), 0);
+
+  for (OpIndex op = 0; op < c_.ops; ++op) {
+    const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
+    const DeviceIndex device = counts.ops[op].device;
+    Id local = row.consumer;
+    for (Id i = row.consumer; i < next.consumer; ++i) {
+      const OpIndex consumer = c_.consumer[i];
+      const bool here = counts.ops[consumer].device == device;
+      locals[local] = consumer;
+      local += here;
+      counts.ops[consumer].missing += here;
+      counts.unfinished[consumer] += here;
+    }
+    locals_end[op] = local;
+    Id slot = row.edge;
+    for (Id begin = row.edge, end = row.edge; begin < next.edge; begin = end) {
+      while (end < next.edge && c_.edge_output[end] == c_.edge_output[begin]) ++end;
+      slot = MakeParcels(op, device, begin, end, slot, counts);
+    }
+    parcels_end[op] = slot;
+  }
+  for (const Id view : c_.views) ++counts.holders[input_storage[c_.output_shares[view]]];
+}
+
+// The out-edges [begin, end) of an op are those of one output; `slot` is its first free slot. Returns the next.
+Plan::Id Plan::MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts) {
+  const Id output = c_.edge_output[begin];
+  const Bytes bytes = output == Compiled::kNone ? 0 : c_.output_bytes[output];
+  for (Id e = begin; e < end; ++e) {
+    const DeviceIndex to = counts.ops[c_.edge_consumer[e]].device;
+    ++destination_[to].readers;
+    reached_.Add(to);
+  }
+  std::int32_t holders = 0;  // of the output
+  reached_.Drain([&](DeviceIndex to) {
+    Destination& destination = destination_[to];
+    const Id reads = std::exchange(destination.readers, 0);
+    if (to == device) {
+      destination.storage = output;
+      holders += reads;
+      return;
+    }
+    Parcel& parcel = parcels[slot];
+    parcel.bytes = bytes;
+    parcel.producer = op;
+    parcel.output = output;
+    parcel.route = c_.RouteIndex(device, to);
+    parcel.readers_end = slot + reads;
+    parcel.move = bytes == 0 ? 0 : c_.MoveTime(c_.routes[parcel.route], output);
+    const bool heavy = bytes != 0;
+    holders += heavy;
+    route_parcels[parcel.route] += heavy;
+    destination.storage = CopyOf(slot);
+    destination.next_slot = slot;
+    counts.holders[destination.storage] = reads;
+    slot += reads;
+  });
+  if (output != Compiled::kNone) counts.holders[output] += holders;
+  for (Id e = begin; e < end; ++e) {
+    const OpIndex consumer = c_.edge_consumer[e];
+    Counts::OpState& state = counts.ops[consumer];
+    Destination& destination = destination_[state.device];
+    if (output != Compiled::kNone) input_storage[c_.edge_input[e]] = destination.storage;
+    if (state.device == device) continue;
+    ++state.missing;
+    readers[destination.next_slot++] = consumer;
+  }
+  return slot;
+}
+
+}  // namespace berth::sim
