@@ -49,6 +49,12 @@ class EventTree {
     const std::uint64_t since = keys_[1] >> bits_;
     return since == far_ ? kNever : epoch_ + static_cast<Picos>(since);
   }
+  // Whether another timer is due at the time of this one, which is first().
+  bool Ties(std::int32_t timer) const {
+    std::uint64_t next = ~std::uint64_t{0};
+    for (std::int32_t node = leaves_ + timer; node > 1; node >>= 1) next = std::min(next, keys_[node ^ 1]);
+    return next >> bits_ == keys_[1] >> bits_;
+  }
   // The timer that is due at time(), which must not be kNever.
   std::int32_t first() const {
     return static_cast<std::int32_t>(keys_[1] & ((std::uint64_t{1} << bits_) - 1));

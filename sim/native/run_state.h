@@ -19,20 +19,25 @@ struct DeviceState {
   OpIndex running = -1;  // of a device of fixed rate
   std::int32_t head = 0;
   std::int32_t tail = 0;
-  Picos since = 0;  // when it became busy
+  Picos since = 0;     // when it became busy; can be in the future, see ThreadState::due
+  Picos end = kNever;  // when its next op ends
   Picos busy = 0;
 };
 
+// What a device's own thread does is seen by nobody but the device. While a device of fixed rate is busy, its
+// thread is therefore left alone until something concerns the device again, and then made to catch up; and an
+// idle device starts the op that is being issued ahead of time (op_steps.h).
 struct ThreadState {
   OpIndex issuing = -1;
   OpIndex waiting = -1;  // per process: the CPU op whose end it waits for
-  Picos due = 0;         // when `issuing` will be issued
+  Picos due = 0;         // when `issuing` will have been issued; can be in the past
+  bool started = false;  // its device starts `issuing` when it is due
 };
 
 template <typename Links>
 struct RunState {
   RunState(const Problem::Compiled& c, std::int32_t thread_count)
-      : events(c.devices + 1 + thread_count),
+      : events(c.devices + 2),
         devices(static_cast<std::size_t>(c.devices)),
         threads(static_cast<std::size_t>(thread_count)),
         queue(static_cast<std::size_t>(c.ops)),
@@ -46,9 +51,10 @@ struct RunState {
   }
 
   Picos now = 0;
+  std::int32_t pass = 0;  // of this instant, from 1
   std::int64_t ended_ops = 0;
   Counts counts;
-  EventTree events;  // timers: ends of ops by device, transfers, issues by thread
+  EventTree events;  // timers: by device its next end and its thread; transfers; the process's thread
   ById<DeviceState> devices;
   ById<SharedDevice> shared;  // the devices whose rate is not fixed, in device order
   ById<ThreadState> threads;

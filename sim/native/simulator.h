@@ -28,16 +28,21 @@ class NativeSimulator : public Simulator {
   void ResetQueues(const Placement& placement);
   void AllocatePersistent();
   void Pass();
+  void EndDue();
+  void End(std::int32_t timer);
 
   void EndOps(DeviceIndex device);             // 1, 3
   void EndOp(OpIndex op, DeviceIndex device);  // 1, 3
   void EndTransfers();                         // 2, 3
-  void RunThread(std::int32_t thread);         // 4
-  void FinishIssue(std::int32_t thread, OpIndex op);
-  void StartOps(DeviceIndex device);  // 5
-  void AllocateStarted();             // 5
-  void QueueTransfers();              // 6
-  void StartTransfers();              // 7
+  void CatchUp(DeviceIndex device);
+  void RunThread(std::int32_t thread);                          // 4
+  void FinishIssue(std::int32_t thread, OpIndex op, Picos at);  // 4
+  void StartOps(DeviceIndex device);                            // 5
+  void StartIssuing(DeviceIndex device);
+  void SetTimer(DeviceIndex device);
+  void AllocateStarted();  // 5
+  void QueueTransfers();   // 6
+  void StartTransfers();   // 7
   void UpdateRates();
 
   void Satisfy(OpIndex op);
@@ -51,7 +56,9 @@ class NativeSimulator : public Simulator {
   TransferTimes& TimesOfTransfer(TransferIndex t) { return outcome_.transfers[static_cast<std::size_t>(t)]; }
   std::int32_t ThreadOf(DeviceIndex device) const { return shared_thread_ ? 0 : device; }
   std::int32_t TransferTimer() const { return c_.devices; }
-  std::int32_t ThreadTimer(std::int32_t thread) const { return c_.devices + 1 + thread; }
+  std::int32_t ProcessTimer() const { return c_.devices + 1; }
+  bool CatchesUp(DeviceIndex device) const { return catch_up_ && kinds_[device].shared < 0; }
+  MemoryTracker::Request OutputRequest(OpIndex op, DeviceIndex device, Picos time, std::int32_t pass) const;
 
   struct DeviceKind {
     bool cpu;
@@ -68,9 +75,11 @@ class NativeSimulator : public Simulator {
   const Transfers transfers_{plan_, s_.queued};
   RunOptions options_;
   bool timeline_ = false;
+  bool catch_up_ = false;  // threads are left behind (ThreadState)
   Outcome outcome_;
 
   // Scratch of one pass.
+  Picos before_ = 0;  // what was due before this time has been done: now, and from step 4 on now + 1
   std::vector<OpIndex> ended_, sending_, starting_;
   std::vector<TransferIndex> arrived_, started_;
   bool transfers_changed_ = false;
@@ -108,6 +117,7 @@ const Outcome& NativeSimulator<Links>::Run(const Placement& placement, const Run
   const Picos cutoff = options_.cutoff.value_or(kNever);
   // The first pass, at time 0, has nothing that ends.
   for (Picos next = 0; next != kNever; next = s_.events.time()) {
+    s_.pass = next == s_.now ? s_.pass + 1 : 1;
     s_.now = next;
     if (next > cutoff) {
       outcome_.stopped = true;
@@ -132,7 +142,10 @@ void NativeSimulator<Links>::Reset(const Placement& placement, const RunOptions&
   outcome_.memory.clear();
 
   plan_.Make(placement, s_.counts);
+  // Recorded changes of memory stand in their order, so nothing may be done late.
+  catch_up_ = !timeline_ && !shared_thread_;
   s_.now = 0;
+  s_.pass = 0;
   s_.ended_ops = 0;
   s_.events.Clear();
   for (SharedDevice& device : s_.shared) device.Reset();
@@ -179,27 +192,21 @@ template <typename Links>
 void NativeSimulator<Links>::AllocatePersistent() {
   for (OpIndex op = 0; op < c_.ops; ++op) {
     const DeviceIndex device = s_.counts.ops[op].device;
-    s_.memory.Allocate(0, device, op, OutOfMemory::What::kPersistent,
-                       s_.memory.Rounded(device, c_.persistent[op]));
+    s_.memory.Allocate(device,
+                       {.turn = {0, 0, op},
+                        .op = op,
+                        .what = OutOfMemory::What::kPersistent,
+                        .bytes = s_.memory.Rounded(device, c_.persistent[op])},
+                       0);
   }
 }
 
 template <typename Links>
 void NativeSimulator<Links>::Pass() {
-  const Picos now = s_.now;
   sending_.clear();
-  // Timers of devices come before that of the transfers, as the steps do.
-  while (s_.events.time() == now) {
-    const std::int32_t timer = s_.events.first();
-    s_.events.Set(timer, kNever);
-    if (timer < c_.devices) {
-      EndOps(timer);
-    } else if (timer == TransferTimer()) {
-      EndTransfers();
-    } else {
-      threads_to_run_.Add(timer - ThreadTimer(0));
-    }
-  }
+  before_ = s_.pass > 1 ? s_.now + 1 : s_.now;
+  EndDue();
+  before_ = s_.now + 1;
   threads_to_run_.Drain([&](std::int32_t thread) { RunThread(thread); });
   starting_.clear();
   devices_to_start_.Drain([&](DeviceIndex device) { StartOps(device); });
@@ -207,6 +214,37 @@ void NativeSimulator<Links>::Pass() {
   QueueTransfers();
   StartTransfers();
   UpdateRates();
+}
+
+// Whatever is due is looked at again later in the pass and its timer set then, so that it need not be stopped
+// here, unless it hides another one.
+template <typename Links>
+void NativeSimulator<Links>::EndDue() {
+  if (s_.events.time() != s_.now) return;  // the first pass
+  const std::int32_t timer = s_.events.first();
+  const bool ties = s_.events.Ties(timer);
+  End(timer);
+  if (!ties) return;
+  s_.events.Set(timer, kNever);
+  while (s_.events.time() == s_.now) {
+    const std::int32_t next = s_.events.first();
+    s_.events.Set(next, kNever);
+    End(next);
+  }
+}
+
+// Timers of devices come before that of the transfers, as the steps do.
+template <typename Links>
+void NativeSimulator<Links>::End(std::int32_t timer) {
+  if (timer < c_.devices) {
+    threads_to_run_.Add(ThreadOf(timer));
+    if (s_.devices[timer].end == s_.now) EndOps(timer);
+    devices_to_start_.Add(timer);
+  } else if (timer == TransferTimer()) {
+    EndTransfers();
+  } else {
+    threads_to_run_.Add(0);
+  }
 }
 
 template <typename Links>

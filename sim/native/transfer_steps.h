@@ -18,6 +18,7 @@ void NativeSimulator<Links>::EndTransfers() {
     if (timeline_) TimesOfTransfer(index).end = s_.now;
     const Id slot = s_.queued[index];
     const Parcel& parcel = plan_.parcels[slot];
+    CatchUp(c_.routes[parcel.route].to);
     for (Id i = slot; i < parcel.readers_end; ++i) Satisfy(plan_.readers[i]);
     if (parcel.light()) continue;
     s_.meter.End(parcel, s_.now);
@@ -78,8 +79,13 @@ void NativeSimulator<Links>::StartTransfers() {
     const Parcel& parcel = transfers_[index];
     const DeviceIndex to = c_.routes[parcel.route].to;
     s_.meter.Start(parcel, s_.now);
-    s_.memory.Allocate(s_.now, to, parcel.producer, OutOfMemory::What::kCopy,
-                       s_.memory.Rounded(to, parcel.bytes));
+    s_.memory.Allocate(to,
+                       {s_.now,
+                        {s_.pass, 7, index},
+                        parcel.producer,
+                        OutOfMemory::What::kCopy,
+                        s_.memory.Rounded(to, parcel.bytes)},
+                       before_);
     AddCopies(parcel, 1);
   }
   s_.events.Set(TransferTimer(), std::min(s_.light.next(), s_.links.next()));
