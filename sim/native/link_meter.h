@@ -10,13 +10,13 @@ namespace berth::sim {
 
 // Where transfers may share a link, each of its directions counts those that use it. Where they may not, at
 // most one at a time uses a route, and the time of a route is time of each of its links.
+template <bool kExclusive>
 class LinkMeter {
  public:
-  LinkMeter(const Problem::Compiled& compiled, bool exclusive)
+  explicit LinkMeter(const Problem::Compiled& compiled)
       : c_(compiled),
-        exclusive_(exclusive),
         route_bytes_(compiled.routes.size()),
-        use_(exclusive ? compiled.routes.size() : 2 * compiled.cluster->links.size()) {}
+        use_(kExclusive ? compiled.routes.size() : 2 * compiled.cluster->links.size()) {}
 
   void Reset() {
     std::fill(route_bytes_.begin(), route_bytes_.end(), 0);
@@ -39,10 +39,10 @@ class LinkMeter {
       for (auto i = c_.routes[r].first; i < c_.routes[r].last; ++i) {
         LinkUse& link = links[static_cast<std::size_t>(c_.route_links[static_cast<std::size_t>(i)])];
         link.bytes += route_bytes_[r];
-        if (exclusive_) link.busy += use_[r].busy;
+        if (kExclusive) link.busy += use_[r].busy;
       }
     }
-    if (exclusive_) return;
+    if (kExclusive) return;
     for (std::size_t l = 0; l < links.size(); ++l)
       links[l].busy = use_.data()[2 * l].busy + use_.data()[2 * l + 1].busy;
   }
@@ -55,13 +55,12 @@ class LinkMeter {
   };
   template <typename Change>
   void ForEachUse(Problem::Compiled::Id route, const Change& change) {
-    if (exclusive_) return change(use_[route]);
+    if constexpr (kExclusive) return change(use_[route]);
     for (auto i = c_.routes[route].first; i < c_.routes[route].last; ++i)
       change(use_[c_.route_directions[static_cast<std::size_t>(i)]]);
   }
 
   const Problem::Compiled& c_;
-  const bool exclusive_;
   ById<Bytes> route_bytes_;
   ById<Use> use_;  // by route or by link direction
 };

@@ -31,7 +31,11 @@ class MemoryTracker {
   };
 
   explicit MemoryTracker(const Cluster& cluster) {
-    for (const Device& device : cluster.devices) limits_.push_back({device.granularity, device.capacity()});
+    for (const Device& device : cluster.devices) {
+      const Bytes granularity = device.granularity;
+      const bool power_of_two = (granularity & (granularity - 1)) == 0;
+      limits_.push_back({granularity, power_of_two ? granularity - 1 : -1, device.capacity()});
+    }
     use_.resize(limits_.size());
   }
   void Reset(std::vector<MemoryPoint>* record) {
@@ -69,7 +73,9 @@ class MemoryTracker {
 
  private:
   struct Limits {
-    Bytes granularity, capacity;
+    Bytes granularity;
+    Bytes mask;  // granularity - 1 if that is a power of two, else -1
+    Bytes capacity;
   };
   struct Use {
     Bytes live = 0, peak = 0;

@@ -31,14 +31,11 @@ void NativeSimulator<Links>::EndOp(OpIndex op, DeviceIndex device) {
   const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
   ++s_.ended_ops;
   if (RecordsOps()) TimesOf(op).end = s_.now;
-  if (shared_thread_ && s_.threads[0].waiting == op) {
-    s_.threads[0].waiting = -1;
-    threads_to_run_.Add(0);
-  }
+  if (shared_thread_ && s_.threads[0].waiting == op) s_.threads[0].waiting = -1;
   if (!kind.in_order || kind.cpu) {
     CatchUp(device);
     for (Id i = row.consumer; i < plan_.locals_end[op]; ++i) {
-      --s_.counts.unfinished[plan_.locals[i]];
+      if (!kind.in_order) --s_.counts.unfinished[plan_.locals[i]];
       if (kind.cpu) Satisfy(plan_.locals[i]);
     }
   }
@@ -72,13 +69,12 @@ void NativeSimulator<Links>::FreeStorage(StorageId storage) {
     Release(plan_.input_storage[shares]);
 }
 
+// In steps 1 and 2; the thread must be run in step 4.
 template <typename Links>
 void NativeSimulator<Links>::Satisfy(OpIndex op) {
   Counts::OpState& state = s_.counts.ops[op];
   if (--state.missing > 0) return;
-  const std::int32_t thread = ThreadOf(state.device);
-  s_.issuable.BecomesIssuable(thread, op);
-  threads_to_run_.Add(thread);
+  s_.issuable.BecomesIssuable(ThreadOf(state.device), op);
 }
 
 // ---- 4: issues --------------------------------------------------------------------------------------------
@@ -124,7 +120,7 @@ template <typename Links>
 void NativeSimulator<Links>::FinishIssue(std::int32_t index, OpIndex op, Picos at) {
   const DeviceIndex device = s_.counts.ops[op].device;
   if (!std::exchange(s_.threads[index].started, false)) s_.queue[s_.devices[device].tail++] = op;
-  devices_to_start_.Add(device);
+  if (shared_thread_) devices_to_start_.Add(device);
   if (RecordsOps()) TimesOf(op).issue = at;
   if (kinds_[device].cpu) {
     if (shared_thread_) s_.threads[index].waiting = op;
@@ -218,6 +214,7 @@ void NativeSimulator<Links>::AllocateStarted() {
 template <typename Links>
 void NativeSimulator<Links>::UpdateRates() {
   rates_to_update_.Drain([&](DeviceIndex device) {
+    if (kinds_[device].shared < 0) return;
     s_.devices[device].end = s_.shared[kinds_[device].shared].Update(s_.now);
     SetTimer(device);
   });

@@ -30,7 +30,7 @@ struct Counts {
     DeviceIndex device = 0;
   };
   ById<OpState> ops;
-  ById<std::int32_t> unfinished;  // by op: local producers that have not ended
+  ById<std::int32_t> unfinished;  // by op: local producers that have not ended; only if Plan counts them
   ById<std::int32_t> holders;     // by storage
 };
 
@@ -38,7 +38,8 @@ class Plan {
  public:
   using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
-  explicit Plan(const Compiled& compiled);
+  // counts_unfinished: some device needs to know them.
+  Plan(const Compiled& compiled, bool counts_unfinished);
 
   // Everything below, and the counts at the start of a run; work: O(ops + edges).
   void Make(const Placement& placement, Counts& counts);
@@ -61,8 +62,10 @@ class Plan {
 
  private:
   Id MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts);
+  Id MakeParcel(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads, Counts& counts);
 
   const Compiled& c_;
+  const bool counts_unfinished_;
   const StorageId first_copy_;
   // Scratch of one output: by device, its readers there and what they will read.
   struct Destination {

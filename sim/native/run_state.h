@@ -41,7 +41,7 @@ struct RunState {
         devices(static_cast<std::size_t>(c.devices)),
         threads(static_cast<std::size_t>(thread_count)),
         queue(static_cast<std::size_t>(c.ops)),
-        meter(c, Links::kExclusive),
+        meter(c),
         memory(*c.cluster),
         links(c) {
     queued.reserve(c.edge_consumer.size());
@@ -62,7 +62,7 @@ struct RunState {
   IssueQueues issuable;
   ById<Problem::Compiled::Id> queued;  // by queue number: the parcel
   DueHeap light;                       // light transfers in flight
-  LinkMeter meter;
+  LinkMeter<Links::kExclusive> meter;
   MemoryTracker memory;
   Links links;  // heavy transfers that wait or are in flight
 };

@@ -60,6 +60,7 @@ class SharedDevice {
 
   // Puts the rate from now on in force; when the next op ends under it, kNever if none runs.
   Picos Update(Picos now) {
+    Advance(now);
     rate_ = ops_.empty() ? kRateOne : OpRate(*device_, running(), copies_ > 0);
     Picos next = kNever;
     for (const Running& running : ops_)

@@ -60,9 +60,15 @@ class NativeSimulator : public Simulator {
   bool CatchesUp(DeviceIndex device) const { return catch_up_ && kinds_[device].shared < 0; }
   MemoryTracker::Request OutputRequest(OpIndex op, DeviceIndex device, Picos time, std::int32_t pass) const;
 
+  // Else the queue's order alone says that inputs are done: ops are issued when their local producers have
+  // ended, or end in the order of being issued.
+  static bool NeedsUnfinished(const Device& device) {
+    return device.device_class != DeviceClass::kCpu && device.streams > 1;
+  }
+
   struct DeviceKind {
     bool cpu;
-    bool in_order;        // the queue's order alone says that inputs are done
+    bool in_order;        // not NeedsUnfinished()
     std::int32_t shared;  // its place in RunState::shared, -1: it runs one op at a fixed rate
   };
 
@@ -92,7 +98,8 @@ NativeSimulator<Links>::NativeSimulator(const Problem& problem)
     : problem_(problem),
       c_(problem.compiled()),
       shared_thread_(problem.cluster().dispatch.per == Dispatch::Per::kProcess),
-      plan_(c_),
+      plan_(c_,
+            std::any_of(problem.cluster().devices.begin(), problem.cluster().devices.end(), NeedsUnfinished)),
       s_(c_, shared_thread_ ? 1 : c_.devices),
       threads_to_run_(c_.devices),
       devices_to_start_(c_.devices),
@@ -100,7 +107,7 @@ NativeSimulator<Links>::NativeSimulator(const Problem& problem)
   std::int32_t shared = 0;
   for (const Device& device : problem.cluster().devices) {
     const bool cpu = device.device_class == DeviceClass::kCpu;
-    kinds_.push_back({cpu, cpu || device.streams == 1, HasFixedRate(device) ? -1 : shared++});
+    kinds_.push_back({cpu, !NeedsUnfinished(device), HasFixedRate(device) ? -1 : shared++});
   }
 }
 

@@ -18,18 +18,19 @@ void NativeSimulator<Links>::EndTransfers() {
     if (timeline_) TimesOfTransfer(index).end = s_.now;
     const Id slot = s_.queued[index];
     const Parcel& parcel = plan_.parcels[slot];
-    CatchUp(c_.routes[parcel.route].to);
+    const DeviceIndex to = c_.routes[parcel.route].to;
+    CatchUp(to);
+    threads_to_run_.Add(ThreadOf(to));
     for (Id i = slot; i < parcel.readers_end; ++i) Satisfy(plan_.readers[i]);
     if (parcel.light()) continue;
     s_.meter.End(parcel, s_.now);
-    AddCopies(parcel, -1);
+    if (!s_.shared.empty()) AddCopies(parcel, -1);
     Release(parcel.output);
   }
 }
 
 template <typename Links>
 void NativeSimulator<Links>::AddCopies(const Parcel& parcel, int change) {
-  if (s_.shared.empty()) return;
   const Compiled::Route& route = c_.routes[parcel.route];
   if (parcel.move + route.latency == 0) return;
   for (const DeviceIndex device : {route.from, route.to}) {
@@ -86,7 +87,7 @@ void NativeSimulator<Links>::StartTransfers() {
                         OutOfMemory::What::kCopy,
                         s_.memory.Rounded(to, parcel.bytes)},
                        before_);
-    AddCopies(parcel, 1);
+    if (!s_.shared.empty()) AddCopies(parcel, 1);
   }
   s_.events.Set(TransferTimer(), std::min(s_.light.next(), s_.links.next()));
 }
