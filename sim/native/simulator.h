@@ -104,6 +104,8 @@ NativeSimulator<Links>::NativeSimulator(const Problem& problem)
       threads_to_run_(c_.devices),
       devices_to_start_(c_.devices),
       rates_to_update_(c_.devices) {
+  for (auto* list : {&ended_, &sending_, &starting_}) list->reserve(static_cast<std::size_t>(c_.ops));
+  for (auto* list : {&arrived_, &started_}) list->reserve(c_.edge_consumer.size());
   std::int32_t shared = 0;
   for (const Device& device : problem.cluster().devices) {
     const bool cpu = device.device_class == DeviceClass::kCpu;
