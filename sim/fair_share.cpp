@@ -19,7 +19,10 @@ void FairShare::Fix(Flow& flow, std::int64_t rate) {
 }
 
 void FairShare::Fill(std::span<Flow> flows) {
-  for (std::size_t remaining = flows.size(); remaining > 0;) {
+  std::size_t remaining = flows.size();
+  // Not above the limit of any flow that is not fixed.
+  std::int64_t least_limit = 0;
+  while (remaining > 0) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::int32_t bottleneck = -1;
     std::size_t kept = 0;
@@ -33,19 +36,25 @@ void FairShare::Fill(std::span<Flow> flows) {
       }
     }
     used_.resize(kept);
-    // A flow that wants no more than the least share gets what it wants; the shares of the others only grow
-    // by that.
-    const std::size_t before = remaining;
-    for (Flow& flow : flows) {
-      if (flow.rate > 0 || flow.limit > least) continue;
-      Fix(flow, flow.limit);
-      --remaining;
+    if (least_limit <= least) {
+      // A flow that wants no more than the least share gets what it wants; the shares of the others only grow
+      // by that.
+      const std::size_t before = remaining;
+      least_limit = std::numeric_limits<std::int64_t>::max();
+      for (Flow& flow : flows) {
+        if (flow.rate > 0) continue;
+        if (flow.limit > least) {
+          least_limit = std::min(least_limit, flow.limit);
+          continue;
+        }
+        Fix(flow, flow.limit);
+        --remaining;
+      }
+      if (remaining < before) continue;
     }
-    if (remaining < before) continue;
-    for (Flow& flow : flows) {
-      const auto& resources = flow.resources;
-      if (flow.rate > 0 || std::find(resources.begin(), resources.end(), bottleneck) == resources.end())
-        continue;
+    for (auto use = At(bottleneck).last_use; use >= 0; use = uses_[static_cast<std::size_t>(use)].previous) {
+      Flow& flow = *uses_[static_cast<std::size_t>(use)].flow;
+      if (flow.rate > 0) continue;
       Fix(flow, least);
       --remaining;
     }

@@ -5,8 +5,8 @@
 
 namespace berth::sim {
 
-Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most)
-    : c_(compiled), sharing_(sharing), fair_share_(2 * compiled.cluster->links.size()) {
+Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest)
+    : c_(compiled), sharing_(sharing), fair_share_(2 * compiled.cluster->links.size(), most, longest) {
   for (const Link& link : c_.cluster->links) {
     const std::int64_t alone = link.bandwidth * 1000;
     const bool slows = link.duplex == Duplex::kFull && link.both_ppm < kPpm;

@@ -15,8 +15,8 @@ enum class Sharing : std::uint8_t { kExclusive, kMaxMin };
 
 class Flows {
  public:
-  // No more than `most` at a time.
-  Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most);
+  // No more than `most` at a time, each of no more than `longest` links.
+  Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest);
 
   void Reset();
   void Add(Picos now, TransferIndex index, const Parcel& parcel);

@@ -37,7 +37,7 @@ QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
       has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
       queues_(compiled.edge_consumer.size(),
               1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0)),
-      flows_(compiled, sharing, MostAtOnce(compiled, sharing)) {
+      flows_(compiled, sharing, MostAtOnce(compiled, sharing), LongestRoute(compiled)) {
   units_.assign(compiled.engine_count.begin(), compiled.engine_count.end());
   units_.resize(units_.size() + 2 * c_.cluster->links.size(), 1);
   AddResources(sharing);
