@@ -7,9 +7,8 @@
 namespace berth::sim {
 namespace {
 
-bool AnySlowsBothWays(const Cluster& cluster) {
-  return std::any_of(cluster.links.begin(), cluster.links.end(),
-                     [](const Link& link) { return link.both_ppm < kPpm && link.duplex == Duplex::kFull; });
+bool SlowsBothWays(const Link& link) {
+  return link.both_ppm < kPpm && link.duplex == Duplex::kFull;
 }
 
 std::size_t LongestRoute(const Problem::Compiled& c) {
@@ -34,7 +33,6 @@ std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
 
 QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
     : c_(compiled),
-      has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
       queues_(compiled.edge_consumer.size(),
               1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0)),
       flows_(compiled, sharing, MostAtOnce(compiled, sharing), LongestRoute(compiled)) {
@@ -51,10 +49,15 @@ QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
 void QueuedLinks::AddResources(Sharing sharing) {
   for (const auto& route : c_.routes) {
     const auto begin = static_cast<Id>(resources_.size());
+    bool flows = sharing == Sharing::kMaxMin;
     if (route.engine != Problem::Compiled::kNone) resources_.push_back(route.engine);
-    for (Id i = route.first; i < route.last && sharing == Sharing::kExclusive; ++i)
-      resources_.push_back(2 * c_.devices + c_.route_directions[static_cast<std::size_t>(i)]);
-    route_resources_.push_back({begin, static_cast<Id>(resources_.size())});
+    for (Id i = route.first; i < route.last && sharing == Sharing::kExclusive; ++i) {
+      const auto hop = static_cast<std::size_t>(i);
+      resources_.push_back(2 * c_.devices + c_.route_directions[hop]);
+      flows = flows || SlowsBothWays(c_.cluster->links[static_cast<std::size_t>(c_.route_links[hop])]);
+    }
+    route_resources_.push_back({begin, static_cast<Id>(resources_.size()), flows});
+    has_flows_ = has_flows_ || flows;
   }
 }
 
@@ -82,7 +85,8 @@ void QueuedLinks::DropImplied() {
       const Id r = resources_[static_cast<std::size_t>(i)];
       if (!implied[static_cast<std::size_t>(r)]) kept.push_back(r);
     }
-    stretch = {begin, static_cast<Id>(kept.size())};
+    stretch.begin = begin;
+    stretch.end = static_cast<Id>(kept.size());
   }
   resources_ = std::move(kept);
 }

@@ -28,7 +28,7 @@ class QueuedLinks {
                        started.push_back(t);
                        const Parcel& parcel = transfers[t];
                        const Picos latency = c_.routes[parcel.route].latency;
-                       if (!has_flows_ || parcel.move == 0) {
+                       if (!route_resources_[parcel.route].flows || parcel.move == 0) {
                          due_.Push(now + latency + parcel.move, t);
                        } else {
                          begins_.Push(now + latency, t);
@@ -59,10 +59,12 @@ class QueuedLinks {
 
   struct Stretch {
     Id begin = 0, end = 0;
+    // Exclusive links of constant rate need none: the end is known at the start.
+    bool flows = false;
   };
 
   const Problem::Compiled& c_;
-  const bool has_flows_;      // exclusive links of constant rate need none: the end is known at the start
+  bool has_flows_ = false;    // some route has
   ById<std::int32_t> units_;  // by resource
   ById<Stretch> route_resources_;
   std::vector<Id> resources_;
