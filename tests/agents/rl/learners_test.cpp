@@ -18,13 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const AgentRow* Listed(const std::string& name) {
-  for (const AgentRow& row : Agents()) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
-}
-
 // agents/registry.cpp lists the learners without opening the module: the two must know the same agents.
 TEST(Learners, ModuleMakesThoseThatAreListed) {
   std::vector<std::string> made, listed;
@@ -39,7 +32,7 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
  protected:
   // With small networks where the size is a parameter.
   std::unique_ptr<Agent> Make() const {
-    return GetParam().make(Spec::Parse(SmallSpec(*Listed(GetParam().name))));
+    return GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name))));
   }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
     return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
@@ -47,7 +40,7 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
 };
 
 TEST_P(EachLearner, TakesTheListedParameters) {
-  const AgentRow* row = Listed(GetParam().name);
+  const AgentRow* row = FindAgent(GetParam().name);
   ASSERT_NE(row, nullptr);
   const Spec canonical = Spec::Parse(Make()->name());
   for (const auto& [key, value] : canonical.named) EXPECT_THAT(row->parameters, HasSubstr(key + "="));
@@ -136,11 +129,11 @@ TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
 
 // The policy itself, not only its luckiest draw, after training on two branches that belong on two devices.
 TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
-  if (std::string(Listed(GetParam().name)->parameters).find("batch=") == std::string::npos) {
+  if (std::string(FindAgent(GetParam().name)->parameters).find("batch=") == std::string::npos) {
     GTEST_SKIP() << "no one-shot learner: it has a test of its own";
   }
   const auto made = MakeTestTask(Branches(2, 300, 50'000));
-  std::string spec = SmallSpec(*Listed(GetParam().name));
+  std::string spec = SmallSpec(*FindAgent(GetParam().name));
   spec.insert(spec.size() - 1, ",lr=0.01");
   const auto agent = GetParam().make(Spec::Parse(spec));
   SearchOnce(*agent, made->task, 1600);
