@@ -92,8 +92,10 @@ TEST(HierarchicalPolicy, LearnsFromWhatWasEvaluated) {
     for (std::int64_t i = 0; i < 6; ++i) {
       for (std::int64_t unit = 0; unit < 12; ++unit) {
         const auto group = draws.kinds[0].actions[i / 2][unit].item<std::int64_t>();
-        EXPECT_EQ(draws.placements[static_cast<std::size_t>(i)][static_cast<std::size_t>(unit)],
-                  made->task.devices[draws.kinds[1].actions[i][group].item<std::size_t>()]);
+        EXPECT_EQ(
+            draws.placements[static_cast<std::size_t>(i)][static_cast<std::size_t>(unit)],
+            made->task
+                .devices[static_cast<std::size_t>(draws.kinds[1].actions[i][group].item<std::int64_t>())]);
       }
     }
     // A part of the batch is evaluated as in the whole.
