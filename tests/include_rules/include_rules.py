@@ -33,6 +33,7 @@ FOLDERS = {
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
+    "agents/mpi": ("sim", "agents"),
     "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
 }
 
@@ -55,6 +56,7 @@ LIBRARIES = (
     (("scotch", "metis"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/cpu",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
+    (("mpi.h",), ("agents/mpi",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
