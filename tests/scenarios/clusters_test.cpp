@@ -153,7 +153,6 @@ TEST(TodaysClustersTest, HostsMeetInTheNetwork) {
   const sim::Cluster rails = LoadCluster("h100_hosts", TestCatalogue());
   EXPECT_THAT(LinksBetween(rails, "gpu0", "gpu7"), ElementsAre("nvlink-gpu0", "nvlink-gpu7"));
   EXPECT_THAT(LinksBetween(rails, "gpu0", "gpu8"), ElementsAre("nic-gpu0", "nic-gpu8"));
-  EXPECT_THAT(LinksBetween(rails, "cpu0", "gpu1"), ElementsAre("pcie-gpu1"));
   const sim::Cluster shared = LoadCluster("h100_hosts(nics=host,hosts=3,gpus=2)", TestCatalogue());
   EXPECT_THAT(LinksBetween(shared, "gpu1", "gpu5"),
               ElementsAre("pcie-gpu1", "nic-cpu0", "nic-cpu2", "pcie-gpu5"));
