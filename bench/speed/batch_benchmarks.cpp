@@ -1,6 +1,7 @@
 // A batch on n threads against n processes of one thread each, which share nothing: what DESIGN 11 measures parallel
 // evaluation by. Both run within each iteration, so that what else the machine does hits them alike; the time shown is
 // that of the batch.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "bench/speed/benchmarks.h"
+#include "bench/speed/child_process.h"
+#include "sim/error.h"
 
 namespace berth::bench {
 namespace {
@@ -25,71 +28,39 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A pipe whose ends close themselves.
-class Pipe {
- public:
-  Pipe() {
-    if (pipe(ends_.data()) != 0) throw std::runtime_error("a benchmark got no pipe for its processes");
-  }
-  ~Pipe() {
-    CloseReader();
-    CloseWriter();
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  // Blocks until there is a number, or until all writers are gone: false.
-  bool Read(double& number) const { return read(ends_[0], &number, sizeof number) == sizeof number; }
-  bool Write(double number) const { return write(ends_[1], &number, sizeof number) == sizeof number; }
-  void CloseReader() { Close(ends_[0]); }
-  void CloseWriter() { Close(ends_[1]); }
-
- private:
-  static void Close(int& end) {
-    if (end >= 0) close(end);
-    end = -1;
-  }
-  std::array<int, 2> ends_{-1, -1};
-};
-
-[[noreturn]] void RunAsProcess(const sim::Problem& problem, std::span<const sim::Placement> placements,
-                               Pipe& go, Pipe& done) {
+void RunAsProcess(const sim::Problem& problem, std::span<const sim::Placement> placements, NumberPipe& go,
+                  NumberPipe& done) {
   go.CloseWriter();
   sim::BatchSimulator simulator(problem, 1);
   simulator.Run(placements.first(1));
-  done.Write(0);
-  double ignored = 0;
-  go.Read(ignored);
+  double number = 0;
+  done.Write(&number, 1);
+  go.Read(&number, 1);  // until its writer is closed
   const Clock::time_point start = Clock::now();
   const auto outcomes = simulator.Run(placements);
   benchmark::DoNotOptimize(outcomes.data());
-  done.Write(static_cast<double>(placements.size()) / SecondsSince(start));
-  std::_Exit(0);
+  number = static_cast<double>(placements.size()) / SecondsSince(start);
+  done.Write(&number, 1);
 }
 
 // What `processes` processes reach together when they start at once [placements/s].
 double RateOfProcesses(const sim::Problem& problem, std::span<const sim::Placement> placements,
                        int processes) {
-  Pipe go, done;
+  NumberPipe go, done;
   const std::size_t share = placements.size() / static_cast<std::size_t>(processes);
-  for (int i = 0; i < processes; ++i) {
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("a benchmark could not start its processes");
-    if (child == 0)
-      RunAsProcess(problem, placements.subspan(static_cast<std::size_t>(i) * share, share), go, done);
-  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(processes); ++i)
+    StartChild([&] { RunAsProcess(problem, placements.subspan(i * share, share), go, done); });
   done.CloseWriter();
   double rate = 0, number = 0;
   bool all = true;
-  for (int i = 0; i < processes; ++i) all = done.Read(number) && all;  // each is warm
+  for (int i = 0; i < processes; ++i) all = done.Read(&number, 1) && all;  // each is warm
   go.CloseWriter();
   for (int i = 0; i < processes; ++i) {
-    all = done.Read(number) && all;
+    all = done.Read(&number, 1) && all;
     rate += number;
   }
-  while (wait(nullptr) > 0) {
-  }
-  if (!all) throw std::runtime_error("a process of a benchmark ended early");
+  WaitForChildren();
+  if (!all) throw RunError("a process of a benchmark ended early");
   return rate;
 }
 
