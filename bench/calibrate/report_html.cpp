@@ -106,12 +106,9 @@ std::string CopyPlots(const CalibrationResult& result) {
 }  // namespace
 
 std::string PrintFitReportHtml(const FitReport& report, const CalibrationResult& result) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>berth: "
-      "{0}</title>\n<style>\n{1}{2}</style>\n</head>\n"
-      "<body>\n<main>\n<h1>{0}</h1>\n<dl>\n",
-      EscapeHtml(report.title), BenchData("page.css"), BenchData("plots.css"));
+  std::string text =
+      HtmlHead(report.title, std::string(BenchData("page.css")).append(BenchData("plots.css"))) +
+      fmt::format("<h1>{}</h1>\n<dl>\n", EscapeHtml(report.title));
   for (const auto& [what, value] : report.facts)
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
   text += "</dl>\n" + OpPlots(result) + CopyPlots(result);

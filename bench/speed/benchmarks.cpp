@@ -27,7 +27,7 @@ void DescribeProblem(benchmark::State& state, const sim::Problem& problem) {
 
 int main(int argc, char** argv) {
   using namespace berth::bench;
-  RememberCommandLine(argc, argv);
+  RememberCommandLine(argc, argv, "berth_benchmarks");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   try {

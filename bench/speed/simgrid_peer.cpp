@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 #include "bench/speed/child_process.h"
 
@@ -169,6 +170,12 @@ SimGridRun RunOnSimGrid(const sim::Problem& problem, const sim::Placement& place
                         const std::vector<sim::OpIndex>& order, SimGridUpdates updates) {
   const std::vector<double> numbers = RunInChild([&] { return Run(problem, placement, order, updates); });
   return {numbers[0], numbers[1], numbers[2], {numbers.begin() + 3, numbers.end()}};
+}
+
+std::string SimGridVersion() {
+  int major = 0, minor = 0, patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
 std::vector<sim::OpIndex> StartOrder(const sim::OpGraph& graph, const sim::Outcome& recorded) {

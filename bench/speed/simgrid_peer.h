@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/outcome.h"
@@ -31,6 +32,8 @@ enum class SimGridUpdates : std::uint8_t { kLazy, kFull };
 // can be started once in a process. Throws RunError where SimGrid gives up.
 SimGridRun RunOnSimGrid(const sim::Problem& problem, const sim::Placement& placement,
                         const std::vector<sim::OpIndex>& order, SimGridUpdates updates);
+
+std::string SimGridVersion();  // "3.32.0"
 
 // The order in which a native run started its ops (RunOptions::Record::kOps); at one instant those without cost first, and
 // producers before consumers.
