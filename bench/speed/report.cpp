@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "BenchData.h"
 #include "bench/console.h"
 #include "bench/csv.h"
+#include "bench/report_page.h"
 #include "bench/svg_plot.h"
-#include "bench/tables/html.h"
 #include "sim/error.h"
 
 namespace berth::bench {
@@ -257,16 +256,13 @@ std::string PrintSpeedMarkdown(const SpeedResults& results) {
 }
 
 std::string PrintScalingHtml(const SpeedResults& results) {
-  std::string text = HtmlHead("speed", std::string(BenchData("page.css")).append(BenchData("plots.css"))) +
-                     "<h1>What an evaluation costs</h1>\n<dl>\n";
-  for (const auto& [what, value] : results.facts)
-    text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
-  text +=
-      "</dl>\n<p>Random placements of random graphs on devices around one switch; one thread, peak memory "
+  std::string figures =
+      "<p>Random placements of random graphs on devices around one switch; one thread, peak memory "
       "tracked.</p>\n"
       "<div class=\"bars\">\n";
-  for (const Axis& axis : kAxes) text += PlotAxis(results.rows, axis);
-  return text + "</div>\n</main>\n</body>\n</html>\n";
+  for (const Axis& axis : kAxes) figures += PlotAxis(results.rows, axis);
+  return PrintReportHtml({.title = "what an evaluation costs", .facts = results.facts, .sections = {}},
+                         figures + "</div>\n");
 }
 
 }  // namespace berth::bench

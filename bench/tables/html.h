@@ -10,9 +10,6 @@ namespace berth::bench {
 
 std::string EscapeHtml(const std::string& text);
 
-// The beginning of a page that needs no other file, up to and with <main>.
-std::string HtmlHead(const std::string& title, const std::string& styles);
-
 // Bars of ours beside the published number, one figure for each line, all on one log scale.
 std::string HtmlBars(const RenderedBlock& block);
 // Best runtime against samples, one drawing for each chart.

@@ -99,25 +99,19 @@ std::string EscapeHtml(const std::string& text) {
   return escaped;
 }
 
-std::string HtmlHead(const std::string& title, const std::string& styles) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>berth: "
-      "{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
-      EscapeHtml(title), styles);
-}
-
 std::string RenderHtml(const RenderedTable& table) {
-  std::string text =
-      HtmlHead(table.name, std::string(BenchData("page.css"))) +
-      fmt::format("<h1>{1}</h1>\n<p class=\"soft\">Table <code>{0}</code> of berth</p>\n<p>{2}</p>\n",
-                  EscapeHtml(table.name), EscapeHtml(table.title), EscapeHtml(table.legend));
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, "
+      "initial-scale=1\">\n<title>berth: "
+      "{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<main>\n<h1>{2}</h1>\n<p class=\"soft\">Table "
+      "<code>{0}</code> of berth</p>\n<p>{3}</p>\n",
+      EscapeHtml(table.name), BenchData("page.css"), EscapeHtml(table.title), EscapeHtml(table.legend));
   for (const RenderedBlock& block : table.blocks) text += BlockHtml(table, block);
   if (!table.charts.empty()) {
-    text +=
-        "<section>\n<h2>Best found against samples</h2>\n<p>Of each searched column the seed whose result is "
-        "the median.</p>\n" +
-        HtmlCharts(table.charts) + "</section>\n";
+    text += fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n", EscapeHtml(table.charts_title),
+                        EscapeHtml(table.charts_note)) +
+            HtmlCharts(table.charts) + "</section>\n";
   }
   text += "<section>\n<h2>Reading</h2>\n";
   for (const RenderedSection& section : table.reading) text += SectionHtml(section);
