@@ -37,15 +37,13 @@ class PlacetoQueues {
     std::uint32_t server = 0;
   };
 
-  static std::size_t Places(std::size_t servers, std::size_t items) { return items + servers; }
-  static int PlaceBits(std::size_t servers, std::size_t items) {
-    return static_cast<int>(std::bit_width(Places(servers, items)));
-  }
+  // `places`: for all that can join, and one more for each server.
+  static int PlaceBits(std::size_t places) { return static_cast<int>(std::bit_width(places)); }
 
-  PlacetoQueues(std::size_t servers, std::size_t items)
-      : bits_(PlaceBits(servers, items)),
+  PlacetoQueues(std::size_t servers, std::size_t places)
+      : bits_(PlaceBits(places)),
         servers_(servers),
-        entries_(Places(servers, items)),
+        entries_(places),
         heads_((servers + kGroup - 1) / kGroup * kGroup),
         least_((heads_.size() / kGroup + kGroup - 1) / kGroup * kGroup) {}
 
@@ -103,6 +101,16 @@ class PlacetoQueues {
       heads[s] = std::min(heads[s], key);
       least[s / kGroup] = std::min(least[s / kGroup], key);
     }
+
+    // Puts a queue into the state in which places [head, tail) wait, after HaveNone().
+    void Restore(std::size_t s, std::uint32_t head, std::uint32_t tail, Picos free) const {
+      servers[s].tail = tail;
+      servers[s].free = free;
+      entries[tail].key = kIdle;
+      heads[s] = entries[head].key;
+      least[s / kGroup] = std::min(least[s / kGroup], heads[s]);
+    }
+    void HaveNone() const { std::fill(least, least + groups, kIdle); }
 
    private:
     static Key Least(const Key* k) { return std::min(std::min(k[0], k[1]), std::min(k[2], k[3])); }

@@ -9,29 +9,11 @@
 
 #include "sim/error.h"
 #include "sim/placeto_queues.h"
+#include "sim/placeto_rules.h"
 #include "sim/placeto_wiring.h"
 
 namespace berth::sim {
 namespace {
-
-__extension__ using Wide = unsigned __int128;
-
-constexpr Picos kOpPause = 5'700'000;     // after an op that takes time
-constexpr Picos kSendPause = 25'000'000;  // after a sending
-
-Picos FloorMicro(Picos time) {
-  return time / kPicosPerMicro * kPicosPerMicro;
-}
-
-// Everything one after the other: no time of a run is beyond it.
-Wide LatestTime(const PlacetoWiring& wiring, const CostTable& costs) {
-  Wide sum = 0;
-  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
-    sum += Wide(*std::max_element(row, row + costs.devices)) + kOpPause;
-  }
-  for (const Picos duration : wiring.durations) sum += Wide(duration) + kSendPause;
-  return sum;
-}
 
 // What an op reads arrives when its producer ends or when the producer's sending ends, and the end of a
 // sending is known when it is queued. So readers are visited once, when their producer ends. An op whose last
@@ -110,7 +92,7 @@ PlacetoSimulator<Queues>::PlacetoSimulator(const Problem& problem, PlacetoWiring
       wiring_(std::move(wiring)),
       op_count_(problem.graph().ops.size()),
       device_count_(problem.cluster().devices.size()),
-      queues_(2 * device_count_, op_count_ + wiring_.durations.size()),
+      queues_(2 * device_count_, op_count_ + wiring_.durations.size() + 2 * device_count_),
       waiting_(op_count_ + 1),
       cost_or_use_(op_count_ + 1),
       start_(op_count_ + device_count_),
@@ -153,8 +135,8 @@ inline void PlacetoSimulator<Queues>::JoinDevice(View queues, OpIndex op, Device
   const Key key = queues.KeyOf(d, now, cost);
   const Picos start = queues.TimeOf(key) - cost;
   start_[queues.servers[d].tail] = start;
-  cost_or_use = FloorMicro(start) + FloorMicro(cost) - kPicosPerMicro;
-  queues.Join(d, key, static_cast<std::uint32_t>(op), cost > 0 ? kOpPause : 0);
+  cost_or_use = EndOfUse(start, cost);
+  queues.Join(d, key, static_cast<std::uint32_t>(op), PauseAfterOp(cost));
 }
 
 template <typename Queues>
@@ -421,19 +403,20 @@ const Outcome& PlacetoSimulator<Queues>::Run(const Placement& placement, const R
 
 std::unique_ptr<Simulator> MakePlacetoSimulator(const Problem& problem) {
   PlacetoWiring wiring(problem.graph());
-  const Wide latest = LatestTime(wiring, problem.costs());
-  if (latest > Wide(std::numeric_limits<Picos>::max())) {
+  const UInt128 latest = wiring.LatestTime(problem.costs());
+  if (latest > UInt128(std::numeric_limits<Picos>::max())) {
     throw InputError(
         "graph '" + problem.graph().name +
         "': its ops and transfers one after the other take more than 2^63 ps, which a simulated time "
         "cannot hold; make the costs or the tensors smaller");
   }
-  const int bits = PlacetoQueues<Wide>::PlaceBits(2 * problem.cluster().devices.size(),
-                                                  wiring.ops.size() + wiring.durations.size());
-  if (latest < Wide{1} << (63 - bits)) {
-    return std::make_unique<PlacetoSimulator<PlacetoQueues<std::uint64_t>>>(problem, std::move(wiring));
+  using Narrow = PlacetoQueues<std::uint64_t>;
+  const std::size_t places =
+      wiring.ops.size() + wiring.durations.size() + 2 * problem.cluster().devices.size();
+  if (latest < UInt128{1} << (63 - Narrow::PlaceBits(places))) {
+    return std::make_unique<PlacetoSimulator<Narrow>>(problem, std::move(wiring));
   }
-  return std::make_unique<PlacetoSimulator<PlacetoQueues<Wide>>>(problem, std::move(wiring));
+  return std::make_unique<PlacetoSimulator<PlacetoQueues<UInt128>>>(problem, std::move(wiring));
 }
 
 }  // namespace berth::sim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/placeto_rules.h"
+
 namespace berth::sim {
 namespace {
 
@@ -75,6 +77,15 @@ PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
   }
   parcels.push_back(static_cast<std::uint32_t>(durations.size()));
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
+}
+
+UInt128 PlacetoWiring::LatestTime(const CostTable& costs) const {
+  UInt128 sum = 0;
+  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
+    sum += UInt128(*std::max_element(row, row + costs.devices)) + kOpPause;
+  }
+  for (const Picos duration : durations) sum += UInt128(duration) + kSendPause;
+  return sum;
 }
 
 }  // namespace berth::sim

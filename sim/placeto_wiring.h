@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/cost_model.h"
+#include "sim/exact.h"
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
@@ -45,6 +47,9 @@ struct PlacetoWiring {
   std::vector<Bytes> output_bytes;        // [op]: sum over its outputs
 
   explicit PlacetoWiring(const OpGraph& graph);
+
+  // Everything one after the other: no time of a run is beyond it.
+  UInt128 LatestTime(const CostTable& costs) const;
 
  private:
   struct Reader {
