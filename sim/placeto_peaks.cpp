@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "sim/placeto_rules.h"
 
@@ -25,11 +26,11 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
       next_released_(wiring.ops.size()),
       live_(2 * leaves_),
       collected_in_(wiring.ops.size()),
-      stretches_(replay.devices()) {
+      stretches_(replay.devices()),
+      within_(leaves_) {
   fragile_.reserve(wiring.ops.size());
   collected_.reserve(wiring.ops.size());
   before_.reserve(2 * wiring.ops.size());
-  within_.reserve(2 * wiring.ops.size());
   behind_.reserve(2 * wiring.ops.size());
 }
 
@@ -184,41 +185,54 @@ void PlacetoPeaks::CollectWithProducers(OpIndex op) {
   for (const auto& edge : replay_.Producers(op)) Collect(edge.op);
 }
 
-// All ops whose holds can differ, in places, from those of the base: of what was processed anew and of what it
-// reads. What nobody reads is held as long as others start at the same time. Where nothing started in the base,
-// a hold that ends there may end before or behind what starts now. What starts behind the stretch but within
-// two microseconds may have uses that end in it.
+// All ops whose holds can differ, in places, from those of the base, and maybe some more: what joined and ended
+// in the stretch, and what it reads. Of what had joined before, only producers elsewhere: its start is the old
+// one, so on its own device what it reads is released where it was.
 void PlacetoPeaks::Collect(const PlacetoReplay::Result& result) {
   ++run_;
   collected_.clear();
   const Picos begin = first_ == 0 ? 0 : first_ > replay_.ends() ? kAfterAll : replay_.TimeOfEnd(first_);
+  const bool shifted = result.rest == PlacetoReplay::Rest::kShifted;
+  // What starts behind the stretch but within two microseconds may have uses that end in it.
+  const Picos back = shifted ? std::max(replay_.TimeOfEnd(result.last), replay_.now() - shift_) : 0;
+  const Picos clear = back + 2 * kPicosPerMicro;
   for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    for (std::uint32_t place = replay_.first_head(d); place < replay_.tail(d); ++place) {
+    const std::uint32_t head = replay_.head(d), first_tail = replay_.first_tail(d);
+    for (std::uint32_t place = replay_.first_head(d); place < std::min(head, first_tail); ++place) {
+      CollectEarlier(replay_.op_at(place), d);
+    }
+    for (std::uint32_t place = first_tail; place < head; ++place) CollectWithProducers(replay_.op_at(place));
+    for (std::uint32_t place = head; place < replay_.tail(d); ++place) {
+      if (replay_.start_at(place) > clear + shift_) break;
       CollectWithProducers(replay_.op_at(place));
     }
-    for (std::uint32_t place = replay_.first_head(d); place > replay_.first(d); --place) {
+    auto place = static_cast<std::uint32_t>(replay_.tail(d) - stretches_[d].offset);
+    for (; place < replay_.base_tail(d) && replay_.base_start(place) <= clear; ++place) {
+      CollectWithProducers(replay_.base_op(place));
+    }
+    // What nobody reads is held as long as others start at the same time.
+    for (place = replay_.first_head(d); place > replay_.first(d); --place) {
       if (replay_.base_start(place - 1) < begin) break;
       Collect(replay_.base_op(place - 1));
     }
-    const Stretch& stretch = stretches_[d];
-    if (stretch.begin != stretch.base_back) continue;
-    for (OpIndex op = first_released_[stretch.begin]; op >= 0;
-         op = next_released_[static_cast<std::size_t>(op)]) {
+    // Where nothing started in the base, a hold that ends there may end before or behind what starts now.
+    if (stretches_[d].begin != stretches_[d].base_back) continue;
+    for (OpIndex op = first_released_[stretches_[d].begin]; op >= 0;) {
       Collect(op);
-    }
-  }
-  if (result.rest != PlacetoReplay::Rest::kShifted) return;
-  const Picos back = std::max(replay_.TimeOfEnd(result.last), replay_.now() - shift_);
-  for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    auto place = static_cast<std::uint32_t>(replay_.tail(d) - stretches_[d].offset);
-    for (; place < replay_.base_tail(d) && replay_.base_start(place) <= back + 2 * kPicosPerMicro; ++place) {
-      CollectWithProducers(replay_.base_op(place));
+      op = next_released_[static_cast<std::size_t>(op)];
     }
   }
   if (shift_ % kPicosPerMicro == 0) return;
   const auto from =
       std::lower_bound(fragile_.begin(), fragile_.end(), std::pair(back - 2 * kPicosPerMicro, OpIndex{0}));
   for (auto fragile = from; fragile != fragile_.end(); ++fragile) Collect(fragile->second);
+}
+
+void PlacetoPeaks::CollectEarlier(OpIndex op, std::size_t d) {
+  if (replay_.Readers(op).empty()) Collect(op);
+  for (const auto& edge : replay_.Producers(op)) {
+    if (static_cast<std::size_t>(replay_.device(edge.op)) != d) Collect(edge.op);
+  }
 }
 
 // Adds the part of a hold in a range of places.
@@ -241,7 +255,11 @@ void PlacetoPeaks::Compare(OpIndex op) {
   if (old.from < from.begin && old.to > from.begin) from.crossing -= bytes;
   const auto device = static_cast<std::size_t>(replay_.device(op));
   const Stretch& to = stretches_[device];
-  Clip(now, {to.begin, to.back}, bytes, 0, within_);
+  const std::uint32_t first = std::max(now.from, to.begin), last = std::min(now.to, to.back);
+  if (first < last) {
+    within_[first] += bytes;
+    within_[last] -= bytes;
+  }
   const bool same_before = old_device == device &&
                            std::min(old.from, to.begin) == std::min(now.from, to.begin) &&
                            std::min(old.to, to.begin) == std::min(now.to, to.begin);
@@ -279,24 +297,21 @@ void PlacetoPeaks::Find(const PlacetoReplay::Result& result, std::vector<DeviceU
   SetStretches(result);
   Collect(result);
   before_.clear();
-  within_.clear();
   behind_.clear();
   for (const OpIndex op : collected_) Compare(op);
   const auto by_place = [](const Change& a, const Change& b) { return a.place < b.place; };
   std::sort(before_.begin(), before_.end(), by_place);
-  std::sort(within_.begin(), within_.end(), by_place);
   std::sort(behind_.begin(), behind_.end(), by_place);
-  auto before = before_.cbegin(), within = within_.cbegin(), behind = behind_.cbegin();
+  auto before = before_.cbegin(), behind = behind_.cbegin();
   for (std::size_t d = 0; d < replay_.devices(); ++d) {
     const Stretch& stretch = stretches_[d];
     Bytes peak = PeakOf({replay_.first(d), stretch.begin}, before, before_);
     Bytes live = stretch.crossing;
-    if (stretch.begin < stretch.back) peak = std::max(peak, live);
-    for (; within != within_.end() && within->place <= stretch.back;) {
-      const std::uint32_t place = within->place;
-      for (; within != within_.end() && within->place == place; ++within) live += within->bytes;
-      if (place < stretch.back) peak = std::max(peak, live);
+    for (std::uint32_t place = stretch.begin; place < stretch.back; ++place) {
+      live += std::exchange(within_[place], 0);
+      peak = std::max(peak, live);
     }
+    within_[stretch.back] = 0;
     peak = std::max(peak, PeakOf({stretch.base_back, replay_.base_tail(d)}, behind, behind_));
     devices[d].peak = peak;
   }

@@ -51,6 +51,7 @@ class PlacetoPeaks {
   void SetStretches(const PlacetoReplay::Result& result);
   void Collect(const PlacetoReplay::Result& result);
   void CollectWithProducers(OpIndex op);
+  void CollectEarlier(OpIndex op, std::size_t d);
   void Collect(OpIndex op);
   void Compare(OpIndex op);
   static void Clip(Hold hold, Hold range, Bytes bytes, std::int64_t offset, std::vector<Change>& changes);
@@ -84,7 +85,8 @@ class PlacetoPeaks {
   std::vector<Stretch> stretches_;  // [device]
   std::uint32_t first_ = 0;         // PlacetoReplay::Result
   Picos shift_ = 0;
-  std::vector<Change> before_, within_, behind_;  // what changed, by place; behind_ by place in the base
+  std::vector<Bytes> within_;            // [place] of the stretch: what is held from there on, more or less
+  std::vector<Change> before_, behind_;  // what changed, by place in the base
 };
 
 }  // namespace berth::sim

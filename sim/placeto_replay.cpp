@@ -246,12 +246,6 @@ void PlacetoReplay::BeginAt(std::uint32_t first) {
     queues.Restore(s, head, tail, last == kNone ? 0 : end_[last] + PauseAfter(last));
     head_[s] = head;
     restart_[s] = {head, tail};
-    if (s >= device_count_) continue;
-    for (std::uint32_t place = head; place < tail; ++place) {
-      const auto i = static_cast<std::size_t>(base_op(place));
-      joined_in_[i] = run_;
-      place_in_try_[i] = place;
-    }
   }
   if (first == 0) {
     for (const OpIndex op : wiring_.sources) Join(op);
@@ -360,7 +354,9 @@ bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
     const bool any = base_head > first(s);
     if (waiting > 0) {
       if (any && end_number(base_head - 1) > last_ended_) return false;
-      for (std::uint32_t i = 1; i < waiting; ++i) {
+      // What had joined when the try began is where it was.
+      const std::uint32_t known = restart_[s].tail > head_[s] ? restart_[s].tail - head_[s] : 1;
+      for (std::uint32_t i = known; i < waiting; ++i) {
         if (base_entries_[base_head + i].item != head[i].item) return false;
       }
     } else {

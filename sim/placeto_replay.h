@@ -91,7 +91,7 @@ class PlacetoReplay {
   Picos free(std::size_t s) { return queues_.view().servers[s].free; }
   OpIndex op_at(std::uint32_t place) { return static_cast<OpIndex>(queues_.view().entries[place].item); }
   Picos start_at(std::uint32_t place) const { return start_[place]; }
-  // Where an op joined, or waited when the try began; kNone for others.
+  // Where an op joined in the try; kNone for others.
   std::uint32_t place_in_try(OpIndex op) const {
     const auto i = static_cast<std::size_t>(op);
     return joined_in_[i] == run_ ? place_in_try_[i] : kNone;
