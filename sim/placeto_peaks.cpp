@@ -37,11 +37,11 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
 // ---- places and starts in the try ----
 
 std::uint32_t PlacetoPeaks::PlaceOf(OpIndex op) const {
-  const std::uint32_t place = replay_.place_in_try(op);
-  if (place != PlacetoReplay::kNone) return place;
-  if (replay_.joined(op) < first_) return replay_.base_place(op);
-  const auto d = static_cast<std::size_t>(replay_.device(op));
-  return static_cast<std::uint32_t>(replay_.base_place(op) + stretches_[d].offset);
+  if (const auto* const joined = replay_.joined(op)) return joined->place;
+  const auto& base = replay_.base(op);
+  if (base.joined < first_) return base.place;
+  return static_cast<std::uint32_t>(base.place +
+                                    stretches_[static_cast<std::size_t>(replay_.device(op))].offset);
 }
 
 Picos PlacetoPeaks::StartAt(std::size_t d, std::uint32_t place) const {
@@ -49,28 +49,34 @@ Picos PlacetoPeaks::StartAt(std::size_t d, std::uint32_t place) const {
   return replay_.base_start(static_cast<std::uint32_t>(place - stretches_[d].offset)) + shift_;
 }
 
-Picos PlacetoPeaks::StartOf(OpIndex op) const {
-  const std::uint32_t place = replay_.place_in_try(op);
-  if (place != PlacetoReplay::kNone) return replay_.start_at(place);
-  const Picos start = replay_.base_start(replay_.base_place(op));
-  return replay_.joined(op) < first_ ? start : start + shift_;
+Picos PlacetoPeaks::UseBy(OpIndex op) const {
+  if (const auto* const joined = replay_.joined(op)) return joined->use;
+  const auto& base = replay_.base(op);
+  if (base.joined < first_ || shift_ == 0) return base.use;
+  return base.use - FloorMicro(base.start) + FloorMicro(base.start + shift_);
 }
 
-Picos PlacetoPeaks::LastUse(OpIndex op) const {
-  Picos use = kNotRead;
-  for (const auto& edge : replay_.Readers(op)) {
-    use = std::max(use, EndOfUse(StartOf(edge.op), replay_.Cost(edge.op)));
-  }
-  return use;
-}
-
+// The hold of an op in the try. It ends before the first op of the device that starts after its last use: if
+// that use is on the same device it is usually the place behind it, else it is usually nearby.
 PlacetoPeaks::Hold PlacetoPeaks::HoldOf(OpIndex op) const {
   const auto d = static_cast<std::size_t>(replay_.device(op));
-  const std::uint32_t place = PlaceOf(op);
-  const Picos use = LastUse(op);
-  const Picos end = use == kNotRead ? StartAt(d, place) : use;
-  std::uint32_t low = place, high = stretches_[d].tail;
-  // Most holds end nearby: the stride grows until it is beyond.
+  const std::uint32_t place = PlaceOf(op), tail = stretches_[d].tail;
+  OpIndex last = op;
+  Picos end = kNotRead;
+  for (const auto& edge : replay_.Readers(op)) {
+    const Picos use = UseBy(edge.op);
+    last = use > end ? edge.op : last;
+    end = std::max(end, use);
+  }
+  if (end == kNotRead) end = StartAt(d, place);
+  std::uint32_t low = place;
+  if (static_cast<std::size_t>(replay_.device(last)) == d) {
+    const std::uint32_t use = PlaceOf(last);
+    if (StartAt(d, use) <= end) low = use + 1;
+  }
+  if (low == tail || StartAt(d, low) > end) return {place, low};
+  // The stride grows until it is beyond.
+  std::uint32_t high = tail;
   for (std::uint32_t stride = 1; low + stride < high; stride *= 2) {
     if (StartAt(d, low + stride) > end) {
       high = low + stride;
@@ -121,8 +127,8 @@ void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
     }
     Picos latest = kNotRead;
     for (const auto& edge : replay_.Readers(op)) {
-      const Picos cost = FloorMicro(replay_.Cost(edge.op));
-      latest = std::max(latest, StartOf(edge.op) + cost - kPicosPerMicro);
+      const auto& reader = replay_.base(edge.op);
+      latest = std::max(latest, reader.use + reader.start % kPicosPerMicro);
     }
     if (latest != kNotRead) FindFragile(op, latest);
   }

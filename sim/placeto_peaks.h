@@ -61,8 +61,7 @@ class PlacetoPeaks {
 
   std::uint32_t PlaceOf(OpIndex op) const;
   Picos StartAt(std::size_t d, std::uint32_t place) const;
-  Picos StartOf(OpIndex op) const;
-  Picos LastUse(OpIndex op) const;
+  Picos UseBy(OpIndex op) const;
   Hold HoldOf(OpIndex op) const;
   Bytes Greatest(std::uint32_t from, std::uint32_t to) const;
 

@@ -16,7 +16,7 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
       in_begin_(op_count_ + 1),
       number_(op_count_ + wiring.durations.size()),
       end_(number_.size()),
-      joined_(op_count_),
+      past_(op_count_),
       place_(number_.size()),
       base_entries_(Places(wiring, device_count_)),
       base_start_(base_entries_.size()),
@@ -26,13 +26,10 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
       head_(2 * device_count_),
       restart_(2 * device_count_),
       start_(base_entries_.size()),
-      counted_in_(op_count_),
-      joined_in_(op_count_),
+      present_(op_count_),
       queued_in_(wiring.durations.size()),
       touched_in_(op_count_),
-      moved_in_(op_count_),
-      missing_(op_count_),
-      place_in_try_(op_count_) {
+      moved_in_(op_count_) {
   events_.reserve(number_.size());
   const auto parcel_of = [&](std::size_t op, std::uint32_t i) {
     return wiring.ops[op].duration == PlacetoWiring::kSeveral ? wiring.edges[wiring.first_edge[op] + i].parcel
@@ -62,10 +59,10 @@ void PlacetoReplay::Join(OpIndex op) {
   const Picos cost = Cost(op);
   const Key key = queues.KeyOf(d, now_, cost);
   const std::uint32_t place = queues.servers[d].tail;
-  start_[place] = queues.TimeOf(key) - cost;
-  joined_in_[i] = run_;
-  place_in_try_[i] = place;
-  if (is_base_) joined_[i] = static_cast<std::uint32_t>(events_.size());
+  const Picos start = queues.TimeOf(key) - cost;
+  start_[place] = start;
+  present_[i] = {run_, 0, place, start, EndOfUse(start, cost)};
+  if (is_base_) past_[i] = {start, present_[i].use, static_cast<std::uint32_t>(events_.size()), place};
   queues.Join(d, key, static_cast<std::uint32_t>(op), PauseAfterOp(cost));
 }
 
@@ -78,12 +75,16 @@ std::uint32_t PlacetoReplay::ItemServing(OpIndex op, const Edge& input,
 
 void PlacetoReplay::Serve(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
-  if (counted_in_[i] != run_) {
-    counted_in_[i] = run_;
-    missing_[i] = 0;
-    for (const Edge& input : Producers(op)) missing_[i] += number_[ItemServing(op, input, device_)] >= first_;
+  Present& present = present_[i];
+  if (present.run != run_) {
+    present.run = run_;
+    present.place = kNone;
+    present.missing = 0;
+    for (const Edge& input : Producers(op)) {
+      present.missing += number_[ItemServing(op, input, device_)] >= first_;
+    }
   }
-  if (--missing_[i] == 0) Join(op);
+  if (--present.missing == 0) Join(op);
 }
 
 void PlacetoReplay::EndOp(OpIndex op) {
@@ -196,7 +197,7 @@ std::uint32_t PlacetoReplay::FirstChange() const {
         change = std::min(change, number_[static_cast<std::size_t>(input.op)]);
       }
     }
-    change = std::min({change, ready, joined_[static_cast<std::size_t>(op)]});
+    change = std::min({change, ready, base(op).joined});
   }
   return change;
 }
@@ -259,7 +260,7 @@ std::uint32_t PlacetoReplay::BaseTail(std::size_t server, std::uint32_t number) 
     const std::uint32_t middle = (low + high) / 2;
     const std::uint32_t item = base_entries_[middle].item;
     const std::uint32_t joined =
-        item < op_count_ ? joined_[item]
+        item < op_count_ ? past_[item].joined
                          : number_[static_cast<std::size_t>(wiring_.tensors[item - op_count_].op)];
     if (joined < number) {
       low = middle + 1;

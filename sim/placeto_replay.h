@@ -69,9 +69,14 @@ class PlacetoReplay {
   DeviceIndex device(OpIndex op) const { return device_[static_cast<std::size_t>(op)]; }
   DeviceIndex base_device(OpIndex op) const { return base_device_[static_cast<std::size_t>(op)]; }
   Picos Cost(OpIndex op) const { return problem_.costs().at(op, device(op)); }
-  // In the base. Places of a device are consecutive.
-  std::uint32_t base_place(OpIndex op) const { return place_[static_cast<std::size_t>(op)]; }
-  std::uint32_t joined(OpIndex op) const { return joined_[static_cast<std::size_t>(op)]; }
+  // An op in the base. Places of a device are consecutive.
+  struct Past {
+    Picos start = 0;
+    Picos use = 0;             // EndOfUse()
+    std::uint32_t joined = 0;  // the end that made it ready
+    std::uint32_t place = 0;
+  };
+  const Past& base(OpIndex op) const { return past_[static_cast<std::size_t>(op)]; }
   Picos base_start(std::uint32_t place) const { return base_start_[place]; }
   std::uint32_t first(std::size_t server) const { return base_servers_[server].first; }
   std::uint32_t base_tail(std::size_t server) const { return base_servers_[server].tail; }
@@ -91,10 +96,17 @@ class PlacetoReplay {
   Picos free(std::size_t s) { return queues_.view().servers[s].free; }
   OpIndex op_at(std::uint32_t place) { return static_cast<OpIndex>(queues_.view().entries[place].item); }
   Picos start_at(std::uint32_t place) const { return start_[place]; }
-  // Where an op joined in the try; kNone for others.
-  std::uint32_t place_in_try(OpIndex op) const {
-    const auto i = static_cast<std::size_t>(op);
-    return joined_in_[i] == run_ ? place_in_try_[i] : kNone;
+  // An op that joined its queue in the try; null for others.
+  struct Present {
+    std::uint64_t run = 0;  // whether the rest belongs to this try
+    std::int32_t missing = 0;
+    std::uint32_t place = 0;  // kNone until it joins
+    Picos start = 0;
+    Picos use = 0;
+  };
+  const Present* joined(OpIndex op) const {
+    const Present& present = present_[static_cast<std::size_t>(op)];
+    return present.run == run_ && present.place != kNone ? &present : nullptr;
   }
   // The time of the last end that was processed.
   Picos now() const { return now_; }
@@ -139,7 +151,7 @@ class PlacetoReplay {
   std::vector<DeviceIndex> base_device_;
   std::vector<std::uint32_t> number_;  // [item]: of its end; kNone if it is not sent
   std::vector<Picos> end_;             // [item]
-  std::vector<std::uint32_t> joined_;  // [op]: the end that made it ready
+  std::vector<Past> past_;             // [op]
   std::vector<std::uint32_t> place_;   // [item]
   std::vector<std::uint32_t> events_;  // items in the order of their ends
   std::vector<Queues::Entry> base_entries_;
@@ -157,9 +169,8 @@ class PlacetoReplay {
   std::vector<std::uint32_t> head_;  // [server]
   std::vector<Restart> restart_;     // [server]
   std::vector<Picos> start_;         // [place] of an op
-  std::vector<std::uint64_t> counted_in_, joined_in_, queued_in_, touched_in_, moved_in_;
-  std::vector<std::int32_t> missing_;
-  std::vector<std::uint32_t> place_in_try_;
+  std::vector<Present> present_;     // [op]
+  std::vector<std::uint64_t> queued_in_, touched_in_, moved_in_;
   std::uint32_t first_ = 0;
   Picos now_ = 0;
   std::uint32_t ended_ = 0;  // ends processed, of items that the base has
