@@ -222,8 +222,9 @@ void PlacetoPeaks::Collect(const PlacetoReplay::Result& result) {
       Collect(replay_.base_op(place - 1));
     }
     // Where nothing started in the base, a hold that ends there may end before or behind what starts now.
-    if (stretches_[d].begin != stretches_[d].base_back) continue;
-    for (OpIndex op = first_released_[stretches_[d].begin]; op >= 0;) {
+    const Stretch& stretch = stretches_[d];
+    if (stretch.begin != stretch.base_back || stretch.begin == stretch.back) continue;
+    for (OpIndex op = first_released_[stretch.begin]; op >= 0;) {
       Collect(op);
       op = next_released_[static_cast<std::size_t>(op)];
     }
