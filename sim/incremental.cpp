@@ -34,6 +34,8 @@ class PlainIncrementalSimulator final : public IncrementalSimulator {
 
   const Placement& base() const override { return base_; }
 
+  bool replays() const override { return false; }
+
  private:
   std::unique_ptr<Simulator> simulator_;
   Placement base_;

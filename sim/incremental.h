@@ -40,6 +40,9 @@ class IncrementalSimulator {
   virtual void Commit() = 0;
 
   virtual const Placement& base() const = 0;
+
+  // False if every try runs from scratch: then a base is not worth making.
+  virtual bool replays() const = 0;
 };
 
 // The one for the cluster's preset: `placeto` replays what the moves disturb (placeto_incremental.h); `native`

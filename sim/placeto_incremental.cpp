@@ -62,6 +62,8 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
 
   const Placement& base() const override { return base_; }
 
+  bool replays() const override { return true; }
+
  private:
   void ApplyMoves() {
     for (const Move& move : moves_) base_.device[static_cast<std::size_t>(move.op)] = move.device;

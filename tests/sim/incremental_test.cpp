@@ -87,21 +87,75 @@ std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
   return difference;
 }
 
-class Incremental : public testing::TestWithParam<Preset> {};
+void ExpectEqualSearches(std::uint64_t seed, const CaseShape& shape, Preset preset) {
+  RandomCase c = MakeRandomCase(seed, shape);
+  c.cluster.preset = preset;
+  Dice dice(seed);
+  RC_ASSERT(DifferenceOfSearch(c, 20, dice) == "");
+}
 
-TEST_P(Incremental, EqualsFromScratchOnRandomCases) {
-  for (std::uint64_t seed = 1; seed <= (GetParam() == Preset::kPlaceto ? 6000u : 100u); ++seed) {
-    CaseShape shape;
-    shape.max_ops = seed % 10 == 0 ? 400 : 60;
-    RandomCase c = MakeRandomCase(seed, shape);
-    c.cluster.preset = GetParam();
-    Dice dice(seed);
-    ASSERT_EQ("", DifferenceOfSearch(c, 20, dice));
+RC_GTEST_PROP(Incremental, NativeEqualsFromScratch, ()) {
+  ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {}, Preset::kNative);
+}
+
+RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratch, ()) {
+  for (int i = 0; i < 10; ++i) {
+    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {}, Preset::kPlaceto);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Incremental, testing::Values(Preset::kNative, Preset::kPlaceto),
-                         [](const auto& preset) { return std::string(ToString(preset.param)); });
+RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratchOnLargerGraphs, ()) {
+  ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {.max_ops = 400}, Preset::kPlaceto);
+}
+
+// Many tries in one batch, and one after the other from one base.
+TEST(Incremental, EqualsBatch) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    RandomCase c = MakeRandomCase(seed);
+    c.cluster.preset = Preset::kPlaceto;
+    const Problem problem(c.graph, c.cluster, c.costs);
+    std::vector<std::vector<Move>> tries(20);
+    std::vector<Placement> moved(tries.size(), c.placement);
+    Dice dice(seed);
+    for (std::size_t i = 0; i < tries.size(); ++i) {
+      AddMove(tries[i], c.graph, c.cluster, dice);
+      for (const Move& move : tries[i]) moved[i].device[static_cast<std::size_t>(move.op)] = move.device;
+    }
+    const std::vector<Outcome> batch = BatchSimulator(problem, 2).Run(moved);
+    const auto incremental = MakeIncrementalSimulator(problem);
+    incremental->Base(c.placement);
+    for (std::size_t i = 0; i < tries.size(); ++i) {
+      ASSERT_EQ("", FirstDifference(batch[i], incremental->Try(tries[i]), c.graph, c.cluster))
+          << PrintCase(c);
+    }
+  }
+}
+
+// gpu0 has a and then c, gpu1 has b; c reads both. Costs 10.5, 3 and 2 us, with pauses of 5.7 and 25. b ends at
+// 3 and its sending of 76 kB, 10 us long, at 13, so c starts when a and its pause are over, at 16.2, and the
+// last pause ends at 23.9, before the channel is free at 38. With b on gpu0 behind a, b starts at 16.2 and ends
+// at 19.2; c starts at 24.9; all is over at 32.6.
+TEST(Incremental, AWorkedCase) {
+  TwoGpus world;
+  world.cluster.preset = Preset::kPlaceto;
+  const OpIndex a = world.Add(0, 10.5, {1000});
+  const OpIndex b = world.Add(1, 3, {76'000});
+  world.Add(0, 2, {}, {{a, 0}, {b, 0}});
+  world.Run();
+  const Problem problem(world.graph, world.cluster, world.costs());
+  const auto incremental = MakeIncrementalSimulator(problem);
+  EXPECT_TRUE(incremental->replays());
+  EXPECT_EQ(incremental->Base(world.placement).runtime, 38 * kUs);
+  const std::vector<Move> moves = {{b, 0}};
+  EXPECT_EQ(incremental->Try(moves).runtime, FromMicros(32.6));
+  EXPECT_EQ(incremental->Try({}).runtime, 38 * kUs) << "a try leaves the base as it was";
+  EXPECT_TRUE(incremental->Try(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).stopped);
+  EXPECT_EQ(incremental->Try(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).runtime,
+            FromMicros(19.2));
+  incremental->Commit();
+  EXPECT_EQ(incremental->base().device[static_cast<std::size_t>(b)], 0);
+  EXPECT_EQ(incremental->Try({}).runtime, FromMicros(32.6));
+}
 
 }  // namespace
 }  // namespace berth::sim
