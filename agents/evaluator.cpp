@@ -174,11 +174,6 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
   BERTH_CHECK_LT(samples(), budget());
   sim::RunOptions run_options = MakeRunOptions(want_starts);
   run_options.cutoff = cutoff;
-<<<<<<< HEAD
-  Evaluation evaluation = impl_->Simulate(placement, run_options, want_starts);
-  if (impl_->shared())
-    impl_->others_stop = ExchangeReports(*impl_->options.ranks, {{}, impl_->AskedToStop()}).stop;
-=======
   return Sampled(placement, impl_->Simulate(placement, run_options, want_starts));
 }
 
@@ -191,7 +186,9 @@ Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacemen
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, Evaluation evaluation) {
->>>>>>> main
+  // Every rank has simulated it; all learn whether one of them is to stop.
+  if (impl_->shared())
+    impl_->others_stop = ExchangeReports(*impl_->options.ranks, {{}, impl_->AskedToStop()}).stop;
   impl_->Count(placement, evaluation);
   if (observer) observer(samples(), placement, evaluation);
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
