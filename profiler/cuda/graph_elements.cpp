@@ -35,7 +35,7 @@ std::optional<GpuKernel> MakeBinary(const OpTensors& t, MakingOf&) {
   const bool swapped = ElementsOf(t.in_shape(0)) < ElementsOf(t.in_shape(1));
   const std::size_t large = swapped ? 1 : 0, small = swapped ? 0 : 1;
   Spread s;
-  if (t.input(large).bytes != t.output(0).bytes || !FindSpread(t.in_shape(large), t.in_shape(small), &s))
+  if (t.input(large).bytes != t.output(0).bytes || !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
     return std::nullopt;
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
     LaunchSpread(kOp, a.in(large), a.in(small), a.out(0), s, libraries.stream());
@@ -66,7 +66,7 @@ std::optional<GpuKernel> MakeDropout(const OpTensors& t, MakingOf&) {
 
 std::optional<GpuKernel> MakeTile(const OpTensors& t, MakingOf&) {
   Spread s;
-  if (t.inputs() < 1 || t.outputs() != 1 || !FindSpread(t.out_shape(0), t.in_shape(0), &s))
+  if (t.inputs() < 1 || t.outputs() != 1 || !FindSpread(t.op(), t.out_shape(0), t.in_shape(0), &s))
     return std::nullopt;
   return GpuKernel{[s](const KernelArguments& a, const Libraries& libraries) {
     LaunchTile(a.in(0), a.out(0), s, libraries.stream());

@@ -100,7 +100,7 @@ std::optional<GpuKernel> MakeLayerNormGrad(const OpTensors& t, MakingOf&) {
 std::optional<GpuKernel> MakeSum(const OpTensors& t, bool product, float scale) {
   Spread s;
   if (t.inputs() < (product ? 2U : 1U) || t.outputs() != 1 ||
-      !FindSpread(t.in_shape(0), t.out_shape(0), &s) || (product && t.input(0).bytes != t.input(1).bytes))
+      !FindSpread(t.op(), t.in_shape(0), t.out_shape(0), &s) || (product && t.input(0).bytes != t.input(1).bytes))
     return std::nullopt;
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
     LaunchSpreadSum(a.in(0), product ? a.in(1) : nullptr, a.out(0), s, scale, libraries.stream());

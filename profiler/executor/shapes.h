@@ -15,6 +15,14 @@ struct Spread {
   std::int64_t small() const { return outer * inner; }
 };
 
+// What updates of weights compute with, on every device. The rate is next to nothing: a weight after a million steps is
+// still what it was.
+struct UpdateRule {
+  static constexpr float kRate = 1e-12F;
+  static constexpr float kDecay = 0.9F;
+  static constexpr float kEpsilon = 1e-6F;
+};
+
 // Sliding windows over images in NHWC.
 struct Windows {
   std::int64_t batch = 0, height = 0, width = 0, channels = 0;  // of what the windows slide over
