@@ -111,7 +111,7 @@ class Fit {
       probe.work.work.op_class = OpClass::kRecurrentGemm;
       borrowed_.push_back(std::move(probe));
     }
-    Note(of_no_type, "graphs hold its parts as ops of their own");
+    Note(of_no_type, "no op of a graph does the same by itself");
     Note(too_short, "shorter than the clock tells");
     Note(other_format, options_.tf32 ? "in f32, for which tf32 stands (--tf32)"
                                      : "in tf32; --tf32 takes them in place of f32");

@@ -81,7 +81,7 @@ TEST(CalibrateRecordings, ADamagedRowIsNamed) {
   EXPECT_THAT(ErrorOf(with_first_row("gemm", "format", {std::string("f7")})),
               HasSubstr("gemm.rows[0].format must be a number format"));
   EXPECT_THAT(ErrorOf(with_first_row("gemm", "shape", {sim::Attributes{{"m", {std::int64_t{4}}}}})),
-              HasSubstr("gemm was recorded without its dimension 'n'"));
+              HasSubstr("gemm was recorded without its dimension 'k'"));
   EXPECT_THAT(ErrorOf(with_first_row("copy_h2d_pinned", "bytes", {std::int64_t{-4}})),
               HasSubstr("copy_h2d_pinned.rows[0].bytes must be a whole number"));
 }
