@@ -54,10 +54,10 @@ struct Step {
   bool disturbed = false;               // a device lost its core, or was not at the pace that was asked for
   std::vector<sim::Bytes> peak;         // by device
   std::optional<sim::OutOfMemory> oom;  // the step was given up there; `time` is not set
-  bool exhausted = false;               // `oom` is the machine's, which had no more, not that of a counted limit
-  std::vector<OpSpan> ops;              // traced steps only, by device, in the order they ran; no sources
-  std::vector<CopySpan> copies;         // traced steps only, by receiver, in the order they ran
-  sim::OpIndex not_finite = -1;         // checked steps only: the first op seen to write a NaN or an infinity
+  bool exhausted = false;        // `oom` is the machine's, which had no more, not that of a counted limit
+  std::vector<OpSpan> ops;       // traced steps only, by device, in the order they ran; no sources
+  std::vector<CopySpan> copies;  // traced steps only, by receiver, in the order they ran
+  sim::OpIndex not_finite = -1;  // checked steps only: the first op seen to write a NaN or an infinity
 };
 
 // The pace that measurements are to be taken at (profiler/cpu/pace.h).

@@ -116,14 +116,25 @@ std::vector<OpCase> ElementwiseCases() {
         cases.push_back(Case(op, format, {{"elements", count}}, 0, touched));
     }
   }
+  for (const auto& [rows, columns] : kRows) {  // halves of the columns side by side
+    if (columns % 2 != 0) continue;
+    cases.push_back(Case("concat", "f32", {{"rows", rows}, {"columns", columns}}, 0,
+                         2 * static_cast<double>(rows * columns)));
+  }
   return cases;
 }
 
 std::vector<OpCase> ReductionCases() {
-  return ForRows([](auto& cases, const char* format, std::int64_t rows, std::int64_t columns) {
-    cases.push_back(Case("sum", format, {{"rows", rows}, {"columns", columns}}, 0,
-                         static_cast<double>(rows * columns + rows)));
-  });
+  std::vector<OpCase> cases =
+      ForRows([](auto& of_rows, const char* format, std::int64_t rows, std::int64_t columns) {
+        of_rows.push_back(Case("sum", format, {{"rows", rows}, {"columns", columns}}, 0,
+                               static_cast<double>(rows * columns + rows)));
+      });
+  for (const auto& [rows, columns] : kRows) {
+    cases.push_back(Case("column_sum", "f32", {{"rows", rows}, {"columns", columns}}, 0,
+                         static_cast<double>(rows * columns + columns)));
+  }
+  return cases;
 }
 
 std::vector<OpCase> SoftmaxCases() {

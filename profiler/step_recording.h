@@ -25,6 +25,7 @@ struct MeasuredPlacement {
   // By device, of the undisturbed steps: median, least and most.
   std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
+  bool exhausted = false;               // `oom` is the machine's, which had no more, whatever the limit
   std::optional<Step> traced;           // a step of its own
 };
 
@@ -39,6 +40,13 @@ struct StepOrigin {
   bool operator==(const StepOrigin&) const = default;
 };
 
+// What the device's clocks were (Backend::Clocks) before this placement, by its number in the recording.
+struct ClocksReading {
+  int before = 0;
+  sim::Attribute clocks;
+  bool operator==(const ClocksReading&) const = default;
+};
+
 struct StepRecording {
   std::string workload;  // a name of `berth list workloads`, or a graph file
   StepOrigin origin;
@@ -47,6 +55,8 @@ struct StepRecording {
   std::int64_t pace_ns = 0;                // that they were measured at (Pace); 0 = not told
   std::string cluster;                     // berth.cluster, with everything that was measured of it
   std::vector<std::string> stand_ins;      // op types that a stand-in ran
+  sim::Attributes execution;               // Executor::facts()
+  std::vector<ClocksReading> clocks;       // of the accelerator, in the order they were taken
   std::vector<MeasuredPlacement> placements;
 };
 
@@ -67,6 +77,12 @@ inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
+// Placements of which too few steps of those `wanted` were undisturbed are measured again, up to twice, when what
+// disturbed them may be over; not where that is all of them: then it is the workload itself. measure: by number; nothing
+// ends it all.
+using MeasureAgain = std::function<std::optional<MeasuredPlacement>(std::size_t number)>;
+void MeasureDisturbedAgain(const MeasureAgain& measure, int wanted,
+                           std::vector<MeasuredPlacement>* placements);
 // The traced step in the middle of those that were not disturbed, or of all where none was.
 Step MiddleStep(std::vector<Step> steps);
 // Types of the ops that a stand-in runs, sorted, each once.

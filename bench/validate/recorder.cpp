@@ -200,19 +200,12 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
-    // What was disturbed by something that lasts is tried again when it may be over; not where all was: then the
-    // workload itself is what changes the pace.
-    constexpr int kTries = 2;
-    const bool some = std::any_of(recording_.placements.begin(), recording_.placements.end(),
-                                  [](const auto& p) { return p.undisturbed >= profiler::kFewSteps; });
-    for (int i = 0; i < kTries && some; ++i) {
-      for (std::size_t p = 0; p < chosen.size() && !StopRequested(); ++p) {
-        MeasuredPlacement& measured = recording_.placements[p];
-        if (measured.undisturbed >= profiler::kFewSteps) continue;
-        MeasuredPlacement again = MeasureOne(*executor, chosen[p]);
-        if (again.undisturbed > measured.undisturbed) measured = std::move(again);
-      }
-    }
+    profiler::MeasureDisturbedAgain(
+        [&](std::size_t p) -> std::optional<MeasuredPlacement> {
+          if (StopRequested()) return std::nullopt;
+          return MeasureOne(*executor, chosen[p]);
+        },
+        options_.steps, &recording_.placements);
     Trace(*executor);
     return true;
   }

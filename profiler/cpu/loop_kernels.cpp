@@ -38,7 +38,8 @@ std::unique_ptr<Kernel> MakeBinary(const OpTensors& t, F f) {
   const bool swapped = ElementsOf(t.in_shape(0)) < ElementsOf(t.in_shape(1));
   const std::size_t large = swapped ? 1 : 0, small = swapped ? 0 : 1;
   Spread s;
-  if (t.input(large).bytes != t.output(0).bytes || !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
+  if (t.input(large).bytes != t.output(0).bytes ||
+      !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
     return nullptr;
   return KernelOf([=](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {
@@ -103,21 +104,18 @@ std::unique_ptr<Kernel> MakeSum(const OpTensors& t, float scale, Term term) {
 // ReduceSum, BiasAddGrad.
 std::unique_ptr<Kernel> MakeReduceSum(const OpTensors& t) {
   if (t.inputs() < 1 || t.outputs() != 1) return nullptr;
-  return MakeSum(t, 1,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
+  return MakeSum(t, 1, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
 }
 std::unique_ptr<Kernel> MakeMean(const OpTensors& t) {
   if (t.inputs() < 1 || t.outputs() != 1 || t.input(0).bytes == 0) return nullptr;
   const auto share =
       static_cast<float>(static_cast<double>(t.output(0).bytes) / static_cast<double>(t.input(0).bytes));
-  return MakeSum(t, share,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
+  return MakeSum(t, share, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
 }
 // The gradient of a factor that was spread: products, summed.
 std::unique_ptr<Kernel> MakeMulSum(const OpTensors& t) {
   if (t.inputs() < 2 || t.outputs() != 1 || t.input(0).bytes != t.input(1).bytes) return nullptr;
-  return MakeSum(t, 1,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i] * a.in(1)[i]; });
+  return MakeSum(t, 1, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i] * a.in(1)[i]; });
 }
 
 std::unique_ptr<Kernel> MakeAddN(const OpTensors& t) {

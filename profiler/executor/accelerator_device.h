@@ -37,7 +37,7 @@ class AcceleratorDevice : public Device {
   struct Running {
     std::int32_t number = -1;                // op or transfer
     Accelerator::Mark start = -1, end = -1;  // start: traced steps only
-    std::int64_t enqueued_ns = 0;            // of a traced op: when the host had enqueued it, on the clock of Now()
+    std::int64_t enqueued_ns = 0;  // of a traced op: when the host had enqueued it, on the clock of Now()
   };
 
   bool Poll();  // takes note of one thing that is done, if there is one

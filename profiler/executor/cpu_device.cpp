@@ -6,7 +6,8 @@
 
 namespace berth::profiler {
 
-CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index) : Device(machine, index, std::make_unique<EqualSizesPool>(machine.host_blocks)) {
+CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index)
+    : Device(machine, index, std::make_unique<EqualSizesPool>(machine.host_blocks)) {
   std::int64_t scratch = 0;
   for (const auto& kernel : machine.kernels) {
     if (kernel != nullptr) scratch = std::max(scratch, kernel->scratch_bytes());

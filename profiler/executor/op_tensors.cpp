@@ -37,8 +37,7 @@ bool SpreadOver(const std::vector<std::int64_t>& large, const std::vector<bool>&
   for (std::size_t i = 0; i < large.size(); ++i) {
     if (large[i] == 1) continue;
     if (!has[i] && part == Part::kInner) return false;
-    if (has[i] ? part == Part::kMiddle : part == Part::kOuter)
-      part = has[i] ? Part::kInner : Part::kMiddle;
+    if (has[i] ? part == Part::kMiddle : part == Part::kOuter) part = has[i] ? Part::kInner : Part::kMiddle;
     auto& size = part == Part::kOuter    ? spread->outer
                  : part == Part::kMiddle ? spread->middle
                                          : spread->inner;

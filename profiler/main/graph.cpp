@@ -1,10 +1,12 @@
 // berth-profile graph: whole steps of a graph, executed for real. Each placement is measured and the file rewritten
 // whole, so that a run that is cut off continues with the same command.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +26,7 @@ namespace {
 struct Options {
   GraphInputs inputs;
   std::string device, out;
+  std::vector<std::string> stand_in_types;
   int warm_up = 10, steps = 30, at_most = 90, traced = 9, pause_us = 0;
   std::uint64_t seed = 0;
 };
@@ -88,11 +91,12 @@ const MeasuredPlacement* Find(const StepRecording& recording, const sim::Placeme
 }
 
 MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const NamedPlacement& named,
-                          const Options& options) {
+                          const Options& options, Pace pace) {
   MeasuredPlacement made{.family = named.family, .placement = named.placement};
   const auto out_of_memory = [&made](const std::vector<Step>& steps) {
     if (!steps.back().oom) return false;
     made.oom = steps.back().oom;
+    made.exhausted = steps.back().exhausted;
     made.peak_bytes = made.least_peak_bytes = made.most_peak_bytes = steps.back().peak;
     made.run = static_cast<int>(steps.size());
     return true;
@@ -106,7 +110,8 @@ MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const N
   const auto steps = executor.Run(named.placement, {.warm_up = options.warm_up,
                                                     .steps = options.steps,
                                                     .at_most = options.at_most,
-                                                    .pause_us = options.pause_us});
+                                                    .pause_us = options.pause_us,
+                                                    .pace = pace});
   if (out_of_memory(steps)) return made;
   Summarise(steps, options.steps, &made);
   if (options.traced > 0) {
@@ -114,6 +119,7 @@ MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const N
                                                  .steps = options.traced,
                                                  .at_most = 3 * options.traced,
                                                  .pause_us = options.pause_us,
+                                                 .pace = pace,
                                                  .traced = true});
     if (!traced.back().oom) made.traced = MiddleStep(std::move(traced));
   }
@@ -125,7 +131,8 @@ void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const Load
     return loaded.cluster.devices[static_cast<std::size_t>(index)].name;
   };
   if (made.oom) {
-    fmt::print(stderr, "{:24} out of memory: {} needs {} bytes on {}, which has {}\n", named.name,
+    fmt::print(stderr, "{:24} out of memory{}: {} needs {} bytes on {}, which has {}\n", named.name,
+               made.exhausted ? " (exhausted: the machine had no more)" : "",
                loaded.graph.ops[static_cast<std::size_t>(made.oom->op)].name, made.oom->needed,
                device(made.oom->device), made.oom->capacity);
     return;
@@ -146,13 +153,150 @@ const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cl
   return FindBackend(cpus ? "cpu" : "cuda");
 }
 
-int Run(const Options& options) {
+void CheckOptions(const Options& options) {
   if (options.warm_up < 0 || options.steps < 1 || options.at_most < options.steps || options.traced < 0 ||
       options.pause_us < 0 || options.inputs.cores < 0)
     throw InputError(
         "--warm-up, --traced, --pause-us and --cores from 0, --steps from 1 and --at-most from "
         "--steps are wanted.");
-  LoadedGraph loaded(options.inputs);
+}
+
+// One call of `berth-profile graph`: the placements that a recording lacks.
+class Session {
+ public:
+  Session(const Options& options, const LoadedGraph& loaded, Backend& backend, Backend* cpu)
+      : options_(options), loaded_(loaded), backend_(backend), cpu_(cpu) {
+    StepRecording fresh;
+    fresh.workload = options.inputs.workload.empty() ? options.inputs.graph : options.inputs.workload;
+    fresh.origin = Origin(backend);
+    fresh.load_before = LoadAverage();
+    fresh.wanted_steps = options.steps;
+    fresh.cluster = formats::PrintCluster(loaded.cluster);
+    recording_ = Resumed(fresh, loaded, options.out);
+  }
+
+  int Run() {
+    std::vector<const NamedPlacement*> missing;
+    for (const NamedPlacement& named : loaded_.placements) {
+      if (Find(recording_, named.placement) == nullptr) missing.push_back(&named);
+    }
+    if (missing.empty()) return 0;
+    if (options_.seed != 0) {
+      std::mt19937_64 random(options_.seed);
+      std::shuffle(missing.begin(), missing.end(), random);
+    }
+    Start();
+    for (const NamedPlacement* named : missing) {
+      if (Interrupted()) {
+        fmt::print(stderr, "stopped before {}; the same command continues there\n", named->name);
+        return 1;
+      }
+      if (Find(recording_, named->placement) != nullptr) continue;  // given twice
+      if (!Add(*named)) return 1;
+    }
+    Repeat();
+    return failed_ == 0 ? 0 : 1;
+  }
+
+ private:
+  void Start() {
+    if (const auto free = backend_.FreeMemory()) {
+      if (const std::string warning = CapacityWarning(loaded_.cluster, *free); !warning.empty())
+        fmt::print(stderr, "{}\n", warning);
+    }
+    const CoresByDevice cores = ChooseCores(loaded_.cluster, options_.inputs.cores);
+    executor_ = backend_.MakeGraphExecutor(
+        loaded_.graph, loaded_.cluster, cores, cpu_,
+        {.stand_in_types = options_.stand_in_types, .sm_shares = loaded_.sm_shares});
+    pace_ = backend_.FindPace(cores);
+    const std::vector<std::string> stand_ins = TypesOf(loaded_.graph, executor_->stand_ins());
+    const sim::Attributes& facts = executor_->facts();
+    constexpr const char* kDivision = "multiprocessors";
+    const auto division = [](const sim::Attributes& of) {
+      const sim::Attribute* const found = sim::FindAttribute(of, kDivision);
+      return found == nullptr ? sim::Attribute{} : *found;
+    };
+    if (!recording_.placements.empty() &&
+        (recording_.stand_ins != stand_ins || division(recording_.execution) != division(facts)))
+      throw InputError(options_.out +
+                       ": was recorded with other stand-ins or another --sm-share, and recordings are not "
+                       "mixed; give another --out.");
+    recording_.stand_ins = stand_ins;
+    recording_.execution = facts;
+    recording_.pace_ns = pace_.ns;
+    for (const std::string& type : stand_ins) fmt::print(stderr, "{}: run by a stand-in\n", type);
+  }
+
+  // False where nothing more can be measured.
+  bool Add(const NamedPlacement& named) {
+    ReadClocks();
+    try {
+      recording_.placements.push_back(Measure(*executor_, loaded_.graph, named, options_, pace_));
+    } catch (const RunError& error) {
+      constexpr int kMostInARow = 3;  // then it is the device that fails and not the placement
+      fmt::print(stderr, "{:24} failed: {}\n", named.name, error.what());
+      ++failed_;
+      return ++failed_in_a_row_ < kMostInARow;
+    }
+    failed_in_a_row_ = 0;
+    Write();
+    Tell(named, recording_.placements.back(), loaded_);
+    return true;
+  }
+
+  // Reading takes the driver's tool a tenth of a second: not for every placement.
+  void ReadClocks() {
+    constexpr std::int64_t kEvery = 5'000'000'000;
+    const std::int64_t now = Nanos();
+    if (clocks_read_ != 0 && now - clocks_read_ < kEvery) return;
+    clocks_read_ = now;
+    sim::Attribute clocks = backend_.Clocks();
+    if (clocks == sim::Attribute{}) return;
+    recording_.clocks.push_back({static_cast<int>(recording_.placements.size()), std::move(clocks)});
+  }
+
+  void Repeat() {
+    MeasureDisturbedAgain(
+        [this](std::size_t number) -> std::optional<MeasuredPlacement> {
+          const sim::Placement& placement = recording_.placements[number].placement;
+          for (const NamedPlacement& named : loaded_.placements) {
+            if (Interrupted()) return std::nullopt;
+            if (named.placement.device != placement.device || named.placement.order != placement.order ||
+                named.placement.priority != placement.priority)
+              continue;
+            MeasuredPlacement again = Measure(*executor_, loaded_.graph, named, options_, pace_);
+            Tell(named, again, loaded_);
+            return again;
+          }
+          return recording_.placements[number];  // of an earlier call with other placements
+        },
+        options_.steps, &recording_.placements);
+    Write();
+  }
+
+  void Write() {
+    recording_.load_after = LoadAverage();
+    formats::WriteFile(options_.out, PrintStepRecording(recording_));
+  }
+
+  static std::int64_t Nanos() {
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  }
+
+  const Options& options_;
+  const LoadedGraph& loaded_;
+  Backend& backend_;
+  Backend* cpu_;
+  StepRecording recording_;
+  std::unique_ptr<Executor> executor_;
+  Pace pace_;
+  std::int64_t clocks_read_ = 0;
+  int failed_ = 0, failed_in_a_row_ = 0;
+};
+
+int Run(const Options& options) {
+  CheckOptions(options);
+  const LoadedGraph loaded(options.inputs);
   const BackendRow& row = ChooseBackend(options.device, loaded.cluster);
   const std::unique_ptr<Backend> backend = OpenBackend(row);
   const bool mixed =
@@ -160,39 +304,7 @@ int Run(const Options& options) {
       std::any_of(loaded.cluster.devices.begin(), loaded.cluster.devices.end(),
                   [](const auto& device) { return device.device_class == sim::DeviceClass::kCpu; });
   const std::unique_ptr<Backend> cpu = mixed ? OpenBackend(FindBackend("cpu")) : nullptr;
-  const CoresByDevice cores = ChooseCores(loaded.cluster, options.inputs.cores);
-
-  StepRecording fresh;
-  fresh.workload = options.inputs.workload.empty() ? options.inputs.graph : options.inputs.workload;
-  fresh.origin = Origin(*backend);
-  fresh.load_before = LoadAverage();
-  fresh.wanted_steps = options.steps;
-  fresh.cluster = formats::PrintCluster(loaded.cluster);
-  StepRecording recording = Resumed(fresh, loaded, options.out);
-  std::vector<const NamedPlacement*> missing;
-  for (const NamedPlacement& named : loaded.placements) {
-    if (Find(recording, named.placement) == nullptr) missing.push_back(&named);
-  }
-  if (missing.empty()) return 0;
-  if (options.seed != 0) {
-    std::mt19937_64 random(options.seed);
-    std::shuffle(missing.begin(), missing.end(), random);
-  }
-  const std::unique_ptr<Executor> executor =
-      backend->MakeGraphExecutor(loaded.graph, loaded.cluster, cores, cpu.get());
-  recording.stand_ins = TypesOf(loaded.graph, executor->stand_ins());
-  for (const NamedPlacement* named : missing) {
-    if (Interrupted()) {
-      fmt::print(stderr, "stopped before {}; the same command continues there\n", named->name);
-      return 1;
-    }
-    if (Find(recording, named->placement) != nullptr) continue;  // given twice
-    recording.placements.push_back(Measure(*executor, loaded.graph, *named, options));
-    recording.load_after = LoadAverage();
-    formats::WriteFile(options.out, PrintStepRecording(recording));
-    Tell(*named, recording.placements.back(), loaded);
-  }
-  return 0;
+  return Session(options, loaded, *backend, cpu.get()).Run();
 }
 
 }  // namespace
@@ -218,6 +330,14 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--memory-cap", options->inputs.memory_caps,
                  "limit the memory of a device, to see what fits")
       ->option_text("DEVICE=BYTES");
+  app.add_option(
+         "--sm-share", options->inputs.sm_shares,
+         "the share of the GPU's multiprocessors that an accelerator has to itself, as if it were a GPU "
+         "of its own; for all accelerators or none, together at most 1")
+      ->option_text("DEVICE=SHARE");
+  app.add_option("--stand-in", options->stand_in_types,
+                 "an op type that accelerators run by a stand-in although they know it: where it fails")
+      ->option_text("TYPE");
   app.add_option("--cores", options->inputs.cores, "of each CPU device; else all there are, in equal parts")
       ->option_text("N");
   app.add_option("--warm-up", options->warm_up, "steps before the first that counts")
