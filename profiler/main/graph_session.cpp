@@ -133,6 +133,17 @@ void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const Load
              Quantile(made.steps_us, 0.5), made.undisturbed, made.run, peaks);
 }
 
+// Why an accelerator runs stand-ins, while there is time to do something about it.
+void TellReasons(const sim::Attributes& facts) {
+  const sim::Attribute* const found = sim::FindAttribute(facts, "stand_in_reasons");
+  if (found == nullptr) return;
+  for (const sim::Attribute& one : std::get<sim::Attribute::List>(found->value)) {
+    const auto& of = std::get<sim::Attributes>(one.value);
+    fmt::print(stderr, "{} is run by a stand-in: {}\n", sim::FindString(of, "type").value_or(""),
+               sim::FindString(of, "reason").value_or(""));
+  }
+}
+
 std::int64_t Nanos() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
@@ -199,7 +210,7 @@ void GraphSession::Start() {
   recording_.stand_ins = stand_ins;
   recording_.execution = facts;
   recording_.pace_ns = pace_.ns;
-  for (const std::string& type : stand_ins) fmt::print(stderr, "{}: run by a stand-in\n", type);
+  TellReasons(facts);
 }
 
 bool GraphSession::Add(const NamedPlacement& named) {
