@@ -14,6 +14,7 @@
 #include "agents/bounds.h"
 #include "bench/provenance.h"
 #include "bench/tables/fingerprint.h"
+#include "bench/tables/policies.h"
 #include "sim/error.h"
 #include "sim/parallel.h"
 
@@ -44,26 +45,35 @@ using LineKey = std::pair<const TableBlock*, const TableLine*>;
 
 class CellRunner {
  public:
-  CellRunner(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans,
-             const RunOptions& options)
-      : table_(table), testbed_(testbed), options_(options) {
+  CellRunner(const CellSource& source, const std::vector<CellPlan>& plans, const RunOptions& options)
+      : source_(source), options_(options), policies_(source, options) {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
+  }
+
+  // Trains the policies of the zero-shot cells that are not done. False if it was interrupted.
+  bool TrainPolicies(const std::vector<CellPlan>& plans) {
+    std::vector<const CellPlan*> missing;
+    for (const CellPlan& plan : plans) {
+      if (plan.column->zero_shot && !options_.only_done && source_.CannotRun(*plan.line).empty() &&
+          !IsDone(plan))
+        missing.push_back(&plan);
+    }
+    return policies_.Train(missing);
   }
 
   // False if it was interrupted, or is not done where only done cells are wanted.
   bool Run(const CellPlan& plan, CellRecord& record, bool& skipped) {
     record = Describe(plan);
-    record.note = CannotRun(*plan.line);
+    record.note = source_.CannotRun(*plan.line);
     if (!record.note.empty()) {
       record.status = "not_run";
       return true;
     }
     if (options_.only_done && !MayBeDone(record)) return false;
     LineProblem& line = Problem(plan);
-    const auto task = MakeTask(plan, line);
+    const auto task = source_.MakeTask(*line.loaded, plan);
     auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
-    record.agent = agent->name();
-    record.scenario = Scenario(line, task);
+    Identify(plan, line, task, *agent, record);
     if (options_.resume && TakeDone(record)) return skipped = true;
     if (options_.only_done) return false;
     record.lower_bound_us = sim::ToMicros(line.LowerBound(task.devices));
@@ -80,9 +90,9 @@ class CellRunner {
     record.agent = plan.line->AgentOf(*plan.column);
     record.seed = plan.seed;
     record.budget = plan.budget;
-    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted
-                                                                                      : plan.column->kind);
-    record.command = RepeatCommand(table_, plan);
+    record.kind = ToString(plan.line->IsFitted(*plan.column) && source_.calibrated() ? CellKind::kFitted
+                                                                                     : plan.column->kind);
+    record.command = source_.RepeatCommand(plan);
     record.revision = now.revision;
     record.dirty = now.dirty ? "yes" : "no";
     record.machine = now.machine;
@@ -90,25 +100,42 @@ class CellRunner {
     return record;
   }
 
+  bool IsDone(const CellPlan& plan) {
+    CellRecord record = Describe(plan);
+    if (!options_.resume || !MayBeDone(record)) return false;
+    const LineProblem& line = Problem(plan);
+    const auto agent = agents::MakeAgent(record.agent);
+    Identify(plan, line, source_.MakeTask(*line.loaded, plan), *agent, record);
+    return TakeDone(record);
+  }
+
+  // Fills what of the key is known only when agent and problem are made.
+  void Identify(const CellPlan& plan, const LineProblem& line, const agents::Task& task,
+                const agents::Agent& agent, CellRecord& record) {
+    record.agent = agent.name();
+    Fingerprint fingerprint = ScenarioOf(line, task);
+    if (plan.column->zero_shot) {
+      record.agent += " " + TrainingText(plan);
+      const std::lock_guard<std::mutex> lock(policies_mutex_);
+      fingerprint.Add(policies_.Scenario(plan));
+    }
+    record.scenario = fingerprint.ToString();
+  }
+
   LineProblem& Problem(const CellPlan& plan) {
     LineProblem& line = problems_.at({plan.block, plan.line});
     std::call_once(line.once, [&] {
-      line.loaded = testbed_.Load(*plan.block, *plan.line);
+      line.loaded = source_.Load(*plan.block, *plan.line);
       line.fingerprint = FingerprintOf(line.loaded->problem());
     });
     return line;
   }
 
-  static agents::Task MakeTask(const CellPlan& plan, const LineProblem& line) {
-    return agents::MakeTask(line.loaded->problem(), plan.line->GrouperOf(*plan.column),
-                            SelectDevices(line.loaded->cluster(), plan.column->devices));
-  }
-
-  static std::string Scenario(const LineProblem& line, const agents::Task& task) {
+  static Fingerprint ScenarioOf(const LineProblem& line, const agents::Task& task) {
     Fingerprint fingerprint = line.fingerprint;
     for (const agents::UnitIndex unit : task.units.unit_of_op) fingerprint.Add(unit);
     for (const sim::DeviceIndex device : task.devices) fingerprint.Add(device);
-    return fingerprint.ToString();
+    return fingerprint;
   }
 
   // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
@@ -131,8 +158,7 @@ class CellRunner {
     return false;
   }
 
-  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent,
-              CellRecord& record) const {
+  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) {
     agents::Evaluator evaluator(task, {plan.budget, 1, {}, options_.stop});
     agents::UnitPlacement last;
     evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
@@ -140,7 +166,13 @@ class CellRunner {
     agents::SearchOptions search;
     search.seed = static_cast<std::uint64_t>(plan.seed);
     search.resume = options_.resume;
-    search.checkpoint = CheckpointPath(plan, record);
+    if (plan.column->zero_shot) {
+      search.learn = false;
+      const std::lock_guard<std::mutex> lock(policies_mutex_);
+      search.init = policies_.PathOf(plan);
+    } else {
+      search.checkpoint = CheckpointPath(plan, record);
+    }
     const auto start = std::chrono::steady_clock::now();
     agent.Search(task, evaluator, search);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
@@ -148,7 +180,9 @@ class CellRunner {
     record.simulator_seconds = evaluator.simulator_seconds();
     BERTH_CHECK(evaluator.samples() > 0);
     FillCounts(evaluator, plan.column->sampled, record);
-    FillRuntime(evaluator, task, evaluator.has_best() ? evaluator.best() : last, record);
+    const bool is_best = evaluator.has_best() && !plan.column->last;
+    FillRuntime(task, is_best ? evaluator.best() : last, record);
+    if (is_best) BERTH_CHECK_EQ(*record.runtime_us, sim::ToMicros(evaluator.best_runtime()));
     if (!search.checkpoint.empty()) std::filesystem::remove(search.checkpoint);
     return true;
   }
@@ -156,7 +190,7 @@ class CellRunner {
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
     if (!plan.column->on_request || options_.checkpoints.empty()) return {};
     std::filesystem::create_directories(options_.checkpoints);
-    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", table_.name,
+    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", options_.name,
                                                                       record.row, record.column, record.seed,
                                                                       record.budget, record.scenario))
         .string();
@@ -177,12 +211,10 @@ class CellRunner {
   }
 
   // Simulates the placement once more (PROTOCOL 1.5): the value that is printed, and what holds its memory.
-  static void FillRuntime(const agents::Evaluator& evaluator, const agents::Task& task,
-                          const agents::UnitPlacement& units, CellRecord& record) {
+  static void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record) {
     const sim::Problem& problem = *task.problem;
     const auto simulator = sim::MakeSimulator(problem);
     const sim::Outcome& outcome = simulator->Run(agents::Expand(task, units));
-    if (evaluator.has_best()) BERTH_CHECK_EQ(outcome.runtime, evaluator.best_runtime());
     record.cost_model = problem.costs().cost_model;
     record.unlimited_runtime_us = sim::ToMicros(outcome.runtime);
     record.status = outcome.feasible() ? "ok" : "oom";
@@ -216,17 +248,46 @@ class CellRunner {
     return fullest;
   }
 
-  const TableDefinition& table_;
-  const Testbed& testbed_;
+  const CellSource& source_;
   const RunOptions& options_;
   std::map<LineKey, LineProblem> problems_;
+  std::mutex policies_mutex_;
+  Policies policies_;
 };
 
 }  // namespace
 
+agents::Task CellSource::MakeTask(const LoadedProblem& loaded, const CellPlan& plan) const {
+  return agents::MakeTask(loaded.problem(), plan.line->GrouperOf(*plan.column),
+                          SelectDevices(loaded.cluster(), plan.column->devices));
+}
+
+std::string TableCells::CannotRun(const TableLine& line) const {
+  return bench::CannotRun(line);
+}
+
+std::unique_ptr<LoadedProblem> TableCells::Load(const TableBlock& block, const TableLine& line) const {
+  return testbed_.Load(block, line);
+}
+
+std::string TableCells::RepeatCommand(const CellPlan& plan) const {
+  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.name, plan.block->key,
+                                    plan.line->key, plan.column->key);
+  if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
+  return command;
+}
+
 std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed,
                                  const std::vector<CellPlan>& plans, const RunOptions& options) {
-  CellRunner runner(table, testbed, plans, options);
+  RunOptions named = options;
+  named.name = table.name;
+  return RunCells(TableCells(table, testbed), plans, named);
+}
+
+std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<CellPlan>& plans,
+                                 const RunOptions& options) {
+  CellRunner runner(source, plans, options);
+  if (!runner.TrainPolicies(plans)) return {};
   std::vector<CellRecord> records(plans.size());
   std::vector<char> finished(plans.size(), 0);
   std::atomic<std::size_t> next{0};
