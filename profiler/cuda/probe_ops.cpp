@@ -1,4 +1,7 @@
 // Op probes: each case alone, operands warm and cold.
+#include <string_view>
+
+#include "profiler/cuda/convolution.h"
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
 
@@ -28,7 +31,9 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
     }
     rows.push_back({std::move(row)});
   }
-  return Rows(std::move(rows));
+  sim::Attributes result = {{"rows", {std::move(rows)}}};
+  if (std::string_view(probe.name) == "conv2d") result.emplace_back("convolutions", ChosenConvolutions());
+  return {std::move(result)};
 }
 
 }  // namespace berth::profiler::cuda
