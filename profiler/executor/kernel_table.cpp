@@ -1,6 +1,7 @@
 #include "profiler/executor/kernel_table.h"
 
-#include "sim/formats/json_text.h"
+#include <type_traits>
+#include <variant>
 
 namespace berth::profiler {
 namespace {
@@ -12,12 +13,36 @@ void Append(std::string& key, const sim::Output& tensor) {
   key += "]";
 }
 
+void Append(std::string& key, const sim::Attribute& attribute) {
+  std::visit(
+      [&key](const auto& value) {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::string>) {
+          key += std::to_string(value.size()) + ":" + value;
+        } else if constexpr (std::is_same_v<Value, sim::Attribute::List>) {
+          key += "(";
+          for (const sim::Attribute& one : value) Append(key, one);
+          key += ")";
+        } else if constexpr (std::is_same_v<Value, sim::Attributes>) {
+          key += "{";
+          for (const auto& [name, one] : value) {
+            key += name + "=";
+            Append(key, one);
+          }
+          key += "}";
+        } else if constexpr (!std::is_same_v<Value, std::nullptr_t>) {
+          key += std::to_string(value) + ",";
+        }
+      },
+      attribute.value);
+}
+
 }  // namespace
 
 std::string KernelKey(const OpTensors& tensors) {
   const sim::Op& op = tensors.op();
   std::string key = op.type + "|" + op.phase + "|" + std::to_string(op.flops) + "|";
-  formats::AppendJsonAttributes(key, op.attributes);
+  Append(key, sim::Attribute{op.attributes});
   for (std::size_t i = 0; i < tensors.inputs(); ++i) {
     Append(key, tensors.input(i));
     key += " " + std::to_string(tensors.producer(i).persistent_bytes);
