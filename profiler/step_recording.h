@@ -19,9 +19,10 @@ namespace berth::profiler {
 struct MeasuredPlacement {
   std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
   sim::Placement placement;
-  std::vector<double> steps_us;  // undisturbed ones, or all where there are too few: see `undisturbed`
-  int undisturbed = 0;           // steps during which no device lost its core
-  int run = 0;                   // steps in all, without warm-up
+  // Undisturbed ones, or all where there are too few (see `undisturbed`), in the order in which they were measured.
+  std::vector<double> steps_us;
+  int undisturbed = 0;  // steps during which no device lost its core
+  int run = 0;          // steps in all, without warm-up
   // By device, of the undisturbed steps: median, least and most.
   std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
@@ -67,6 +68,7 @@ StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& loa
                                 const sim::HardwareCatalogue& catalogue);
 StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
                                  const sim::HardwareCatalogue& catalogue);  // source: what messages call it
+// Version 2. Version 1 is read, too: there the least and the most peak may be left out, and are the peak then.
 std::string PrintStepRecording(const StepRecording& recording);
 
 // The first placement that has a traced step; -1 = none.

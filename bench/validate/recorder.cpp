@@ -1,6 +1,7 @@
 #include "bench/validate/recorder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -32,6 +33,10 @@ using Cores = profiler::CoresByDevice;
 
 constexpr const char* kKind = "cpu";
 constexpr double kMicro = 1e-3;  // [us/ns]
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double LoadAverage() {
   double load[1] = {0};
@@ -200,9 +205,10 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
+    const TimeBudget again(options_.again_seconds, SteadySeconds);
     profiler::MeasureDisturbedAgain(
         [&](std::size_t p) -> std::optional<MeasuredPlacement> {
-          if (StopRequested()) return std::nullopt;
+          if (StopRequested() || again.Spent()) return std::nullopt;
           return MeasureOne(*executor, chosen[p]);
         },
         options_.steps, &recording_.placements);

@@ -88,7 +88,7 @@ const std::vector<ProfilerReader>& ProfilerReaders() {
 }
 
 std::string_view SampleStepRecording() {
-  return R"({"format": "berth.validation", "version": 1, "workload": "two",
+  return R"({"format": "berth.validation", "version": 2, "workload": "two",
  "provenance": {"machine": "a CPU", "date": "2026-11-21T07:00:00Z", "commit": "abc", "dirty": false, "command": "x", "software": {"onednn": "2.6.3"}},
  "load": {"before": 0.5, "after": 1}, "wanted_steps": 2, "pace_ns": 4600,
  "cluster": "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1kB}, {name: b, kind: cpu, memory: 1GiB}]}",
