@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "agents/live_outputs.h"
 #include "agents/ready_queue.h"
 
 namespace berth::agents {
@@ -16,7 +17,7 @@ using sim::Picos;
 class EarliestFirst {
  public:
   EarliestFirst(ListSchedule& list, const std::vector<OpIndex>& favourite)
-      : list_(list), graph_(list.task().problem->graph()), favourite_(favourite) {
+      : list_(list), live_(list), graph_(list.task().problem->graph()), favourite_(favourite) {
     const std::size_t ops = graph_.ops.size();
     const std::size_t devices = list.task().problem->cluster().devices.size();
     machines_.resize(devices);
@@ -77,13 +78,14 @@ class EarliestFirst {
   DeviceIndex DeviceOf(OpIndex op) const { return list_.DeviceOf(list_.UnitOf(op)); }
   bool IsOpen(OpIndex op) const { return DeviceOf(op) < 0; }
 
-  // For the unit and for copies of what the op reads.
+  // For the unit, the op while it runs, and copies of what it reads.
   bool HasRoom(OpIndex op, DeviceIndex d) {
-    sim::Bytes needed = list_.NeededWithSources(op);
+    sim::Bytes needed = list_.NeededWithSources(op) + OwnOutputBytes(graph_.ops[Index(op)]) +
+                        graph_.ops[Index(op)].workspace_bytes;
     for (const Dependency& dependency : list_.DependenciesOf(op)) {
       const DeviceIndex from = DeviceOf(dependency.producer);
-      if (from >= 0 && from != d && Arrival(dependency, d) == kNever)
-        needed += list_.Counted(dependency.bytes);
+      if (from < 0) needed += OwnOutputBytes(graph_.ops[Index(dependency.producer)]);
+      if (from >= 0 && from != d && Arrival(dependency, d) == kNever) needed += dependency.bytes;
     }
     return list_.HasRoom(d, needed);
   }
@@ -237,6 +239,9 @@ class EarliestFirst {
   void EnqueueBound(UnitIndex unit) {
     for (const OpIndex op : list_.task().units.ops[static_cast<std::size_t>(unit)]) {
       if (IsReady(op)) EnqueueOn(op, list_.DeviceOf(unit));
+      if (!done_[Index(op)]) continue;
+      live_.Hold(op);  // a source, until now nowhere
+      live_.LetGo(op);
     }
   }
 
@@ -260,7 +265,7 @@ class EarliestFirst {
           const Picos received = std::max(sent, At(d).channel_free);
           At(from).channel_free = sent + transfer;
           At(d).channel_free = arrival = received + transfer;
-          list_.TakeCopy(d, dependency.bytes);
+          live_.Copy(dependency.producer, d, dependency.bytes);
         }
         for (const OpIndex consumer : graph_.consumers(dependency.producer)) {
           // It may be ready here sooner than it was.
@@ -273,18 +278,25 @@ class EarliestFirst {
   }
 
   void Run(OpIndex op, DeviceIndex d) {
-    done_[Index(op)] = true;
     if (IsOpen(op)) Bind(list_.UnitOf(op), d);
     for (const UnitIndex unit : list_.BringSources(op)) EnqueueBound(unit);
     const Picos start = std::max(Receive(op, d), At(d).free);
     At(d).free = start + list_.Length(op, d);
     At(d).last = op;
+    live_.Hold(op);
     std::vector<OpIndex> released;
     Complete(op, start + list_.task().problem->costs().at(op, d), released);
     Release(std::move(released));
+    live_.LetGo(op);
+    OpIndex last = -1;
+    for (const Dependency& dependency : list_.DependenciesOf(op)) {
+      if (dependency.producer != last) live_.LetGo(dependency.producer);
+      last = dependency.producer;
+    }
   }
 
   ListSchedule& list_;
+  LiveOutputs live_;
   const sim::OpGraph& graph_;
   const std::vector<OpIndex>& favourite_;
   std::vector<Machine> machines_;          // by device
@@ -302,8 +314,8 @@ class EarliestFirst {
 
 }  // namespace
 
-UnitPlacement PlaceEarliestFirst(ListSchedule& list, const std::vector<OpIndex>& favourite, double share) {
-  list.Start(share);
+UnitPlacement PlaceEarliestFirst(ListSchedule& list, const std::vector<OpIndex>& favourite, double reserve) {
+  list.Start(reserve < 0 ? -1 : 0, std::max(reserve, 0.0));
   EarliestFirst(list, favourite).PlaceAll();
   return list.Finish();
 }

@@ -20,7 +20,11 @@ namespace berth::agents {
 // a favourite child that is ready, has no device yet and could start nowhere earlier, the device is kept for
 // it, and takes no other ops but those that have to run there and urgent ones, which could by then start on
 // any device.
+// Memory, as in Baechi's code: a unit's persistent bytes from its assignment on, an op's outputs from when it is
+// scheduled until all that read them or a view of them are. Beyond it, copies count like the outputs, and
+// `reserve` of each device's capacity is left free; below zero there are no limits. Ops whose unit has a device
+// run there, whether there is room or not.
 UnitPlacement PlaceEarliestFirst(ListSchedule& list, const std::vector<sim::OpIndex>& favourite,
-                                 double share);
+                                 double reserve);
 
 }  // namespace berth::agents

@@ -3,7 +3,8 @@
 // would finish first, filling gaps between what is already there.
 //
 // Beyond the paper: units, sources and memory as list_schedule.h says, a unit judged by its first op's finish
-// plus the rest of the unit's work; up to five samples, with memory=no one. Links are taken as idle: fails
+// plus the rest of the unit's work. The share of the outputs that counts as memory is 0 at first and grows
+// until the placement fits: up to five samples, with memory=no one. Links are taken as idle: fails
 // where transfers compete.
 #include <algorithm>
 #include <limits>

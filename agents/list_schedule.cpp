@@ -59,17 +59,18 @@ Picos ListSchedule::MeanTransfer(sim::Bytes bytes) {
   return known->second = sum / (devices * (devices - 1));
 }
 
-void ListSchedule::Start(double share) {
+void ListSchedule::Start(double share, double reserve) {
   share_ = share;
   unit_device_.assign(task_.units.ops.size(), -1);
   free_bytes_.clear();
-  for (const sim::Device& device : task_.problem->cluster().devices) free_bytes_.push_back(device.capacity());
+  for (const sim::Device& device : task_.problem->cluster().devices)
+    free_bytes_.push_back(static_cast<sim::Bytes>((1 - reserve) * static_cast<double>(device.capacity())));
 }
 
 sim::Bytes ListSchedule::Needed(UnitIndex unit) const {
   if (share_ < 0) return 0;
   const auto u = static_cast<std::size_t>(unit);
-  return task_.persistent[u] + Counted(task_.output[u]);
+  return task_.persistent[u] + static_cast<sim::Bytes>(share_ * static_cast<double>(task_.output[u]));
 }
 
 sim::Bytes ListSchedule::NeededWithSources(OpIndex op) const {
@@ -115,11 +116,12 @@ UnitPlacement ListSchedule::Finish() {
 }
 
 void PlaceWithinMemory(Evaluator& evaluator, bool limited,
-                       const std::function<UnitPlacement(double share)>& place) {
-  for (const double share : limited ? std::vector<double>{0, 0.25, 0.5, 0.75, 1} : std::vector<double>{-1}) {
+                       const std::function<UnitPlacement(double caution)>& place) {
+  for (const double caution :
+       limited ? std::vector<double>{0, 0.25, 0.5, 0.75, 1} : std::vector<double>{-1}) {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
     evaluator.CountProposal();
-    if (evaluator.Evaluate(place(share)).feasible) return;
+    if (evaluator.Evaluate(place(caution)).feasible) return;
   }
 }
 

@@ -4,9 +4,8 @@
 // They go through the ops in an order of their own and give each a device when its turn comes:
 //  - a unit goes where its first op goes;
 //  - variables, constants and placeholders go with their first consumer, with all of their unit;
-//  - memory: a unit takes its persistent bytes and a share of the outputs of its ops, from when it is assigned
-//    to the end. The share is the searcher's: PlaceWithinMemory() raises it until the simulator says that it
-//    fits.
+//  - memory: a unit takes its persistent bytes, and a share of the outputs of its ops, from when it is assigned
+//    to the end. What comes and goes meanwhile is the searcher's to count.
 #pragma once
 
 #include <functional>
@@ -44,8 +43,9 @@ class ListSchedule {
   // Over all ordered pairs of different devices; 0 where there is one.
   sim::Picos MeanTransfer(sim::Bytes bytes);
 
-  // Forgets all assignments. `share` of the outputs counts as memory; below zero nothing does.
-  void Start(double share);
+  // Forgets all assignments. `share` of a unit's outputs counts as memory from its assignment on, below zero
+  // nothing does; `reserve` of each device's capacity is left free.
+  void Start(double share, double reserve = 0);
 
   sim::DeviceIndex DeviceOf(UnitIndex unit) const { return unit_device_[static_cast<std::size_t>(unit)]; }
   // What a device must have left to take the unit of the op and the sources that would come along.
@@ -54,13 +54,8 @@ class ListSchedule {
     return share_ < 0 || free_bytes_[static_cast<std::size_t>(d)] >= needed;
   }
   sim::DeviceIndex Roomiest() const;
-  // What so many bytes of outputs count as; a received copy takes that, too, where the searcher keeps count.
-  sim::Bytes Counted(sim::Bytes output_bytes) const {
-    return share_ < 0 ? 0 : static_cast<sim::Bytes>(share_ * static_cast<double>(output_bytes));
-  }
-  void TakeCopy(sim::DeviceIndex d, sim::Bytes bytes) {
-    free_bytes_[static_cast<std::size_t>(d)] -= Counted(bytes);
-  }
+  // Bytes that the searcher counts itself; negative ones come back.
+  void Take(sim::DeviceIndex d, sim::Bytes bytes) { free_bytes_[static_cast<std::size_t>(d)] -= bytes; }
 
   // The unit must have no device yet.
   void Assign(UnitIndex unit, sim::DeviceIndex d);
@@ -82,9 +77,9 @@ class ListSchedule {
   std::vector<sim::Bytes> free_bytes_;
 };
 
-// `place` is called with the share of the outputs that counts as memory: 0 at first and, while what it returns
-// does not fit, 1/4, 1/2, 3/4 and 1; one sample each. limited = false: once, with -1.
+// Evaluates what `place` returns, told how cautious to be with memory: 0 at first and, while the placement does
+// not fit, 1/4, 1/2, 3/4 and 1; one sample each. limited = false: once, with -1.
 void PlaceWithinMemory(Evaluator& evaluator, bool limited,
-                       const std::function<UnitPlacement(double share)>& place);
+                       const std::function<UnitPlacement(double caution)>& place);
 
 }  // namespace berth::agents
