@@ -1,6 +1,8 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -66,7 +68,10 @@ class TableCommand : public Command {
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_) return Render(table, ReadRows());
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed(testbed_.empty() ? ("results/" + table.name + "/testbed.json") : testbed_);
+    const Testbed testbed(
+        testbed_.empty()
+            ? ("results/" + (table.testbed.empty() ? table.name : table.testbed) + "/testbed.json")
+            : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
@@ -104,6 +109,20 @@ class TableCommand : public Command {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
       progress.Update(++finished, fmt::format("{}/{} {}{}", record.row, record.column, CellNote(record),
                                               skipped ? " (kept)" : ""));
+    };
+    std::mutex training;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> policies;
+    options.on_training = [&](const std::string& policy, std::int64_t samples, std::int64_t budget) {
+      const std::lock_guard<std::mutex> lock(training);
+      policies[policy] = {samples, budget};
+      std::int64_t done = 0, all = 0;
+      for (const auto& [name, counts] : policies) {
+        done += counts.first;
+        all += counts.second;
+      }
+      progress.Update(0,
+                      fmt::format("training {}: {} of {} samples", policies.size() == 1 ? policy : "policies",
+                                  CountText(done), CountText(all)));
     };
     return RunCells(table, testbed, plans, options);
   }
