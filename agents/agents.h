@@ -1,5 +1,5 @@
-// The factories of the table in registry.cpp, one file for each or for a family. All read their parameters from the spec and
-// refuse unknown ones.
+// The factories of the table in registry.cpp, one file for each or for a family. All read their parameters
+// from the spec and refuse unknown ones.
 #pragma once
 
 #include <memory>

@@ -5,9 +5,9 @@
 //   m_sct   small communication times: m_etf, where devices wait for the favourite child of their last op
 // All place on the GPUs (on all devices where there is none): Baechi's devices are alike, and an earliest start
 // says nothing of how long an op takes there. Baechi's co-placement and fusion of ops before placing are the
-// task's units here; a unit goes where its first op goes, variables, constants and placeholders with their first
-// reader (list_schedule.h). Where nothing fits Baechi fails; here the rest goes somewhere, and the simulator
-// says what comes of it.
+// task's units here; a unit goes where its first op goes, variables, constants and placeholders with their
+// first reader (list_schedule.h). Where nothing fits Baechi fails; here the rest goes somewhere, and the
+// simulator says what comes of it.
 #include <algorithm>
 #include <memory>
 
@@ -21,9 +21,9 @@ namespace {
 using sim::DeviceIndex;
 
 // Each device takes units, in the order of their first op, up to a cap of all persistent and output bytes over
-// the number of devices, plus the largest unit [code: m_topo.py, ops in place of units]: that is enough for
-// all units. A device is also full once its persistent bytes would not fit; units left at the end go to the last
-// device. Baechi looks at capacities nowhere here. One sample. Fails where equal bytes are not equal work.
+// the number of devices, plus the largest unit [code, of ops in place of units]: that is enough for all units.
+// A device is also full once its persistent bytes would not fit; units left at the end go to the last device.
+// Baechi looks at no capacity here. One sample. Fails where equal bytes are not equal work.
 class Topo final : public Agent {
  public:
   explicit Topo(const Spec& spec) {
@@ -71,10 +71,10 @@ class Topo final : public Agent {
 // more of each device's memory free, up to a half: up to five samples, with memory=no one. Links are taken as
 // idle but for the queue at each device. Fails where an op is ready early but its work belongs elsewhere.
 //
-// m_sct's guarantee asks that no transfer takes longer than the shortest op [recalled]; graphs do not keep it, and
-// Baechi runs the rules all the same. favourite_children.h has the program; threshold = 0.1 as in its code. Its
-// program is of all ops at once (window=0); here one of at most `window` ops, as the solver's time grows with the
-// square of their number: 60,000 ops take seconds in place of minutes.
+// m_sct's guarantee asks that no transfer takes longer than the shortest op [recalled]; graphs do not keep it,
+// and Baechi runs the rules all the same. favourite_children.h has the program; threshold = 0.1 as in Baechi's
+// code. Baechi's program is of all ops at once (window=0); here one of at most `window` ops, as the solver's
+// time grows faster than their number: 60,000 ops take seconds in place of minutes.
 class EarliestFirstAgent final : public Agent {
  public:
   EarliestFirstAgent(const Spec& spec, bool with_favourites) : with_favourites_(with_favourites) {

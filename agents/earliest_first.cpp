@@ -1,7 +1,9 @@
 #include "agents/earliest_first.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <utility>
 
 #include "agents/live_outputs.h"
@@ -23,8 +25,6 @@ class EarliestFirst {
     machines_.resize(devices);
     end_.resize(ops);
     done_.resize(ops);
-    refusals_.resize(ops);
-    refused_.resize(ops * devices);
     position_.resize(ops);
     missing_.resize(ops);
     first_tensor_.resize(ops);
@@ -48,29 +48,36 @@ class EarliestFirst {
     while (true) {
       Candidate best;
       DeviceIndex device = -1;
-      do {
-        forced_ = false;
-        best = {};
-        for (const DeviceIndex d : list_.devices()) {
-          const Candidate candidate = BestOn(d);
-          if (!candidate.Before(best)) continue;
-          best = candidate;
-          device = d;
-        }
-      } while (forced_);
-      if (best.op < 0) return;
-      Run(best.op, device);
+      for (const DeviceIndex d : list_.devices()) {
+        const Candidate candidate = BestOn(d);
+        if (!candidate.Before(best)) continue;
+        best = candidate;
+        device = d;
+      }
+      if (best.op >= 0) {
+        Run(best.op, device);
+      } else if (!ForceOne()) {
+        return;
+      }
     }
   }
 
  private:
   static constexpr Picos kNever = -1;
+  struct Parked {
+    sim::Bytes needed;
+    std::int32_t position;
+    OpIndex op;
+    auto operator<=>(const Parked&) const = default;
+  };
   struct Machine {
     Picos free = 0;
     Picos channel_free = 0;
     OpIndex last = -1;
     ReadyQueue bound;  // ops whose unit is here
     ReadyQueue open;   // ops whose unit has no device yet
+    // Open ops that there was no room for, the smallest first.
+    std::priority_queue<Parked, std::vector<Parked>, std::greater<>> parked;
   };
 
   static std::size_t Index(OpIndex op) { return static_cast<std::size_t>(op); }
@@ -78,8 +85,8 @@ class EarliestFirst {
   DeviceIndex DeviceOf(OpIndex op) const { return list_.DeviceOf(list_.UnitOf(op)); }
   bool IsOpen(OpIndex op) const { return DeviceOf(op) < 0; }
 
-  // For the unit, the op while it runs, and copies of what it reads.
-  bool HasRoom(OpIndex op, DeviceIndex d) {
+  // Memory for the unit, the op while it runs, and copies of what it reads.
+  sim::Bytes Needed(OpIndex op, DeviceIndex d) {
     sim::Bytes needed = list_.NeededWithSources(op) + OwnOutputBytes(graph_.ops[Index(op)]) +
                         graph_.ops[Index(op)].workspace_bytes;
     for (const Dependency& dependency : list_.DependenciesOf(op)) {
@@ -87,8 +94,10 @@ class EarliestFirst {
       if (from < 0) needed += OwnOutputBytes(graph_.ops[Index(dependency.producer)]);
       if (from >= 0 && from != d && Arrival(dependency, d) == kNever) needed += dependency.bytes;
     }
-    return list_.HasRoom(d, needed);
+    return needed;
   }
+
+  bool HasRoom(OpIndex op, DeviceIndex d) { return list_.HasRoom(d, Needed(op, d)); }
 
   // When the output was or will be on the device; kNever = it was not sent.
   Picos& Arrival(const Dependency& dependency, DeviceIndex d) {
@@ -178,8 +187,9 @@ class EarliestFirst {
   Candidate BestOpen(DeviceIndex d) {
     return At(d).open.Best(At(d).free, [&](OpIndex op) -> std::optional<Picos> {
       if (done_[Index(op)] || !IsOpen(op)) return std::nullopt;
-      if (HasRoom(op, d)) return Ready(op, d);
-      Refuse(op, d);
+      const sim::Bytes needed = Needed(op, d);
+      if (list_.HasRoom(d, needed)) return Ready(op, d);
+      At(d).parked.push({needed, position_[Index(op)], op});
       return std::nullopt;
     });
   }
@@ -221,14 +231,32 @@ class EarliestFirst {
     return other.op >= 0 && other.start <= child.start ? other : child;
   }
 
-  // The device has no room for the op's unit, and is not asked again.
-  void Refuse(OpIndex op, DeviceIndex d) {
-    const std::size_t index = Index(op) * machines_.size() + static_cast<std::size_t>(d);
-    if (refused_[index]) return;
-    refused_[index] = true;
-    if (++refusals_[Index(op)] < static_cast<std::int32_t>(list_.devices().size())) return;
-    Bind(list_.UnitOf(op), list_.Roomiest());
-    forced_ = true;
+  // The smallest open op of those that no device has room for.
+  const Parked* SmallestParked() {
+    const Parked* smallest = nullptr;
+    for (const DeviceIndex d : list_.devices()) {
+      auto& parked = At(d).parked;
+      while (!parked.empty() && !(IsReady(parked.top().op) && IsOpen(parked.top().op))) parked.pop();
+      if (!parked.empty() && (smallest == nullptr || parked.top() < *smallest)) smallest = &parked.top();
+    }
+    return smallest;
+  }
+
+  // Nothing can go on within memory: one unit goes where most is left. False: nothing is left to do.
+  bool ForceOne() {
+    const Parked* parked = SmallestParked();
+    if (parked == nullptr) return false;
+    Bind(list_.UnitOf(parked->op), list_.Roomiest());
+    return true;
+  }
+
+  // Those that the device may have room for by now are asked again.
+  void Unpark(DeviceIndex d) {
+    auto& parked = At(d).parked;
+    for (; !parked.empty() && list_.HasRoom(d, parked.top().needed); parked.pop()) {
+      const OpIndex op = parked.top().op;
+      if (IsReady(op) && IsOpen(op)) At(d).open.Push(op, Ready(op, d), position_[Index(op)]);
+    }
   }
 
   void Bind(UnitIndex unit, DeviceIndex d) {
@@ -293,6 +321,7 @@ class EarliestFirst {
       if (dependency.producer != last) live_.LetGo(dependency.producer);
       last = dependency.producer;
     }
+    for (const DeviceIndex device : list_.devices()) Unpark(device);
   }
 
   ListSchedule& list_;
@@ -305,11 +334,8 @@ class EarliestFirst {
   std::vector<std::int32_t> missing_;      // by op: producers without an end
   std::vector<Picos> end_;                 // by op
   std::vector<bool> done_;                 // by op
-  std::vector<std::int32_t> refusals_;     // by op
-  std::vector<bool> refused_;              // [op * devices + device]
   std::vector<std::size_t> first_tensor_;  // by op
   std::vector<Picos> arrival_;             // [tensor * devices + device]
-  bool forced_ = false;                    // a unit got a device by force while candidates were compared
 };
 
 }  // namespace

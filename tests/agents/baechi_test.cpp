@@ -130,7 +130,19 @@ TEST(Etf, OutputsThatWereReadTakeNoMemory) {
   EXPECT_THAT(Record("m_etf", MakeTask(c.Finish(), "")), ElementsAre(Each(1)));
 }
 
-// The same, but each second op gives a view of what it reads, which keeps it there: with it three are live.
+// No device has room for c before b has read a's output; it waits for that, and does not go where most is left.
+TEST(Etf, AnOpWaitsForMemory) {
+  Case c;
+  c.Add("a", {10}, {}, 8 * kMegabyte);
+  c.Add("c", {10}, {}, 8 * kMegabyte);
+  c.Add("b", {10}, {0}, 0);
+  c.UseGpus(2);
+  c.cluster.devices[1].memory = 12 * kMegabyte;
+  c.cluster.devices[2].memory = 5 * kMegabyte;
+  EXPECT_THAT(Record("m_etf", MakeTask(c.Finish(), "")), ElementsAre(Each(1)));
+}
+
+// A view keeps what it shows: c finds b's output in memory, and a's too where the view holds it.
 TEST(Etf, AViewKeepsWhatItShows) {
   for (const bool views : {false, true}) {
     Case c;
@@ -147,17 +159,15 @@ TEST(Etf, AViewKeepsWhatItShows) {
     c.Add("z", {10}, {1, 3}, 0);
     c.UseGpus(2);
     c.cluster.devices[1].memory = 9 * kMegabyte;
-    // c needs its own 4 MB beside b's, and beside a's where the view holds them.
     EXPECT_EQ(Record("m_etf", MakeTask(c.Finish(), "")).at(0)[3], views ? 2 : 1);
   }
 }
 
-// Counted as live there are at most 6 MB on a device, but f, which runs where its unit is, is overlooked: the
-// second attempt leaves an eighth of the memory free for it.
+// b finds room beside a's output on gpu0, but f, which has to run there as well, then does not. The second
+// attempt leaves memory free.
 TEST(Etf, LeavesMemoryFreeWhereAnAttemptDoesNotFit) {
   Case c;
-  sim::Op& first = c.Add("a", {10}, {}, 4 * kMegabyte);
-  first.colocate = "unit";
+  c.Add("a", {10}, {}, 4 * kMegabyte).colocate = "unit";
   c.Add("b", {10}, {0}, 3 * kMegabyte);
   c.Add("f", {10}, {0}, 4 * kMegabyte).colocate = "unit";
   c.Add("z", {10}, {1, 2, 0}, 0);
