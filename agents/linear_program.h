@@ -28,8 +28,8 @@ struct LinearProgram {
   std::vector<Entry> entries;              // each place at most once
 };
 
-// An optimal x, by COIN-OR's Clp (dual simplex, one thread); of several the same one each time, on CPUs
-// for which LAPACK computes alike. Throws RunError where there is none, or where the solver is missing or gives up.
+// An optimal x, by COIN-OR's Clp (dual simplex, one thread); of several the same one each time, on CPUs for
+// which LAPACK computes alike. Throws RunError where there is none, or where the solver is missing or gives up.
 std::vector<double> Minimise(const LinearProgram& program);
 
 }  // namespace berth::agents

@@ -200,8 +200,8 @@ TEST(Etf, VariablesGoAlongWithTheirReaders) {
 }
 
 // The favourite child of a is f, which begins the long path. o could start on gpu0 as soon, and stands first:
-// m_etf takes it, and f waits for it until 110. m_sct keeps gpu0 for f at 10 and for g at 20, so that o starts on
-// gpu1 at 120: all is done at 1020 in place of 1120.
+// m_etf takes it, and f waits for it until 110. m_sct keeps gpu0 for f at 10 and for g at 20, so that o starts
+// on gpu1 at 120: all is done at 1020 in place of 1120.
 TEST(Sct, KeepsTheDeviceForTheFavouriteChild) {
   Case c;
   c.Add("a", {10}, {}, kMegabyte);
