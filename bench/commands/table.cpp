@@ -13,6 +13,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
+#include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -26,10 +27,16 @@ std::string CellNote(const CellRecord& record) {
   return record.runtime_us ? TimeText(*record.runtime_us) : "does not fit";
 }
 
+// Made of recordings, not of cells: nothing is run for it, and only where it is written can be said.
+constexpr const char* kAccuracy = "accuracy";
+
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("name", name_,
+                   "one of `berth list tables`; or accuracy: the recordings in results/accuracy, scored")
+        ->required()
+        ->option_text("NAME");
     app.add_option("--cells", plan_.cells,
                    "only these: [BLOCK:]ROW/COLUMN with *, several by commas; asks for learners by name")
         ->delimiter(',')
@@ -57,6 +64,7 @@ class TableCommand : public Command {
   }
 
   void Run() override {
+    if (name_ == kAccuracy) return RenderAccuracy();
     const TableDefinition& table = FindTable(name_);
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
@@ -88,6 +96,16 @@ class TableCommand : public Command {
   fs::path Folder() const {
     if (!out_.empty()) return out_;
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
+  }
+
+  void RenderAccuracy() const {
+    const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
+    const ReportPage page = MakeAccuracyPage(folders);
+    const fs::path folder = Folder();
+    fs::create_directories(folder);
+    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(page));
+    formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
+    fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
   }
 
   std::vector<CellRecord> ReadRows() const {

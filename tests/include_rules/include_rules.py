@@ -58,7 +58,8 @@ LIBRARIES = (
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
-    (("benchmark/",), ("bench", _TESTS), False),
+    (("benchmark/",), ("bench",), False),
+    (("simgrid/",), ("bench/speed/simgrid_peer.cpp",), True),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h"),
      ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
 )
