@@ -29,6 +29,7 @@ add_library(berth::yaml ALIAS berth_yaml)
 berth_find(zstd zstd.h zstd)
 berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis metis.h metis)
+berth_find(clp coin/Clp_C_Interface.h)  # the library itself is opened by the first agent that needs it
 berth_find(dnnl oneapi/dnnl/dnnl.hpp dnnl)  # its CMake config asks for OpenCL's headers
 
 if(NOT BERTH_WITH_RL STREQUAL "OFF")

@@ -53,7 +53,7 @@ LIBRARIES = (
     (("CLI/",), ("bench", "profiler/main"), True),
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
-    (("scotch", "metis"), ("agents",), True),
+    (("scotch", "metis", "coin/"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/cpu",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
     (("mpi.h",), ("agents/mpi",), True),
