@@ -2,6 +2,7 @@
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
 #include "agents/agent.h"
 #include "agents/rl/placeto.h"
+#include "agents/rl/rnn.h"
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();
@@ -9,6 +10,7 @@ berth_rl_agents();
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;
   static const std::vector<AgentRow> rows = {
+      {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
       {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
   };
   return &rows;
