@@ -8,12 +8,12 @@ namespace berth::agents {
 namespace {
 
 // Of all learners that draw whole placements, after their own; defaults are those of preset=tuned.
-#define BERTH_ONE_SHOT_PARAMETERS                                                                     \
-  "learner=reinforce|ppo, batch=16, reward=shaped|root, baseline=others|average|failing|mean, "       \
-  "standardise=yes, "                                                                                 \
-  "loss=mean|sum, valid_part=1, valid_update=0, lr=3e-3, lr_end=lr/10, entropy=0.02, entropy_end=0, " \
-  "clip=1, "                                                                                          \
-  "epochs=4, minibatches=1, range=0.2, greedy=50"
+#define BERTH_ONE_SHOT_PARAMETERS(learner, batch, lr)                    \
+  "learner=" learner ", batch=" batch                                    \
+  ", reward=shaped|root, baseline=others|average|failing|mean, "         \
+  "standardise=yes, loss=mean|sum, valid_part=1, valid_update=0, lr=" lr \
+  ", lr_end=lr/10, "                                                     \
+  "entropy=0.02, entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define BERTH_SEQUENCE_PARAMETERS \
   "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
@@ -56,7 +56,8 @@ const std::vector<AgentRow>& Agents() {
        MakeBruteForce},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
+       "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS(
+           "reinforce|ppo", "16", "3e-3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",

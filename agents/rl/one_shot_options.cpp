@@ -49,6 +49,25 @@ OneShotOptions PublishedReinforce() {
   return options;
 }
 
+OneShotOptions PublishedPpo() {
+  OneShotOptions options;
+  options.algorithm = OneShotOptions::Algorithm::kPpo;
+  options.batch = 10;
+  options.reward = Reward::kRoot;
+  options.baseline = Baseline::kMovingAverage;
+  options.standardise = false;
+  options.learning_rate = {3e-4, 3e-4, 1};
+  options.entropy = {1e-3, 1e-3, 1};
+  return options;
+}
+
+OneShotOptions TunedPpo() {
+  OneShotOptions options;
+  options.algorithm = OneShotOptions::Algorithm::kPpo;
+  options.learning_rate = {1e-3, 1e-4, 1};
+  return options;
+}
+
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions options, std::int64_t draws_per_row) {
   using Algorithm = OneShotOptions::Algorithm;
   options.algorithm = ReadChoice<Algorithm>(
