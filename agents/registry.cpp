@@ -17,6 +17,10 @@ namespace {
 // Of those with a sequence placer.
 #define BERTH_SEQUENCE_PARAMETERS \
   "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
+// Of those with a graph encoder and a placer in segments.
+#define BERTH_GRAPH_PLACER_PARAMETERS                                                                  \
+  "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
+  "segment=128 (full: 256), passes=1, "
 
 }  // namespace
 
@@ -69,6 +73,16 @@ const std::vector<AgentRow>& Agents() {
        "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
+       AgentKind::kLearner, MakeLearner},
+      {"sgdp",
+       "a graph network reads the units, attention in segments places all at once, gates between graphs; PPO",
+       "Zhou et al.: GDP, 2019; SGDP, IEEE Micro 2020; GO, NeurIPS 2020",
+       BERTH_GRAPH_PLACER_PARAMETERS
+       "superposition=yes, graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "16", "1e-3"),
+       AgentKind::kLearner, MakeLearner},
+      {"encoder_placer", "the network of sgdp without gates, to which Mars compares itself; PPO",
+       "the comparison in Mars, ICPP 2021",
+       BERTH_GRAPH_PLACER_PARAMETERS "graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "1e-3"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

@@ -3,6 +3,7 @@
 #include "agents/agent.h"
 #include "agents/rl/placeto.h"
 #include "agents/rl/rnn.h"
+#include "agents/rl/sgdp.h"
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();
@@ -12,6 +13,8 @@ extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   static const std::vector<AgentRow> rows = {
       {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
       {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
+      {"sgdp", "", "", "", AgentKind::kLearner, rl::MakeSgdp},
+      {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
   };
   return &rows;
 }
