@@ -8,12 +8,11 @@ namespace berth::agents {
 namespace {
 
 // Of all learners that draw whole placements, after their own; defaults are those of preset=tuned.
-#define BERTH_ONE_SHOT_PARAMETERS(learner, batch, lr)                    \
-  "learner=" learner ", batch=" batch                                    \
-  ", reward=shaped|root, baseline=others|average|failing|mean, "         \
-  "standardise=yes, loss=mean|sum, valid_part=1, valid_update=0, lr=" lr \
-  ", lr_end=lr/10, "                                                     \
-  "entropy=0.02, entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
+#define BERTH_ONE_SHOT_PARAMETERS(learner, batch, lr)                                            \
+  "learner=" learner ", batch=" batch                                                            \
+  ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, " \
+  "valid_part=1, valid_update=0, lr=" lr                                                         \
+  ", lr_end=lr/10, entropy=0.02, entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define BERTH_SEQUENCE_PARAMETERS \
   "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
@@ -63,6 +62,12 @@ const std::vector<AgentRow>& Agents() {
        "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS(
            "reinforce|ppo", "16", "3e-3"),
        AgentKind::kLearner, MakeLearner},
+      {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
+       "Mirhoseini, Goldie et al., ICLR 2018",
+       "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
+       "placements=4 (of each grouping; code: 1), " BERTH_SEQUENCE_PARAMETERS
+       "freeze=0 (code: 500), as_shipped=no, " BERTH_ONE_SHOT_PARAMETERS("reinforce|ppo", "16", "3e-3"),
+       AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
        "Addanki et al., NeurIPS 2019",
@@ -80,8 +85,13 @@ const std::vector<AgentRow>& Agents() {
        BERTH_GRAPH_PLACER_PARAMETERS
        "superposition=yes, graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "16", "1e-3"),
        AgentKind::kLearner, MakeLearner},
-      {"encoder_placer", "the network of sgdp without gates, to which Mars compares itself; PPO",
-       "the comparison in Mars, ICPP 2021",
+      {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
+       "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
+       "grouping), " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "3e-3"),
+       AgentKind::kLearner, MakeLearner},
+      {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
        BERTH_GRAPH_PLACER_PARAMETERS "graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "1e-3"),
        AgentKind::kLearner, MakeLearner},
   };

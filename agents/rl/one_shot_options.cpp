@@ -52,19 +52,11 @@ OneShotOptions PublishedReinforce() {
 OneShotOptions PublishedPpo() {
   OneShotOptions options;
   options.algorithm = OneShotOptions::Algorithm::kPpo;
-  options.batch = 10;
   options.reward = Reward::kRoot;
   options.baseline = Baseline::kMovingAverage;
   options.standardise = false;
   options.learning_rate = {3e-4, 3e-4, 1};
   options.entropy = {1e-3, 1e-3, 1};
-  return options;
-}
-
-OneShotOptions TunedPpo() {
-  OneShotOptions options;
-  options.algorithm = OneShotOptions::Algorithm::kPpo;
-  options.learning_rate = {1e-3, 1e-4, 1};
   return options;
 }
 

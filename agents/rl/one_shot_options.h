@@ -42,11 +42,8 @@ struct OneShotOptions {
 // What ICML'17 and ICLR'18 have in common: root reward, moving average, summed log-probabilities, no entropy bonus.
 OneShotOptions PublishedReinforce();
 
-// Mars' learner (PROTOCOL 4.7: recalled), from which SGDP's differs little: PPO on 10 placements an update, root
-// reward, moving average, entropy weight 1e-3, Adam at 3e-4.
+// What Mars is recalled to have learned with (PAPERS 5: low confidence).
 OneShotOptions PublishedPpo();
-// The preset `tuned` with PPO, whose several steps on each batch ask for a smaller learning rate: 1e-3 to 1e-4.
-OneShotOptions TunedPpo();
 
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr, lr_end,
 // entropy, entropy_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and its parts must

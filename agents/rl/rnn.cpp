@@ -22,12 +22,11 @@
 //
 // Where it fails: a decision is rewarded only through the whole placement, so hundreds of groups need thousands of
 // samples; adjacency ties the weights to one number and order of groups, so they mean nothing on other graphs.
-#include "agents/rl/rnn.h"
-
 #include <ATen/ATen.h>
 
 #include "agents/rl/layers.h"
-#include "agents/rl/learning_agent.h"
+#include "agents/rl/learner.h"
+#include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/sequence_options.h"
 #include "agents/rl/unit_features.h"
@@ -178,13 +177,9 @@ class RnnPolicy : public Policy {
 
 std::unique_ptr<Agent> MakeRnn(const Spec& spec) {
   const RnnOptions options = ReadRnnOptions(spec);
-  return MakeLearningAgent(
-      options.name, [options](const auto& tasks, const auto& evaluators, const auto& search) {
-        Rng init(search.seed, "rnn weights");
-        return std::make_unique<OneShotLearner>(options.name, options.learner,
-                                                std::make_unique<RnnPolicy>(options, tasks, init), tasks,
-                                                evaluators, search);
-      });
+  return MakeOneShotAgent(options.name, options.learner, [options](const auto& tasks, Rng& init) {
+    return std::make_unique<RnnPolicy>(options, tasks, init);
+  });
 }
 
 }  // namespace berth::agents::rl

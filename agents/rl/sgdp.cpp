@@ -24,13 +24,11 @@
 //
 // Where they fail: devices of units are drawn independently, so two units that should move together find that out only
 // by chance, and with thousands of units all placements of a batch are about equally good.
-#include "agents/rl/sgdp.h"
-
 #include <ATen/ATen.h>
 
 #include "agents/rl/categorical.h"
 #include "agents/rl/graph_sage.h"
-#include "agents/rl/learning_agent.h"
+#include "agents/rl/learners.h"
 #include "agents/rl/node_features.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/segment_placer.h"
@@ -44,10 +42,9 @@ constexpr std::int64_t kTypeEmbedding = 32;
 constexpr int kEncoderLayers = 2;
 
 struct GraphPlacerOptions {
-  std::string name;
+  std::string agent;
   bool graph = true;            // false hides the edges from the encoder (an ablation)
   SegmentPlacer::Sizes placer;  // choices follow from the task
-  OneShotOptions learner;
 };
 
 class GraphPlacerPolicy : public Policy {
@@ -109,7 +106,7 @@ class GraphPlacerPolicy : public Policy {
   static SegmentPlacer::Sizes SizesFor(const GraphPlacerOptions& options,
                                        const std::vector<const Task*>& tasks) {
     SegmentPlacer::Sizes sizes = options.placer;
-    sizes.choices = CommonDevices(Spec::Parse(options.name).name, tasks);
+    sizes.choices = CommonDevices(options.agent, tasks);
     return sizes;
   }
 
@@ -149,57 +146,53 @@ class GraphPlacerPolicy : public Policy {
   Tensors types_;  // parts of a unit's ops
 };
 
-// What stays the same in both agents; `superposition` is a parameter where it is on.
-std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition,
-                                       OneShotOptions (*learner_of)(const std::string& preset)) {
+// What is the same in both agents; `superposition` is a parameter where it is on.
+std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, const OneShotOptions& paper) {
   ParameterReader read(spec);
-  GraphPlacerOptions options;
-  options.learner = learner_of(read.Choice("preset", {"tuned", "paper"}));
+  const bool tuned = read.Choice("preset", {"tuned", "paper"}) == "tuned";
   const bool full = read.Choice("size", {"small", "full"}) == "full";
-  SegmentPlacer::Sizes& placer = options.placer;
+  GraphPlacerOptions policy;
+  policy.agent = spec.name;
+  SegmentPlacer::Sizes& placer = policy.placer;
   placer.heads = read.Int("heads", full ? 8 : 4, 1, 1024);
   placer.width = read.Int("width", full ? 128 : 64, 1, 8192);
   placer.layers = read.Int("layers", full ? 3 : 2, 0, 100);
   placer.segment = read.Int("segment", full ? 256 : 128, 1, 1 << 20);
   placer.passes = static_cast<int>(read.Int("passes", 1, 1, 100));
   placer.superposition = superposition && read.Bool("superposition", true);
-  options.graph = read.Bool("graph", true);
-  options.learner = ReadOneShotOptions(read, options.learner);
+  policy.graph = read.Bool("graph", true);
+  OneShotOptions learner = paper;
+  if (tuned) {
+    learner = OneShotOptions{};
+    learner.algorithm = paper.algorithm;
+    learner.batch = paper.batch;
+    learner.learning_rate = {1e-3, 1e-4, 1};
+  }
+  learner = ReadOneShotOptions(read, learner);
   read.Finish();
   if (placer.width % placer.heads != 0) {
     throw InputError(spec.name + ": width=" + std::to_string(placer.width) + " cannot be split among heads=" +
                      std::to_string(placer.heads) + "; expected a multiple");
   }
-  options.name = read.Canonical();
-  return MakeLearningAgent(
-      options.name, [options](const auto& tasks, const auto& evaluators, const auto& search) {
-        Rng init(search.seed, "graph placer weights");
-        return std::make_unique<OneShotLearner>(options.name, options.learner,
-                                                std::make_unique<GraphPlacerPolicy>(options, tasks, init),
-                                                tasks, evaluators, search);
-      });
+  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
+    return std::make_unique<GraphPlacerPolicy>(policy, tasks, init);
+  });
 }
 
 }  // namespace
 
 std::unique_ptr<Agent> MakeSgdp(const Spec& spec) {
-  return MakeGraphPlacer(spec, true, [](const std::string& preset) {
-    if (preset == "tuned") return TunedPpo();
-    OneShotOptions paper = PublishedPpo();
-    paper.batch = 16;
-    paper.baseline = Baseline::kRunningMean;
-    paper.entropy = {0.01, 0.001, 1};
-    return paper;
-  });
+  OneShotOptions paper = PublishedPpo();
+  paper.batch = 16;
+  paper.baseline = Baseline::kRunningMean;
+  paper.entropy = {0.01, 0.001, 1};
+  return MakeGraphPlacer(spec, /*superposition=*/true, paper);
 }
 
 std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
-  return MakeGraphPlacer(spec, false, [](const std::string& preset) {
-    if (preset == "paper") return PublishedPpo();
-    OneShotOptions tuned = TunedPpo();
-    tuned.batch = 10;
-    return tuned;
-  });
+  OneShotOptions paper = PublishedPpo();
+  paper.batch = 10;
+  return MakeGraphPlacer(spec, /*superposition=*/false, paper);
 }
 
 }  // namespace berth::agents::rl
