@@ -10,8 +10,9 @@
 namespace berth::agents::rl {
 namespace {
 
-// tanh(q + m) = 1 - 2 / (1 + exp(2 q) exp(2 m)): the exponentials are taken once for each query and each row, a pair
-// costs one product and one division. Up to this size of q and m the product of two exponentials is finite.
+// tanh(q + m) = 1 - 2 / (1 + exp(2 q) exp(2 m)): the exponentials are taken once for each query and each row,
+// a pair costs one product and one division. Up to this size of q and m the product of two exponentials is
+// finite.
 template <typename T>
 constexpr double kLargest = sizeof(T) == 4 ? 21 : 170;
 
@@ -56,8 +57,8 @@ struct ScoreGradients {
   at::Tensor queries, memory, v;
 };
 
-// With t = tanh(q + m), r = 1 / (1 + exp(2 q) exp(2 m)) and g the gradient of the scores: t = 1 - 2 r, dv = sum g t,
-// and 1 - t^2 = 4 r (1 - r), so dq = 4 v sum over m of g r (1 - r), dm the same over q.
+// With t = tanh(q + m), r = 1 / (1 + exp(2 q) exp(2 m)) and g the gradient of the scores: t = 1 - 2 r, dv =
+// sum g t, and 1 - t^2 = 4 r (1 - r), so dq = 4 v sum over m of g r (1 - r), dm the same over q.
 template <typename T>
 ScoreGradients GradientsOfScores(const at::Tensor& queries, const at::Tensor& memory, const at::Tensor& v,
                                  const at::Tensor& gradient) {

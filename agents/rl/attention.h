@@ -28,9 +28,9 @@ class Attention {
   Tensors parameters_;  // weights of memory and query; additive: v [width]
 };
 
-// scores[b, q, m] = sum over h of v[h] tanh(queries[b, q, h] + memory[b, m, h]), in float or double. The tanh of all
-// pairs is never stored: learning computes it again. Numbers beyond +-170 count as +-170; there tanh is 1 in any case
-// but that of two such numbers of opposite signs.
+// scores[b, q, m] = sum over h of v[h] tanh(queries[b, q, h] + memory[b, m, h]), in float or double. The tanh
+// of all pairs is never stored: learning computes it again. Numbers beyond +-170 count as +-170; there tanh
+// is 1 in any case but that of two such numbers of opposite signs.
 at::Tensor AdditiveScores(const at::Tensor& queries, const at::Tensor& memory, const at::Tensor& v);
 
 }  // namespace berth::agents::rl

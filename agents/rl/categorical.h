@@ -15,8 +15,8 @@ struct DrawnActions {
   at::Tensor log_probability;  // [rows], double
 };
 
-// One action for each row of `logits` [rows, choices], without gradient; without a generator the likeliest one,
-// the first of equals. One number is taken from the generator for each row, in order.
+// One action for each row of `logits` [rows, choices], without gradient; without a generator the likeliest
+// one, the first of equals. One number is taken from the generator for each row, in order.
 DrawnActions DrawActions(const at::Tensor& logits, Rng* rng);
 
 // Standard normal numbers (Box, Muller).

@@ -1,8 +1,10 @@
-// GraphSAGE (Hamilton, Ying, Leskovec, 2017) with max pooling, as GDP and its successors encode graphs. The form is
-// recalled, not read (PAPERS 4, unverified); the same one stands in a public program that follows them (Doppler):
-//   n(v) = max over neighbours u of v of sigmoid(h(u) W + b),   h'(v) = [h(v), n(v) against, n(v) along the edges] V + c
-// Assumptions: the two directions have their own W and V, a node without neighbours gets 0, and ReLU stands between
-// layers.
+// GraphSAGE (Hamilton, Ying, Leskovec, 2017) with max pooling, as GDP and its successors encode graphs. The
+// form is recalled, not read (PAPERS 4, unverified); the same one stands in a public program that follows
+// them (Doppler):
+//   n(v) = max over neighbours u of v of sigmoid(h(u) W + b)
+//   h'(v) = [h(v), n(v) against the edges, n(v) along the edges] V + c
+// Assumptions: the two directions have their own W and V, a node without neighbours gets 0, and ReLU stands
+// between layers.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +35,9 @@ struct Neighbourhood {
   Neighbourhood() = default;
 };
 
-// Row v of the result is the largest, number by number, of the rows of `values` [rows, width] next to v, and 0 where
-// there is none. Differentiable; the gradient goes to the first of equals. Torch's scatter_reduce would store the
-// rows of all edges and an index for each of their numbers.
+// Row v of the result is the largest, number by number, of the rows of `values` [rows, width] next to v, and
+// 0 where there is none. Differentiable; the gradient goes to the first of equals. Torch's scatter_reduce
+// would store the rows of all edges and an index for each of their numbers.
 at::Tensor NeighbourMax(const at::Tensor& values, const Neighbours& neighbours);
 
 class GraphSage {

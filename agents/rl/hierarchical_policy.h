@@ -1,5 +1,5 @@
-// A grouper and a placer: the first assigns each unit to a group, the second names a device for each group in turn
-// (PAPERS 2, PROTOCOL 4.2 and 4.3). Several placements are drawn from each grouping.
+// A grouper and a placer: the first assigns each unit to a group, the second names a device for each group in
+// turn (PAPERS 2, PROTOCOL 4.2 and 4.3). Several placements are drawn from each grouping.
 #pragma once
 
 #include <cstdint>

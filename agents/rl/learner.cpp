@@ -21,7 +21,7 @@ Learner::Learner(std::string name, const std::vector<const Task*>& tasks,
 }
 
 void Learner::Run() {
-  UseOneTorchThread();
+  SetUpTorchThread();
   if (search_.resume && CheckpointExists(search_.checkpoint)) {
     Restore(search_.checkpoint);
   } else {

@@ -4,8 +4,8 @@
 //   - one that draws whole placements supplies a policy only (policy.h says what that is) and learns with
 //     OneShotLearner;
 //   - one that walks (placeto) derives from Learner and says what one step of its walk is.
-// Between two steps the whole state of the run can be written to a checkpoint, and the run that starts from it
-// takes exactly the steps that the uninterrupted one takes.
+// Between two steps the whole state of the run can be written to a checkpoint, and the run that starts from
+// it takes exactly the steps that the uninterrupted one takes.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,8 @@ class Learner {
   LearningLog log_{""};
 };
 
-// All tasks of one run must offer the same number of devices; gives it, or throws InputError naming the agent.
+// All tasks of one run must offer the same number of devices; gives it, or throws InputError naming the
+// agent.
 std::int64_t CommonDevices(const std::string& agent, const std::vector<const Task*>& tasks);
 
 // Device by slot, its index in Task::devices: what networks choose from.

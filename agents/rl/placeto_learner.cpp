@@ -188,7 +188,7 @@ void PlacetoLearner::Learn() {
   const std::vector<Chunk> chunks = MakeChunks();
   std::vector<ChunkResult> results(chunks.size());
   ParallelFor(chunks.size(), search().threads, [&](std::size_t i, int) {
-    UseOneTorchThread();
+    SetUpTorchThread();
     results[i] = LearnChunk(chunks[i], record.entropy_weight);
   });
   // Summed in the order of the chunks, whatever thread made them.

@@ -1,9 +1,9 @@
 // What a one-shot learner must supply: a policy that draws whole placements.
 //
 // To add one: derive a Policy, read its parameters (one_shot_options.h reads those that all share), write a
-// factory as in rnn.cpp, and add its row to plugin.cpp and to agents/registry.cpp. Rewards, baselines, REINFORCE
-// and PPO, the training loop, checkpoints, the log and transfer come from one_shot_learner.h; layers.h,
-// recurrent.h and attention.h have layers, unit_features.h has features.
+// factory as in rnn.cpp, and add its row to plugin.cpp and to agents/registry.cpp. Rewards, baselines,
+// REINFORCE and PPO, the training loop, checkpoints, the log and transfer come from one_shot_learner.h;
+// layers.h, recurrent.h and attention.h have layers, unit_features.h has features.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace berth::agents::rl {
 
-// Decisions of one kind that a batch of draws was made of: a device for each unit, or a group for each op. Draws
-// may share them: row r belongs to the `draws_per_row` consecutive draws from r * draws_per_row on.
+// Decisions of one kind that a batch of draws was made of: a device for each unit, or a group for each op.
+// Draws may share them: row r belongs to the `draws_per_row` consecutive draws from r * draws_per_row on.
 struct Decisions {
   at::Tensor actions;          // [rows, decisions], integers
   at::Tensor log_probability;  // [rows, decisions], double, as drawn
@@ -50,8 +50,8 @@ class Policy {
   // for (greedy), count is 1. All randomness comes from the generator.
   virtual Draws Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) = 0;
 
-  // For each kind of decisions, the log-probability and entropy [rows, decisions] that the present weights give
-  // to what was drawn. Differentiable.
+  // For each kind of decisions, the log-probability and entropy [rows, decisions] that the present weights
+  // give to what was drawn. Differentiable.
   virtual std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const = 0;
 
   // What is learned; the tensors stay the same from construction on.

@@ -12,9 +12,11 @@
 namespace berth::agents::rl {
 
 enum class Reward : std::uint8_t {
-  kRoot,    // -sqrt(runtime in seconds), -10 if infeasible: the papers' (PAPERS 2, 4; PROTOCOL 4.8)
-  kShaped,  // -sqrt(runtime / reference runtime); an infeasible one also loses 1 and, for each device, the part
-            // by which its peak is above its capacity (PROTOCOL 4.0)
+  // -sqrt(runtime in seconds), -10 if infeasible: the papers' (PAPERS 2, 4; PROTOCOL 4.8).
+  kRoot,
+  // -sqrt(runtime / reference runtime); an infeasible one also loses 1 and, for each device, the part by
+  // which its peak is above its capacity (PROTOCOL 4.0).
+  kShaped,
 };
 double RewardOf(Reward kind, const Task& task, const Evaluation& evaluation);
 
@@ -34,8 +36,8 @@ class BatchBaseline {
  public:
   BatchBaseline(Baseline kind, double decay) : kind_(kind), decay_(decay) {}
 
-  // `counts`: which rewards are learned from; the others get advantage 0 and enter no average. With fewer than
-  // two of them leave-one-out has nothing to compare with: advantage 0.
+  // `counts`: which rewards are learned from; the others get advantage 0 and enter no average. With fewer
+  // than two of them leave-one-out has nothing to compare with: advantage 0.
   std::vector<double> Advantages(const std::vector<double>& rewards, const std::vector<bool>& counts);
 
   void Save(StateWriter& out) const;

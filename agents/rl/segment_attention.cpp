@@ -67,8 +67,8 @@ struct SegmentAttentionFunction : torch::autograd::Function<SegmentAttentionFunc
     return mixtures;
   }
 
-  // With P = softmax(q k'), o = P v and g the gradient of o: dv = P' g, dP = g v', the gradient of the scores is
-  // s = P (dP - o g summed over the width), dq = s k, dk = s' q.
+  // With P = softmax(q k'), o = P v and g the gradient of o: dv = P' g, dP = g v', the gradient of the scores
+  // is s = P (dP - o g summed over the width), dq = s k, dk = s' q.
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
                                                torch::autograd::tensor_list gradients) {
     const auto saved = context->get_saved_variables();

@@ -1,11 +1,12 @@
-// A sequence of nodes in, a choice for each of them out, in one shot: attention in segments with the segment before
-// as memory (Transformer-XL without positions), and gates by which one set of weights serves several graphs.
+// A sequence of nodes in, a choice for each of them out, in one shot: attention in segments with the segment
+// before as memory (Transformer-XL without positions), and gates by which one set of weights serves several
+// graphs.
 //
 // As GDP and its successors describe it; recalled, not read (PAPERS 4, unverified). A layer is
 //   x <- norm(x + attention(x)), x <- norm(x + ReLU(x A + a) B + b)
-// and its memory is what the segment before gave the layer, with stopped gradient. Since nothing is drawn in between,
-// all segments of a layer are computed before the next layer. Assumptions: keys and values of the memory go through
-// the weights of today, which learn from it; the order of norm and sum.
+// and its memory is what the segment before gave the layer, with stopped gradient. Since nothing is drawn in
+// between, all segments of a layer are computed before the next layer. Assumptions: keys and values of the
+// memory go through the weights of today, which learn from it; the order of norm and sum.
 #pragma once
 
 #include <cstdint>

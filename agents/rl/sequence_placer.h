@@ -1,9 +1,10 @@
-// Sequence to sequence with attention (PAPERS 1 and 2): an LSTM reads the items, another names a choice for each
-// of them in turn, from its state and a mixture of what the first one said.
+// Sequence to sequence with attention (PAPERS 1 and 2): an LSTM reads the items, another names a choice for
+// each of them in turn, from its state and a mixture of what the first one said.
 //
-// As in TensorFlow's open planner: the choice before is fed back as an embedding of the decoder's width (a start
-// embedding at first), the decoder starts from the encoder's last state, the mixture is of the projected memory
-// and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W / temperature).
+// As in TensorFlow's open planner: the choice before is fed back as an embedding of the decoder's width (a
+// start embedding at first), the decoder starts from the encoder's last state, the mixture is of the
+// projected memory and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W /
+// temperature).
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class SequencePlacer {
   Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
 
   // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
-  // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times their
-  // root mean square in the step, and keeps it for Logits.
+  // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times
+  // their root mean square in the step, and keeps it for Logits.
   Decisions Draw(const Encoded& encoded, std::int64_t draws, double noise, Rng* rng) const;
   // What Draw saw, from the present weights: [rows, items, choices], without the noise.
   at::Tensor Logits(const Encoded& encoded, const at::Tensor& actions) const;

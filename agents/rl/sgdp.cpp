@@ -2,28 +2,33 @@
 // `encoder_placer`, the same without superposition, to which Mars compares itself.
 //
 // Source of sgdp: Zhou et al., GDP (arXiv 1910.01578), in IEEE Micro 2020 as SGDP and in NeurIPS 2020 as GO
-// (PAPERS 4, PROTOCOL 4.5). Nearly all of it is recalled, not read; what layers there are is said in graph_sage.h and
-// segment_placer.h, the learner in one_shot_learner.h. One graph: `berth place`; a batch of graphs: `berth train`;
-// fine-tuning: `berth place --init`.
+// (PAPERS 4, PROTOCOL 4.5). Nearly all of it is recalled, not read; what layers there are is said in
+// graph_sage.h and segment_placer.h, the learner in one_shot_learner.h. One graph: `berth place`; a batch of
+// graphs: `berth train`; fine-tuning: `berth place --init`.
 //
 // Assumptions, where nothing is known [PROTOCOL 4.5 unless noted]:
-//   - all sizes: those of a public third-party program that reproduces GO for fusion (`size=full`), or smaller ones;
-//   - the features of a unit: node_features.h and the mean over its ops of a learned embedding of their type (32);
-//   - PPO's batch (16), epochs (4) and clip range (0.2), ratio and clip for each node with one advantage for all, the
-//     mean over nodes, the entropy's weight and its end, Adam at 3e-4 with clip 1, no value network;
-//   - each graph has its own running mean as baseline; batches of graphs are learned by turns, one graph an update;
+//   - all sizes: those of a public third-party program that reproduces GO for fusion (`size=full`), or
+//     smaller ones;
+//   - the features of a unit: node_features.h and the mean over its ops of a learned embedding of their type
+//     (32);
+//   - PPO's batch (16), epochs (4) and clip range (0.2), ratio and clip for each node with one advantage for
+//     all, the mean over nodes, the entropy's weight and its end, Adam at 3e-4 with clip 1, no value network;
+//   - each graph has its own running mean as baseline; batches of graphs are learned by turns, one graph an
+//     update;
 //   - segments of units in topological order, by depth and index (ours);
-//   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads (ours); the
-//     number of GO is 3, of SGDP 1.
-// `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline, standardised
-// advantages, Adam from 1e-3 on, entropy weight 0.02 to 0.
+//   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads
+//     (ours); the number of GO is 3, of SGDP 1.
+// `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline,
+// standardised advantages, Adam from 1e-3 on, entropy weight 0.02 to 0.
 //
-// Source of encoder_placer: the comparison in Mars (ICPP 2021; PAPERS 5, PROTOCOL 4.6), which says no more than its
-// design. It learns as `mars` does, so that designs are compared and not learners; learner=reinforce is the other
-// candidate. Both its learner and its sizes are assumptions.
+// Source of encoder_placer: the comparison in Mars (ICPP 2021; PAPERS 5, PROTOCOL 4.6), which says no more
+// than its design. It learns as `mars` does, so that designs are compared and not learners; learner=reinforce
+// is the other candidate. Both its learner and its sizes are assumptions.
 //
-// Where they fail: devices of units are drawn independently, so two units that should move together find that out only
-// by chance, and with thousands of units all placements of a batch are about equally good.
+// Where they fail: devices of units are drawn independently, so two units that should move together find that
+// out only by chance, and with thousands of units all placements of a batch are about equally good; policies
+// collapse onto one device early where the entropy's weight is small. Units that look alike in surroundings
+// that look alike (two equal branches of one segment) get the same probabilities.
 #include <ATen/ATen.h>
 
 #include "agents/rl/categorical.h"

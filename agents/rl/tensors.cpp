@@ -6,8 +6,9 @@
 
 namespace berth::agents::rl {
 
-void UseOneTorchThread() {
+void SetUpTorchThread() {
   at::set_num_threads(1);
+  at::globalContext().setFlushDenormal(true);
 }
 
 Tensors Gradients(const at::Tensor& loss, const Tensors& parameters) {

@@ -13,9 +13,10 @@ namespace berth::agents::rl {
 
 using Tensors = std::vector<at::Tensor>;
 
-// Torch's own threads cost more than they give on networks of this size; parallelism is ours. Holds for the
-// calling thread, so each thread that computes calls it.
-void UseOneTorchThread();
+// Holds for the calling thread, so each thread that computes calls it. Torch's own threads cost more than
+// they give on networks of this size; parallelism is ours. Denormal numbers become 0: a policy that is sure
+// of itself has little else in its gradients, and they take a hundred times as long.
+void SetUpTorchThread();
 
 // d(loss)/d(parameter) in the order given; zeros where the loss does not depend on one. Does not touch
 // .grad(), so several threads may do this with the same parameters.

@@ -1,5 +1,5 @@
-// What sgdp and encoder_placer are built of: graph_sage.h, segment_attention.h, segment_placer.h, node_features.h;
-// and that the two learn. What every learner keeps is in learners_test.cpp.
+// What sgdp and encoder_placer are built of: graph_sage.h, segment_attention.h, segment_placer.h,
+// node_features.h; and that the two learn. What every learner keeps is in learners_test.cpp.
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -235,8 +235,8 @@ sim::Picos BestOfGreedy(const Agent& trained, const std::string& name, const Tas
   return applied.runtimes.front();
 }
 
-// No two nodes alike: those that look alike in surroundings that look alike get the same probabilities, so that of two
-// equal branches neither can be told to go elsewhere.
+// No two nodes alike: those that look alike in surroundings that look alike get the same probabilities, so
+// that of two equal branches neither can be told to go elsewhere.
 TEST(GraphPlacers, FindTheOptimumOfATinyGraph) {
   const auto made = MakeTestTask(RandomDag(7, 3));
   const sim::Picos optimum = BruteForceOptimum(made->task);

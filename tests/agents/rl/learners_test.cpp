@@ -1,5 +1,5 @@
-// What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as if
-// never interrupted, and carries what it learned.
+// What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as
+// if never interrupted, and carries what it learned.
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -18,13 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const AgentRow* Listed(const std::string& name) {
-  for (const AgentRow& row : Agents()) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
-}
-
 // agents/registry.cpp lists the learners without opening the module: the two must know the same agents.
 TEST(Learners, ModuleMakesThoseThatAreListed) {
   std::vector<std::string> made, listed;
@@ -39,7 +32,7 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
  protected:
   // With small networks where the size is a parameter.
   std::unique_ptr<Agent> Make() const {
-    return GetParam().make(Spec::Parse(SmallSpec(*Listed(GetParam().name))));
+    return GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name))));
   }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
     return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
@@ -47,7 +40,7 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
 };
 
 TEST_P(EachLearner, TakesTheListedParameters) {
-  const AgentRow* row = Listed(GetParam().name);
+  const AgentRow* row = FindAgent(GetParam().name);
   ASSERT_NE(row, nullptr);
   const Spec canonical = Spec::Parse(Make()->name());
   for (const auto& [key, value] : canonical.named) EXPECT_THAT(row->parameters, HasSubstr(key + "="));
@@ -132,6 +125,23 @@ TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
   EXPECT_EQ(SearchOnce(*agent, other->task, 100, {.learn = false}), applied);
   const auto wide = MakeTestTask(RandomDag(9, 3), 3);
   EXPECT_THROW(SearchOnce(*Make(), wide->task, 100, {.init = path}), InputError);
+}
+
+// The policy itself, not only its luckiest draw, after training on two branches that belong on two devices.
+TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
+  if (std::string(FindAgent(GetParam().name)->parameters).find("batch=") == std::string::npos) {
+    GTEST_SKIP() << "no one-shot learner: it has a test of its own";
+  }
+  const auto made = MakeTestTask(Branches(2, 300, 50'000));
+  std::string spec = SmallSpec(*FindAgent(GetParam().name));
+  spec.insert(spec.size() - 1, ",lr=0.01");
+  const auto agent = GetParam().make(Spec::Parse(spec));
+  SearchOnce(*agent, made->task, 1600);
+  const std::string path = InTemp("overfit.ckpt");
+  dynamic_cast<Transferable&>(*agent).Save(path);
+  const Samples greedy = SearchOnce(*agent, made->task, 10, {.learn = false, .init = path});
+  ASSERT_EQ(greedy.counted, 1);
+  EXPECT_EQ(greedy.runtimes.front(), BruteForceOptimum(made->task));
 }
 
 std::string NameOf(const testing::TestParamInfo<AgentRow>& row) {

@@ -129,7 +129,8 @@ TEST(SequencePlacer, GradientOfTheTerms) {
   }
 }
 
-// What is learned from is what was drawn: teacher-forced log-probabilities equal those of the loop, with noise too.
+// What is learned from is what was drawn: teacher-forced log-probabilities equal those of the loop, with
+// noise too.
 TEST(SequencePlacer, LogitsAreThoseThatWereDrawnFrom) {
   for (const double noise : {0.0, 0.5}) {
     Rng init(1, "init"), rng(2, "draws");
