@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agents/agent.h"
+#include "agents/task.h"
 #include "sim/simulator.h"
 
 namespace berth::agents {
