@@ -1,84 +1,97 @@
 #include "agents/rl/segment_placer.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <ATen/ATen.h>
 
+#include "agents/rl/layers.h"
+#include "agents/rl/segment_attention.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
 namespace {
 
-// [segments, 1, 1, 2 * length]: 0 where a segment may look, -1e9 at the memory of the first one and at
-// padding.
-at::Tensor MaskOf(std::int64_t items, std::int64_t segments, std::int64_t length, at::ScalarType type) {
-  const at::Tensor absent = (at::arange(segments * length) >= items).view({segments, length});
-  const at::Tensor before = at::cat({at::ones({1, length}, at::kBool), absent.narrow(0, 0, segments - 1)});
-  return (at::cat({before, absent}, 1).to(type) * -1e9).view({segments, 1, 1, 2 * length});
+// The gate is on the rows of the weight, which is the same as on the input and much smaller.
+at::Tensor Gated(const at::Tensor& weight, const at::Tensor& gate, const at::Tensor& mean) {
+  return gate.defined() ? weight * (1 + mean.matmul(gate)).unsqueeze(1) : weight;
 }
 
 }  // namespace
 
-SegmentPlacer::SegmentPlacer(const Sizes& sizes, at::ScalarType type, Rng& init)
-    : sizes_(sizes), output_({sizes.width, sizes.choices}, 1, type, init) {
+SegmentPlacer::SegmentPlacer(const Sizes& sizes, at::ScalarType type, Rng& init) : sizes_(sizes) {
   BERTH_CHECK_EQ(sizes.width % sizes.heads, 0);
-  for (int i = 0; i < sizes.layers; ++i) blocks_.push_back(MakeBlock(type, init));
-  for (const Block& block : blocks_) {
-    for (const Mlp* part : {&block.query, &block.key_value, &block.mix, &block.feed})
-      Append(parameters_, part->parameters());
-    Append(parameters_, block.norms);
+  const std::int64_t width = sizes.width;
+  for (std::int64_t i = 0; i < sizes.layers; ++i) {
+    Layer layer;
+    layer.attend = MakeDense(width, 3 * width, width, type, init);
+    layer.join = MakeDense(width, width, width, type, init);
+    layer.after_attention = MakeNorm(type);
+    layer.widen = MakeDense(width, 4 * width, 4 * width, type, init);
+    layer.narrow = MakeDense(4 * width, width, width, type, init);
+    layer.after_dense = MakeNorm(type);
+    layers_.push_back(std::move(layer));
   }
-  Append(parameters_, output_.parameters());
+  output_ = MakeDense(width, sizes.choices, sizes.choices, type, init);
+  if (sizes.passes > 1) {
+    feedback_ = GlorotMatrix(sizes.choices, width, type, init);
+    parameters_.push_back(feedback_);
+  }
 }
 
-SegmentPlacer::Block SegmentPlacer::MakeBlock(at::ScalarType type, Rng& init) {
-  const std::int64_t w = sizes_.width;
-  Block block{Mlp({w, w}, 1, type, init),
-              Mlp({w, 2 * w}, 1, type, init),
-              Mlp({w, w}, 1, type, init),
-              Mlp({w, 4 * w, w}, 1, type, init),
-              {}};
-  for (int norm = 0; norm < 2; ++norm) {
-    block.norms.push_back(at::ones({w}, type).set_requires_grad(true));
-    block.norms.push_back(at::zeros({w}, type).set_requires_grad(true));
+SegmentPlacer::Dense SegmentPlacer::MakeDense(std::int64_t in, std::int64_t out, std::int64_t fan_out,
+                                              at::ScalarType type, Rng& init) {
+  Dense dense;
+  dense.weight = GlorotMatrix(in, out, type, init, in, fan_out);
+  dense.bias = at::zeros({out}, type).set_requires_grad(true);
+  Append(parameters_, {dense.weight, dense.bias});
+  if (sizes_.superposition) {
+    dense.gate = at::zeros({sizes_.width, in}, type).set_requires_grad(true);
+    parameters_.push_back(dense.gate);
   }
-  return block;
+  return dense;
 }
 
-// `x` [segments, length, width].
-at::Tensor SegmentPlacer::Attend(const Block& block, const at::Tensor& x, const at::Tensor& mask) const {
-  const std::int64_t segments = x.size(0), length = x.size(1), width = x.size(2);
-  const at::Tensor before =
-      at::cat({at::zeros({1, length, width}, x.options()), x.detach().narrow(0, 0, segments - 1)});
-  const auto dense = [&](const Mlp& layer, const at::Tensor& in) {
-    return layer.Forward(in.reshape({-1, width}))
-        .view({segments, in.size(1), -1, sizes_.heads, width / sizes_.heads});
+SegmentPlacer::Norm SegmentPlacer::MakeNorm(at::ScalarType type) {
+  Norm norm{at::ones({sizes_.width}, type).set_requires_grad(true),
+            at::zeros({sizes_.width}, type).set_requires_grad(true)};
+  Append(parameters_, {norm.scale, norm.shift});
+  return norm;
+}
+
+at::Tensor SegmentPlacer::Apply(const Dense& dense, const at::Tensor& x, const at::Tensor& mean) const {
+  return at::addmm(dense.bias, x, Gated(dense.weight, dense.gate, mean));
+}
+
+at::Tensor SegmentPlacer::Attention(const Dense& attend, const at::Tensor& x, const at::Tensor& mean) const {
+  const std::int64_t width = sizes_.width;
+  const at::Tensor weight = Gated(attend.weight, attend.gate, mean);
+  const at::Tensor all = at::addmm(attend.bias, x, weight);
+  const at::Tensor before = x.detach().narrow(0, 0, MemoryRows(x.size(0), sizes_.segment));
+  const at::Tensor memory =
+      at::addmm(attend.bias.narrow(0, width, 2 * width), before, weight.narrow(1, width, 2 * width));
+  return SegmentAttention(all.narrow(1, 0, width), all.narrow(1, width, 2 * width), memory, sizes_.heads,
+                          sizes_.segment);
+}
+
+at::Tensor SegmentPlacer::Pass(const at::Tensor& nodes, const at::Tensor& mean) const {
+  const auto normed = [this](const Norm& norm, const at::Tensor& x) {
+    return at::layer_norm(x, {sizes_.width}, norm.scale, norm.shift);
   };
-  const at::Tensor query =
-      dense(block.query, x).select(2, 0).transpose(1, 2);                   // [segments, heads, length, part]
-  const at::Tensor both = dense(block.key_value, at::cat({before, x}, 1));  // [.., 2 length, 2, heads, part]
-  const at::Tensor key = both.select(2, 0).transpose(1, 2), value = both.select(2, 1).transpose(1, 2);
-  const double scale = 1 / std::sqrt(static_cast<double>(width / sizes_.heads));
-  const at::Tensor weights = (query.matmul(key.transpose(2, 3)) * scale + mask).softmax(-1);
-  const at::Tensor mixed = weights.matmul(value).transpose(1, 2).reshape({-1, width});
-  return block.mix.Forward(mixed).view({segments, length, width});
+  at::Tensor x = nodes;
+  for (const Layer& layer : layers_) {
+    x = normed(layer.after_attention, x + Apply(layer.join, Attention(layer.attend, x, mean), mean));
+    const at::Tensor wide = Apply(layer.widen, x, mean).relu();
+    x = normed(layer.after_dense, x + Apply(layer.narrow, wide, mean));
+  }
+  return Apply(output_, x, mean);
 }
 
-at::Tensor SegmentPlacer::Forward(const at::Tensor& items) const {
-  const std::int64_t count = items.size(0), width = sizes_.width;
-  const std::int64_t length = std::min(sizes_.segment, count);
-  const std::int64_t segments = (count + length - 1) / length;
-  const at::Tensor mask = MaskOf(count, segments, length, items.scalar_type());
-  const at::Tensor padding =
-      at::zeros({segments * length - count, width}, items.options().requires_grad(false));
-  at::Tensor x = at::cat({items, padding}).view({segments, length, width});
-  for (const Block& block : blocks_) {
-    x = at::layer_norm(x + Attend(block, x, mask), {width}, block.norms[0], block.norms[1]);
-    const at::Tensor fed = block.feed.Forward(x.reshape({-1, width})).view(x.sizes());
-    x = at::layer_norm(x + fed, {width}, block.norms[2], block.norms[3]);
+at::Tensor SegmentPlacer::Logits(const at::Tensor& nodes) const {
+  const at::Tensor mean = nodes.mean(0);
+  at::Tensor logits = Pass(nodes, mean);
+  for (int pass = 1; pass < sizes_.passes; ++pass) {
+    const double equal = 1 / static_cast<double>(sizes_.choices);
+    logits = Pass(nodes + (logits.softmax(-1) - equal).matmul(feedback_), mean);
   }
-  return output_.Forward(x.reshape({-1, width}).narrow(0, 0, count));
+  return logits;
 }
 
 }  // namespace berth::agents::rl
