@@ -63,6 +63,9 @@ struct AgentRow {
   std::unique_ptr<Agent> (*make)(const Spec& spec);
 };
 const std::vector<AgentRow>& Agents();
+const AgentRow* FindAgent(const std::string& name);  // nullptr = there is none
+// Whether it draws placements until the budget is spent; the others make one or a few, the same for every seed.
+bool Samples(const AgentRow& row);
 
 // Throws InputError for unknown names (listing the known ones), unknown parameters, or a learner that this
 // build lacks (saying why).

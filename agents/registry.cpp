@@ -54,13 +54,22 @@ const std::vector<AgentRow>& Agents() {
   return rows;
 }
 
+const AgentRow* FindAgent(const std::string& name) {
+  for (const AgentRow& row : Agents()) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+bool Samples(const AgentRow& row) {
+  return row.kind == AgentKind::kSearch || row.kind == AgentKind::kLearner || row.make == MakeRandom;
+}
+
 std::unique_ptr<Agent> MakeAgent(const std::string& text) {
   const Spec spec = Spec::Parse(text);
+  if (const AgentRow* row = FindAgent(spec.name)) return row->make(spec);
   std::vector<std::string> known;
-  for (const AgentRow& row : Agents()) {
-    if (spec.name == row.name) return row.make(spec);
-    known.emplace_back(row.name);
-  }
+  for (const AgentRow& row : Agents()) known.emplace_back(row.name);
   throw InputError("agent '" + spec.name + "' is not known; it must be one of " + JoinNames(known));
 }
 

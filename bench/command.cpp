@@ -71,6 +71,8 @@ const std::vector<CommandRow>& Commands() {
       {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for",
        MakeSimulateCommand},
       {"place", "search a placement with an agent", MakePlaceCommand},
+      {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand},
+      {"compare", "search one scenario with several agents and show what each found", MakeCompareCommand},
       {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
       {"calibrate", "fit cost models to recorded probes, or a table's testbed to its fitted cells",
        MakeCalibrateCommand},

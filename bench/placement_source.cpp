@@ -12,13 +12,6 @@
 namespace berth::bench {
 namespace {
 
-const agents::AgentRow* FindAgent(const std::string& name) {
-  for (const agents::AgentRow& row : agents::Agents()) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
-
 std::string AgentsWithoutSearch() {
   std::vector<std::string> names;
   for (const agents::AgentRow& row : agents::Agents()) {
@@ -48,7 +41,7 @@ sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
   if (std::filesystem::exists(name_or_path))
     return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
-  const agents::AgentRow* row = FindAgent(Spec::Parse(name_or_path).name);
+  const agents::AgentRow* row = agents::FindAgent(Spec::Parse(name_or_path).name);
   if (row == nullptr) {
     throw InputError(
         fmt::format("'{}' is neither a placement file nor an agent that needs no search; those are {}.",

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
+
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
 
 namespace berth::scenarios {
 namespace {
@@ -36,6 +40,34 @@ std::vector<int> MembersOf(const std::string& family, Half half) {
 
 Half HalfOf(const std::string& family, int index) {
   return std::ranges::binary_search(MembersOf(family, Half::kTrain), index) ? Half::kTrain : Half::kTest;
+}
+
+std::vector<std::string> FamilyMembers(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string half = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (half != "train" && half != "test" && half != "all")
+    throw InputError("family '" + text + "': wanted FAMILY:train, FAMILY:test or FAMILY:all.");
+  Spec spec = Spec::Parse(text.substr(0, colon));
+  std::vector<std::string> families;
+  for (const WorkloadRow& row : Workloads()) {
+    if (std::string_view(row.parameters).find("index=0") != std::string_view::npos)
+      families.emplace_back(row.name);
+  }
+  if (std::ranges::find(families, spec.name) == families.end())
+    throw InputError("'" + spec.name + "' is no family of graphs; there are " + JoinNames(families) + ".");
+  std::vector<int> members;
+  for (const Half each : {Half::kTrain, Half::kTest}) {
+    if (half != "all" && half != ToString(each)) continue;
+    for (const int index : MembersOf(spec.name, each)) members.push_back(index);
+  }
+  std::ranges::sort(members);
+  spec.named.emplace_back("index", "");
+  std::vector<std::string> specs;
+  for (const int index : members) {
+    spec.named.back().second = std::to_string(index);
+    specs.push_back(spec.ToString());
+  }
+  return specs;
 }
 
 Dice DiceOf(const std::string& family, int index) {

@@ -20,6 +20,10 @@ const char* ToString(Half half);  // "train", "test": attribute `half` of a memb
 std::vector<int> MembersOf(const std::string& family, Half half);
 Half HalfOf(const std::string& family, int index);
 
+// The members that `FAMILY:train`, `FAMILY:test` or `FAMILY:all` names, as workload specs: "ptb(batch=10):train" gives
+// "ptb(batch=10,index=1)", ... Throws InputError for another half and for what is no family.
+std::vector<std::string> FamilyMembers(const std::string& text);
+
 // What member `index` is drawn with.
 Dice DiceOf(const std::string& family, int index);
 

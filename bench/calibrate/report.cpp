@@ -236,15 +236,15 @@ ReportSection Meanings() {
 
 }  // namespace
 
-FitReport MakeFitReport(const CalibrationResult& result) {
+ReportPage MakeFitReport(const CalibrationResult& result) {
   const Parameters& parameters = result.parameters;
   const Provenance& from = parameters.provenance;
-  FitReport report{.title = "Calibration of " + parameters.name,
-                   .facts = {{"machine", from.machine},
-                             {"driver", from.driver},
-                             {"libraries", from.library},
-                             {"recorded", from.date + " by revision " + from.commit},
-                             {"clocks as found", result.clocks.empty() ? "not told" : result.clocks}}};
+  ReportPage report{.title = "Calibration of " + parameters.name,
+                    .facts = {{"machine", from.machine},
+                              {"driver", from.driver},
+                              {"libraries", from.library},
+                              {"recorded", from.date + " by revision " + from.commit},
+                              {"clocks as found", result.clocks.empty() ? "not told" : result.clocks}}};
   for (const KindParameters& kind : parameters.kinds) {
     const auto entries = std::ranges::count(parameters.table, kind.kind, &TableEntry::kind);
     report.facts.emplace_back(
@@ -266,26 +266,6 @@ FitReport MakeFitReport(const CalibrationResult& result) {
     report.sections.push_back({.title = "Left out, and missing", .sentences = result.notes});
   report.sections.push_back(Meanings());
   return report;
-}
-
-std::string PrintFitReport(const FitReport& report) {
-  std::string text = report.title + "\n\n";
-  std::size_t widest = 0;
-  for (const auto& [what, value] : report.facts) widest = std::max(widest, what.size());
-  for (const auto& [what, value] : report.facts) text += fmt::format("  {:{}}  {}\n", what, widest, value);
-  for (const ReportSection& section : report.sections) {
-    text += "\n" + section.title + "\n\n";
-    if (!section.rows.empty()) {
-      TextTable table;
-      for (std::size_t c = 0; c < section.header.size(); ++c)
-        table.AddColumn(section.header[c],
-                        c < section.left_columns ? TextTable::Align::kLeft : TextTable::Align::kRight);
-      for (const auto& row : section.rows) table.AddRow(row);
-      text += table.ToString(2);
-    }
-    for (const std::string& sentence : section.sentences) text += "  " + sentence + "\n";
-  }
-  return text;
 }
 
 }  // namespace berth::bench

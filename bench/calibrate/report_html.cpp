@@ -2,43 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "BenchData.h"
 #include "bench/calibrate/report.h"
 #include "bench/svg_plot.h"
-#include "bench/tables/html.h"
 
 namespace berth::bench {
 namespace {
 
 using namespace cost_models;
-
-std::string TableHtml(const ReportSection& section) {
-  std::string text = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"numbers\">"
-      "<caption>{0}</caption>\n<thead><tr>",
-      EscapeHtml(section.title));
-  const auto style = [&](std::size_t c) { return c < section.left_columns ? " class=\"text\"" : ""; };
-  for (std::size_t c = 0; c < section.header.size(); ++c)
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", style(c), EscapeHtml(section.header[c]));
-  text += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : section.rows) {
-    text += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
-    for (std::size_t c = 1; c < row.size(); ++c)
-      text += fmt::format("<td{}>{}</td>", style(c), EscapeHtml(row[c]));
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
-std::string SectionHtml(const ReportSection& section) {
-  std::string text = fmt::format("<section>\n<h2>{}</h2>\n", EscapeHtml(section.title));
-  if (!section.rows.empty()) text += TableHtml(section);
-  if (section.sentences.empty()) return text + "</section>\n";
-  text += "<ul>\n";
-  for (const std::string& sentence : section.sentences)
-    text += fmt::format("<li>{}</li>\n", EscapeHtml(sentence));
-  return text + "</ul>\n</section>\n";
-}
 
 // Held-out predictions where there are any, else those of the structural model.
 double PredictedOf(const OpPoint& point) {
@@ -105,18 +75,8 @@ std::string CopyPlots(const CalibrationResult& result) {
 
 }  // namespace
 
-std::string PrintFitReportHtml(const FitReport& report, const CalibrationResult& result) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>berth: "
-      "{0}</title>\n<style>\n{1}{2}</style>\n</head>\n"
-      "<body>\n<main>\n<h1>{0}</h1>\n<dl>\n",
-      EscapeHtml(report.title), BenchData("page.css"), BenchData("plots.css"));
-  for (const auto& [what, value] : report.facts)
-    text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
-  text += "</dl>\n" + OpPlots(result) + CopyPlots(result);
-  for (const ReportSection& section : report.sections) text += SectionHtml(section);
-  return text + "</main>\n</body>\n</html>\n";
+std::string FitPlotsHtml(const CalibrationResult& result) {
+  return OpPlots(result) + CopyPlots(result);
 }
 
 }  // namespace berth::bench

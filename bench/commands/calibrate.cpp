@@ -157,11 +157,11 @@ class CalibrateCommand : public Command {
     }
     const cost_models::CalibrationResult result =
         cost_models::Calibrate(probes, steps, options, cost_models::BuiltinCatalogue());
-    const FitReport report = MakeFitReport(result);
-    const std::string text = PrintFitReport(report);
+    const ReportPage report = MakeFitReport(result);
+    const std::string text = PrintReportText(report);
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
-    formats::WriteFile(outputs.html.string(), PrintFitReportHtml(report, result));
+    formats::WriteFile(outputs.html.string(), PrintReportHtml(report, FitPlotsHtml(result)));
     fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them.\n", text,
                outputs.parameters.string(), outputs.text.filename().string(),
                outputs.html.filename().string(), outputs.parameters.string());

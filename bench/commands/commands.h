@@ -12,6 +12,8 @@ std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeGraphCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakePlaceCommand();
+std::unique_ptr<Command> MakeTrainCommand();
+std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeTableCommand();
 std::unique_ptr<Command> MakeCalibrateCommand();
 std::unique_ptr<Command> MakeValidateCommand();

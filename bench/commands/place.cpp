@@ -16,28 +16,15 @@
 #include "bench/csv.h"
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
-#include "bench/placement_source.h"
 #include "bench/provenance.h"
 #include "bench/report.h"
+#include "bench/search_source.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/source.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
-
-// What is searched; from --scenario or from single options.
-struct Search {
-  ProblemSource source;
-  std::string scenario;  // its name
-  std::string grouper = "colocation";
-  std::string expert;  // placement file; empty = the rule
-  std::string grouper_place,
-      expert_place;  // in a scenario file, for messages; empty = the command line gives them
-  std::int64_t samples = 1000;
-  std::int64_t seed = 1;
-};
 
 struct Found {
   const agents::Task& task;
@@ -49,25 +36,19 @@ struct Found {
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
 
-// Paths in a scenario file are meant from where the file stands.
-std::string FromFolderOf(const std::string& scenario_file, const std::string& name_or_path) {
-  const auto beside = std::filesystem::path(scenario_file).parent_path() / name_or_path;
-  return !name_or_path.empty() && std::filesystem::is_regular_file(beside) ? beside.string() : name_or_path;
-}
-
-nlohmann::ordered_json Summary(const Search& search, const Found& found) {
+nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, const Found& found) {
   const agents::Evaluator& evaluator = found.evaluator;
   const bool feasible = evaluator.has_best();
   const Provenance now = CurrentProvenance();
   nlohmann::ordered_json json = {{"agent", found.agent},
-                                 {"scenario", search.scenario},
+                                 {"scenario", search.name()},
                                  {"graph", found.task.problem->graph().name},
                                  {"cluster", found.task.problem->cluster().name},
                                  {"cost_model", found.task.problem->costs().cost_model},
                                  {"grouper", found.task.units.grouper},
                                  {"units", found.task.units.size()},
-                                 {"seed", search.seed},
-                                 {"budget", search.samples},
+                                 {"seed", seed},
+                                 {"budget", search.samples()},
                                  {"samples", evaluator.samples()},
                                  {"distinct", evaluator.distinct()},
                                  {"proposals", evaluator.proposals()},
@@ -110,27 +91,9 @@ class PlaceCommand : public Command {
     app.add_option("--agent", agent_, "one of `berth list agents`, with parameters: placeto(rounds=8)")
         ->required()
         ->option_text("A");
-    auto* scenario = app.add_option("--scenario", scenario_file_, "a berth.scenario file")->option_text("S");
-    auto* graph =
-        app.add_option("--graph", search_.source.graph, "a workload or a graph file")->option_text("G");
-    auto* cluster =
-        app.add_option("--cluster", search_.source.cluster, "a cluster or a cluster file")->option_text("C");
-    graph->needs(cluster)->excludes(scenario);
-    cluster->needs(graph)->excludes(scenario);
-    samples_ = app.add_option("--samples", search_.samples,
-                              "the budget: placements that may be evaluated; else the scenario's, else 1000")
-                   ->option_text("N");
-    seed_ = app.add_option("--seed", search_.seed, "of the agent; else the scenario's first, else 1")
-                ->option_text("K");
-    grouper_ =
-        app.add_option(
-               "--grouper", search_.grouper,
-               "what is placed as one: one of `berth list groupers`; else the scenario's, else colocation")
-            ->option_text("GROUPER");
-    app.add_option("--devices", devices_,
-                   "names, kinds or classes the agent may choose from: gpu, or cpu0,gpu1")
-        ->option_text("D");
-    DeclareProblemOptions(app, search_.source);
+    search_.Declare(app);
+    seed_option_ =
+        app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1")->option_text("K");
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
@@ -149,25 +112,16 @@ class PlaceCommand : public Command {
   void Run() override {
     const std::atomic<bool>& stop = StopRequested();  // from here on Ctrl-C ends the search, not the program
     Prepare();
-    const LoadedProblem loaded(search_.source);
-    sim::Placement expert;
-    if (!search_.expert.empty()) {
-      expert = formats::CheckedAt(search_.expert_place,
-                                  [&] { return LoadPlacement(search_.expert, loaded.problem()); });
-    }
-    const std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
-    const agents::Task task = formats::CheckedAt(search_.grouper_place, [&] {
-      return agents::MakeTask(loaded.problem(), search_.grouper, devices,
-                              search_.expert.empty() ? nullptr : &expert);
-    });
+    const LoadedProblem loaded(search_.problem());
+    const agents::Task task = search_.MakeTask(loaded);
     const auto agent = agents::MakeAgent(agent_);
     if (!out_.empty()) {
       std::filesystem::create_directories(out_);
       options_.checkpoint = (std::filesystem::path(out_) / "checkpoint").string();
     }
-    Progress progress(agent->name() + " on " + search_.scenario, search_.samples);
+    Progress progress(agent->name() + " on " + search_.name(), search_.samples());
     agents::Evaluator::Options limits;
-    limits.budget = search_.samples;
+    limits.budget = search_.samples();
     limits.threads = options_.threads;
     limits.stop = &stop;
     limits.on_sample = [&](const agents::Evaluator& now) {
@@ -186,9 +140,7 @@ class PlaceCommand : public Command {
 
  private:
   void Prepare() {
-    if (scenario_file_.empty() == search_.source.graph.empty()) {
-      throw InputError("berth place: give what to place, --scenario S or --graph G --cluster C.");
-    }
+    search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
     if (options_.threads < 0)
@@ -199,49 +151,20 @@ class PlaceCommand : public Command {
       throw InputError(fmt::format(
           "--resume: {} keeps no checkpoint, only learners do; start it without --resume.", agent_));
     }
-    if (!scenario_file_.empty()) ReadScenario();
-    if (scenario_file_.empty()) search_.scenario = search_.source.graph + " on " + search_.source.cluster;
-    if (search_.seed < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", search_.seed));
-    if (search_.samples < 1)
-      throw InputError(fmt::format("--samples {}: at least 1 is wanted.", search_.samples));
+    if (seed_option_->count() == 0 && !search_.scenario_seeds().empty())
+      seed_ = search_.scenario_seeds().front();
+    if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
     options_.learn = learn_ == "yes";
-    options_.seed = static_cast<std::uint64_t>(search_.seed);
+    options_.seed = static_cast<std::uint64_t>(seed_);
   }
 
   bool IsLearner() const {
-    const std::string name = Spec::Parse(agent_).name;
-    const auto& rows = agents::Agents();
-    return std::any_of(rows.begin(), rows.end(), [&](const agents::AgentRow& row) {
-      return row.name == name && row.kind == agents::AgentKind::kLearner;
-    });
-  }
-
-  // What was given on the command line wins over the file.
-  void ReadScenario() {
-    const formats::Scenario scenario = formats::ReadScenario(scenario_file_);
-    search_.scenario = scenario.name;
-    search_.source.graph = FromFolderOf(scenario_file_, scenario.workload);
-    search_.source.cluster = FromFolderOf(scenario_file_, scenario.cluster);
-    search_.source.graph_place = scenario.places.at("workload");
-    search_.source.cluster_place = scenario.places.at("cluster");
-    if (search_.source.cost_model.empty() && !scenario.cost_model.empty()) {
-      search_.source.cost_model = FromFolderOf(scenario_file_, scenario.cost_model);
-      search_.source.cost_model_place = scenario.places.at("cost_model");
-    }
-    if (!scenario.expert.empty()) {
-      search_.expert = FromFolderOf(scenario_file_, scenario.expert);
-      search_.expert_place = scenario.places.at("expert");
-    }
-    if (grouper_->count() == 0 && !scenario.grouper.empty()) {
-      search_.grouper = scenario.grouper;
-      search_.grouper_place = scenario.places.at("grouper");
-    }
-    if (samples_->count() == 0) search_.samples = scenario.samples;
-    if (seed_->count() == 0 && !scenario.seeds.empty()) search_.seed = scenario.seeds.front();
+    const agents::AgentRow* row = agents::FindAgent(Spec::Parse(agent_).name);
+    return row != nullptr && row->kind == agents::AgentKind::kLearner;
   }
 
   void Save(const Found& found) const {
-    const std::string summary = Summary(search_, found).dump(1) + "\n";
+    const std::string summary = Summary(search_, seed_, found).dump(1) + "\n";
     const agents::Evaluator& evaluator = found.evaluator;
     sim::Placement best;
     if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
@@ -300,17 +223,14 @@ class PlaceCommand : public Command {
     formats::WriteFile(path("run.json"), summary);
   }
 
-  Search search_;
+  SearchSource search_;
   std::string agent_;
-  std::string scenario_file_;
-  std::string devices_;
+  std::int64_t seed_ = 1;
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;
   agents::SearchOptions options_;
-  CLI::Option* samples_ = nullptr;
-  CLI::Option* seed_ = nullptr;
-  CLI::Option* grouper_ = nullptr;
+  CLI::Option* seed_option_ = nullptr;
 };
 
 }  // namespace

@@ -113,11 +113,4 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
   return plans;
 }
 
-std::string RepeatCommand(const TableDefinition& table, const CellPlan& plan) {
-  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table.name, plan.block->key,
-                                    plan.line->key, plan.column->key);
-  if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
-  return command;
-}
-
 }  // namespace berth::bench

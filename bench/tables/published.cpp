@@ -25,6 +25,7 @@ double Number(const std::string& text) {
 }  // namespace
 
 PublishedTable::PublishedTable(const std::string& file) {
+  if (file.empty()) return;
   lines_ = ParseCsv(BenchData(file), file, true);
   BERTH_CHECK(!lines_.empty());
   header_ = lines_.front();

@@ -17,7 +17,7 @@ struct PublishedCell {
 
 class PublishedTable {
  public:
-  // `file`: "hierarchical.csv". Aborts if it was not compiled in or is malformed: both are faults of berth.
+  // `file`: "hierarchical.csv"; empty = there is no paper. Aborts if it was not compiled in or is malformed: both are faults of berth.
   explicit PublishedTable(const std::string& file);
 
   // Empty where the paper gives nothing.

@@ -77,29 +77,6 @@ std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
   return points;
 }
 
-std::vector<RenderedChart> BuildCharts(const TableResults& results) {
-  std::vector<RenderedChart> charts;
-  for (const TableBlock& block : results.table().blocks) {
-    for (const TableLine& line : block.lines) {
-      RenderedChart chart{fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title), {}};
-      for (const TableColumn& column : block.columns) {
-        const CellSummary& cell = results.At(block.key, line.key, column.key);
-        if (!column.sampled || cell.records.empty() || !cell.median) continue;
-        // The seed whose result is the median (of an even number the better one of the middle two).
-        std::vector<const CellRecord*> sorted;
-        for (const CellRecord& record : cell.records) {
-          if (record.runtime_us) sorted.push_back(&record);
-        }
-        std::sort(sorted.begin(), sorted.end(),
-                  [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
-        chart.series.push_back({column.title, CurvePoints(*sorted[(sorted.size() - 1) / 2])});
-      }
-      if (!chart.series.empty()) charts.push_back(std::move(chart));
-    }
-  }
-  return charts;
-}
-
 std::string Joined(const std::set<std::string>& values) {
   std::string text;
   for (const std::string& value : values) text += (text.empty() ? "" : "; ") + value;
@@ -147,6 +124,29 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
 }
 
 }  // namespace
+
+std::vector<RenderedChart> BuildCharts(const TableResults& results) {
+  std::vector<RenderedChart> charts;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      RenderedChart chart{fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title), {}};
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (!column.sampled || cell.records.empty() || !cell.median) continue;
+        // The seed whose result is the median (of an even number the better one of the middle two).
+        std::vector<const CellRecord*> sorted;
+        for (const CellRecord& record : cell.records) {
+          if (record.runtime_us) sorted.push_back(&record);
+        }
+        std::sort(sorted.begin(), sorted.end(),
+                  [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
+        chart.series.push_back({column.title, CurvePoints(*sorted[(sorted.size() - 1) / 2])});
+      }
+      if (!chart.series.empty()) charts.push_back(std::move(chart));
+    }
+  }
+  return charts;
+}
 
 RenderedTable BuildRenderedTable(const TableResults& results) {
   const TableDefinition& table = results.table();

@@ -70,6 +70,8 @@ struct RenderedTable {
 };
 
 RenderedTable BuildRenderedTable(const TableResults& results);
+// The curves of a cell's median seed, for each cell that samples; a chart for each row.
+std::vector<RenderedChart> BuildCharts(const TableResults& results);
 // The honest reading: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
 std::vector<RenderedSection> BuildReading(const TableResults& results);
 

@@ -44,23 +44,22 @@ using LineKey = std::pair<const TableBlock*, const TableLine*>;
 
 class CellRunner {
  public:
-  CellRunner(const TableDefinition& table, const Testbed& testbed, const std::vector<CellPlan>& plans,
-             const RunOptions& options)
-      : table_(table), testbed_(testbed), options_(options) {
+  CellRunner(const CellSource& source, const std::vector<CellPlan>& plans, const RunOptions& options)
+      : source_(source), options_(options) {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
   }
 
   // False if it was interrupted, or is not done where only done cells are wanted.
   bool Run(const CellPlan& plan, CellRecord& record, bool& skipped) {
     record = Describe(plan);
-    record.note = CannotRun(*plan.line);
+    record.note = source_.CannotRun(*plan.line);
     if (!record.note.empty()) {
       record.status = "not_run";
       return true;
     }
     if (options_.only_done && !MayBeDone(record)) return false;
     LineProblem& line = Problem(plan);
-    const auto task = MakeTask(plan, line);
+    const auto task = source_.MakeTask(*line.loaded, plan);
     auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
     record.agent = agent->name();
     record.scenario = Scenario(line, task);
@@ -80,9 +79,9 @@ class CellRunner {
     record.agent = plan.line->AgentOf(*plan.column);
     record.seed = plan.seed;
     record.budget = plan.budget;
-    record.kind = ToString(plan.line->IsFitted(*plan.column) && testbed_.calibrated() ? CellKind::kFitted
-                                                                                      : plan.column->kind);
-    record.command = RepeatCommand(table_, plan);
+    record.kind = ToString(plan.line->IsFitted(*plan.column) && source_.calibrated() ? CellKind::kFitted
+                                                                                     : plan.column->kind);
+    record.command = source_.RepeatCommand(plan);
     record.revision = now.revision;
     record.dirty = now.dirty ? "yes" : "no";
     record.machine = now.machine;
@@ -93,15 +92,10 @@ class CellRunner {
   LineProblem& Problem(const CellPlan& plan) {
     LineProblem& line = problems_.at({plan.block, plan.line});
     std::call_once(line.once, [&] {
-      line.loaded = testbed_.Load(*plan.block, *plan.line);
+      line.loaded = source_.Load(*plan.block, *plan.line);
       line.fingerprint = FingerprintOf(line.loaded->problem());
     });
     return line;
-  }
-
-  static agents::Task MakeTask(const CellPlan& plan, const LineProblem& line) {
-    return agents::MakeTask(line.loaded->problem(), plan.line->GrouperOf(*plan.column),
-                            SelectDevices(line.loaded->cluster(), plan.column->devices));
   }
 
   static std::string Scenario(const LineProblem& line, const agents::Task& task) {
@@ -156,7 +150,7 @@ class CellRunner {
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
     if (!plan.column->on_request || options_.checkpoints.empty()) return {};
     std::filesystem::create_directories(options_.checkpoints);
-    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", table_.name,
+    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", options_.name,
                                                                       record.row, record.column, record.seed,
                                                                       record.budget, record.scenario))
         .string();
@@ -216,17 +210,43 @@ class CellRunner {
     return fullest;
   }
 
-  const TableDefinition& table_;
-  const Testbed& testbed_;
+  const CellSource& source_;
   const RunOptions& options_;
   std::map<LineKey, LineProblem> problems_;
 };
 
 }  // namespace
 
+agents::Task CellSource::MakeTask(const LoadedProblem& loaded, const CellPlan& plan) const {
+  return agents::MakeTask(loaded.problem(), plan.line->GrouperOf(*plan.column),
+                          SelectDevices(loaded.cluster(), plan.column->devices));
+}
+
+std::string TableCells::CannotRun(const TableLine& line) const {
+  return bench::CannotRun(line);
+}
+
+std::unique_ptr<LoadedProblem> TableCells::Load(const TableBlock& block, const TableLine& line) const {
+  return testbed_.Load(block, line);
+}
+
+std::string TableCells::RepeatCommand(const CellPlan& plan) const {
+  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.name, plan.block->key,
+                                    plan.line->key, plan.column->key);
+  if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
+  return command;
+}
+
 std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed,
                                  const std::vector<CellPlan>& plans, const RunOptions& options) {
-  CellRunner runner(table, testbed, plans, options);
+  RunOptions named = options;
+  named.name = table.name;
+  return RunCells(TableCells(table, testbed), plans, named);
+}
+
+std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<CellPlan>& plans,
+                                 const RunOptions& options) {
+  CellRunner runner(source, plans, options);
   std::vector<CellRecord> records(plans.size());
   std::vector<char> finished(plans.size(), 0);
   std::atomic<std::size_t> next{0};

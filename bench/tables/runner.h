@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "agents/task.h"
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
 #include "bench/tables/testbed.h"
@@ -32,12 +34,37 @@ struct PlanOptions {
 // that whole rows are ready after any interruption. Throws InputError for a pattern that matches nothing.
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options);
 
-// The command that repeats a cell.
-std::string RepeatCommand(const TableDefinition& table, const CellPlan& plan);
+// Where cells get their problems: a table's testbed, or what a user named. Used by many threads at a time.
+class CellSource {
+ public:
+  virtual ~CellSource() = default;
+  // Why cells of a row cannot be run in this build; empty if they can.
+  virtual std::string CannotRun(const TableLine&) const { return {}; }
+  virtual std::unique_ptr<LoadedProblem> Load(const TableBlock& block, const TableLine& line) const = 0;
+  // What an agent is shown in this cell.
+  virtual agents::Task MakeTask(const LoadedProblem& loaded, const CellPlan& plan) const;
+  // The command that makes the cell again.
+  virtual std::string RepeatCommand(const CellPlan& plan) const = 0;
+  virtual bool calibrated() const { return false; }  // whether cells that a row calls fitted were
+};
+
+class TableCells : public CellSource {
+ public:
+  TableCells(const TableDefinition& table, const Testbed& testbed) : table_(table), testbed_(testbed) {}
+  std::string CannotRun(const TableLine& line) const override;
+  std::unique_ptr<LoadedProblem> Load(const TableBlock& block, const TableLine& line) const override;
+  std::string RepeatCommand(const CellPlan& plan) const override;
+  bool calibrated() const override { return testbed_.calibrated(); }
+
+ private:
+  const TableDefinition& table_;
+  const Testbed& testbed_;
+};
 
 struct RunOptions {
   int threads = 0;          // 0 = one per core
   std::string checkpoints;  // folder where learners keep their state; empty = none
+  std::string name;         // of the table, in the names of checkpoints
   bool resume = false;      // skip cells that are in `done`, go on from checkpoints
   bool only_done = false;   // with resume: run nothing, return the cells that are in `done`
   std::vector<CellRecord> done;
@@ -48,6 +75,8 @@ struct RunOptions {
 
 // Returns the records of all plans that were finished, skipped ones included. A cell that was interrupted is
 // in none.
+std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<CellPlan>& plans,
+                                 const RunOptions& options);
 std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed,
                                  const std::vector<CellPlan>& plans, const RunOptions& options);
 

@@ -117,9 +117,7 @@ TEST_P(Conformance, KeepsWithinTheBudget) {
         continue;
       }
       EXPECT_EQ(run.samples > 0, budget > 0);
-      const AgentKind kind = GetParam().kind;
-      const bool spends_all = name() == "random" || kind == AgentKind::kLearner || kind == AgentKind::kSearch;
-      if (spends_all && !is_exact()) {
+      if (Samples(GetParam()) && !is_exact()) {
         // Local search tries each placement once.
         const double placements = std::pow(task.devices.size(), task.units.size());
         const bool can_end = name() == "local_search" && placements < static_cast<double>(budget);

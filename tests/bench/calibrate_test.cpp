@@ -176,7 +176,7 @@ TEST(CalibrationReport, TextIsAsInTheGoldenFile) {
   probes.push_back(FabricatedCpuProbes());
   const auto result = cost_models::Calibrate(probes, {FabricatedSteps(Noisy())}, {.name = "a made-up H200"},
                                              cost_models::BuiltinCatalogue());
-  testing::ExpectGolden("calibration.txt", PrintFitReport(MakeFitReport(result)));
+  testing::ExpectGolden("calibration.txt", PrintReportText(MakeFitReport(result)));
 }
 
 }  // namespace

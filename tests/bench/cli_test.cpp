@@ -19,26 +19,14 @@
 namespace berth::bench {
 namespace {
 
+using testing::ExpectRefused;
 using ::testing::HasSubstr;
+using testing::JsonOf;
 using testing::ProgramResult;
 using testing::RunBerth;
 using tests::TempFolder;
 
 const std::string kCluster = "placeto(gpus=2)";
-
-nlohmann::json JsonOf(const ProgramResult& result) {
-  EXPECT_EQ(result.status, 0) << result.err;
-  return nlohmann::json::parse(result.out);
-}
-
-// Bad input: status 2, nothing on standard output, exactly one line on standard error.
-void ExpectRefused(const std::vector<std::string>& arguments, const std::string& says) {
-  const ProgramResult result = RunBerth(arguments);
-  EXPECT_EQ(result.status, 2) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_THAT(result.err, HasSubstr(says));
-}
 
 TEST(Cli, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(RunBerth({"--help"}).status, 0);

@@ -1,10 +1,12 @@
 #include "tests/bench/program.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -59,6 +61,19 @@ ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::str
   result.out = ReadAll(folder / "out");
   result.err = ReadAll(folder / "err");
   return result;
+}
+
+nlohmann::json JsonOf(const ProgramResult& result) {
+  EXPECT_EQ(result.status, 0) << result.err;
+  return nlohmann::json::parse(result.out);
+}
+
+void ExpectRefused(const std::vector<std::string>& arguments, const std::string& says) {
+  const ProgramResult result = RunBerth(arguments);
+  EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr(says));
 }
 
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& directory)

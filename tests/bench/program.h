@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace berth::bench::testing {
 
 struct ProgramResult {
@@ -14,6 +16,12 @@ struct ProgramResult {
 
 // `directory`: where it is started; empty = here.
 ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory = {});
+
+// The JSON that a program printed; it must have ended with 0.
+nlohmann::json JsonOf(const ProgramResult& result);
+
+// Bad input: status 2, nothing on standard output, exactly one line on standard error, which holds `says`.
+void ExpectRefused(const std::vector<std::string>& arguments, const std::string& says);
 
 // A child that is not waited for; see StopAndWait.
 class RunningProgram {

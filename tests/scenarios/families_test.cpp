@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/error.h"
+
 namespace berth::scenarios {
 namespace {
 
@@ -37,6 +39,23 @@ TEST(FamilyTest, EachMemberHasItsOwnNumbers) {
   for (int index = 0; index < kFamilySize; ++index) first.insert(DiceOf("cifar10", index).Roll(1LL << 60));
   EXPECT_EQ(first.size(), 32u);
   EXPECT_NE(DiceOf("ptb", 0).Roll(1LL << 60), DiceOf("cifar10", 0).Roll(1LL << 60));
+}
+
+TEST(FamilyTest, MembersAreNamedAsWorkloads) {
+  const std::vector<std::string> train = FamilyMembers("ptb(batch=10):train");
+  EXPECT_EQ(train.size(), 16u);
+  EXPECT_EQ(train.front(),
+            "ptb(batch=10,index=" + std::to_string(MembersOf("ptb", Half::kTrain).front()) + ")");
+  EXPECT_EQ(FamilyMembers("nmt_family:all").size(), static_cast<std::size_t>(kFamilySize));
+  const std::vector<std::string> test = FamilyMembers("cifar10:test");
+  for (std::size_t i = 0; i < test.size(); ++i)
+    EXPECT_EQ(test[i], "cifar10(index=" + std::to_string(MembersOf("cifar10", Half::kTest)[i]) + ")");
+}
+
+TEST(FamilyTest, RefusesOtherHalvesAndWhatIsNoFamily) {
+  EXPECT_THROW(FamilyMembers("ptb"), InputError);
+  EXPECT_THROW(FamilyMembers("ptb:half"), InputError);
+  EXPECT_THROW(FamilyMembers("bert:train"), InputError);
 }
 
 }  // namespace

@@ -1,0 +1,242 @@
+// berth compare: several agents on one scenario, with the same budget and seeds, side by side.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "agents/agent.h"
+#include "bench/commands/commands.h"
+#include "bench/compare/comparison.h"
+#include "bench/console.h"
+#include "bench/interrupt.h"
+#include "bench/provenance.h"
+#include "bench/search_source.h"
+#include "bench/tables/runner.h"
+#include "bench/tables/store.h"
+#include "profiler/host_machine.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kName[] = "compare";
+
+class ScenarioCells : public CellSource {
+ public:
+  explicit ScenarioCells(const SearchSource& search) : search_(search) {}
+  std::unique_ptr<LoadedProblem> Load(const TableBlock&, const TableLine&) const override {
+    return std::make_unique<LoadedProblem>(search_.problem());
+  }
+  agents::Task MakeTask(const LoadedProblem& loaded, const CellPlan&) const override {
+    return search_.MakeTask(loaded);
+  }
+  std::string RepeatCommand(const CellPlan& plan) const override {
+    const char* agent = plan.column->agent.c_str();
+    return fmt::format("berth place --agent {} {} --samples {} --seed {}", profiler::ShellText(1, &agent),
+                       search_.Words(), plan.budget, plan.seed);
+  }
+
+ private:
+  const SearchSource& search_;
+};
+
+// The agents as the columns of a table with one row.
+TableDefinition Columns(const std::vector<std::string>& agents, const std::string& scenario) {
+  TableDefinition table;
+  table.name = kName;
+  table.blocks.emplace_back();
+  TableBlock& block = table.blocks.front();
+  block.key = kName;
+  std::set<std::string> keys;
+  for (const std::string& spec : agents) {
+    const agents::AgentRow& row = *agents::FindAgent(Spec::Parse(spec).name);
+    TableColumn column;
+    column.key = row.name;
+    for (int n = 2; !keys.insert(column.key).second; ++n) column.key = fmt::format("{}-{}", row.name, n);
+    column.title = spec;
+    column.agent = spec;
+    column.sampled = agents::Samples(row);
+    column.on_request = row.kind == agents::AgentKind::kLearner;
+    block.columns.push_back(column);
+  }
+  TableLine line;
+  line.key = kName;
+  line.title = scenario;
+  block.lines.push_back(line);
+  return table;
+}
+
+nlohmann::ordered_json ToJson(const TableResults& results, const SearchSource& search) {
+  const Provenance now = CurrentProvenance();
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  for (const CellRecord* record : results.records()) {
+    nlohmann::ordered_json run = {
+        {"agent", record->agent}, {"seed", record->seed}, {"feasible", record->runtime_us.has_value()}};
+    const auto add = [&](const char* key, const auto& value) {
+      if (value) {
+        run[key] = *value;
+      } else {
+        run[key] = nullptr;
+      }
+    };
+    add("best_runtime_us", record->runtime_us);
+    add("samples", record->samples);
+    add("samples_to_best", record->samples_to_best);
+    add("samples_to_1pct", record->samples_to_1pct);
+    add("lower_bound_us", record->lower_bound_us);
+    add("wall_seconds", record->wall_seconds);
+    run["command"] = record->command;
+    runs.push_back(std::move(run));
+  }
+  return {{"scenario", search.name()}, {"budget", search.samples()},
+          {"runs", std::move(runs)},   {"command", now.command},
+          {"revision", now.revision},  {"dirty", now.dirty},
+          {"machine", now.machine},    {"date", now.date}};
+}
+
+class CompareCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--agents", agents_,
+                   "two or more of `berth list agents`, with parameters: random 'placeto(rounds=8)'; ratios "
+                   "are to the first")
+        ->required()
+        ->option_text("A...");
+    search_.Declare(app);
+    seeds_option_ =
+        app.add_option("--seeds", seeds_, "seeds 1 to N of those that sample; else the scenario's, else 3")
+            ->option_text("N");
+    app.add_option("--threads", threads_, "searches at a time; 0 = one per core")
+        ->capture_default_str()
+        ->option_text("N");
+    app.add_option("--out", out_,
+                   "folder for comparison.html, report.txt, rows.csv and what is needed to go on")
+        ->option_text("DIR");
+    app.add_flag("--resume", resume_, "keep the finished searches in --out, go on with the others");
+    app.add_option("--json", json_, "write the results to this file; - is standard output")
+        ->option_text("FILE");
+  }
+
+  void Run() override {
+    const std::atomic<bool>& stop = StopRequested();
+    Check();
+    const TableDefinition table = Columns(agents_, search_.name());
+    const std::vector<CellPlan> plans = Plans(table);
+    const TableResults results(table, RunAll(table, plans, stop));
+    if (results.records().size() < plans.size()) {
+      throw RunError(fmt::format("stopped after {} of {} searches; {}.", results.records().size(),
+                                 plans.size(),
+                                 out_.empty() ? "with --out they would have been kept"
+                                              : "they are kept, `--resume` goes on from there"));
+    }
+    const ReportPage page = MakeComparison(results, Facts());
+    if (!out_.empty()) Save(results, page);
+    if (!json_.empty()) return formats::WriteFile(json_, ToJson(results, search_).dump(1) + "\n");
+    fmt::print("{}", PrintReportText(page));
+    if (!out_.empty()) fmt::print("\n{}: comparison.html, report.txt, rows.csv\n", out_);
+  }
+
+ private:
+  void Check() {
+    search_.Resolve(kName);
+    if (threads_ < 0)
+      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
+    if (seeds_option_->count() > 0 && seeds_ < 1)
+      throw InputError(fmt::format("--seeds {}: at least 1 is wanted.", seeds_));
+    if (resume_ && out_.empty())
+      throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
+    if (agents_.size() < 2) throw InputError("--agents: two or more are wanted; `berth place` runs one.");
+    std::set<std::string> names;
+    for (const std::string& spec : agents_) {
+      const std::string name = agents::MakeAgent(spec)->name();
+      if (!names.insert(name).second) throw InputError(fmt::format("--agents: {} is given twice.", name));
+    }
+  }
+
+  std::vector<CellPlan> Plans(const TableDefinition& table) const {
+    std::vector<std::int64_t> seeds = search_.scenario_seeds();
+    if (seeds_option_->count() > 0 || seeds.empty()) {
+      seeds.clear();
+      for (std::int64_t seed = 1; seed <= seeds_; ++seed) seeds.push_back(seed);
+    }
+    const TableBlock& block = table.blocks.front();
+    std::vector<CellPlan> plans;
+    for (std::size_t s = 0; s < seeds.size(); ++s) {
+      for (const TableColumn& column : block.columns) {
+        if (s == 0 || column.sampled)
+          plans.push_back({&block, &block.lines.front(), &column, seeds[s], search_.samples()});
+      }
+    }
+    return plans;
+  }
+
+  std::vector<CellRecord> RunAll(const TableDefinition& table, const std::vector<CellPlan>& plans,
+                                 const std::atomic<bool>& stop) const {
+    std::optional<TableStore> store;
+    if (!out_.empty()) {
+      fs::create_directories(out_);
+      store.emplace((fs::path(out_) / "searches.db").string());
+    }
+    RunOptions options;
+    options.threads = threads_;
+    options.name = table.name;
+    options.stop = &stop;
+    options.resume = resume_;
+    if (store) options.checkpoints = (fs::path(out_) / "checkpoints").string();
+    if (resume_) options.done = store->All(table.name);
+    Progress progress(fmt::format("{} agents on {}, searches", agents_.size(), search_.name()),
+                      static_cast<std::int64_t>(plans.size()));
+    std::int64_t finished = 0;
+    options.on_cell = [&](const CellRecord& record, bool skipped) {
+      if (!skipped && store) store->Put(table.name, record);
+      progress.Update(++finished,
+                      fmt::format("{} {}{}", record.column,
+                                  record.runtime_us ? TimeText(*record.runtime_us) : "does not fit",
+                                  skipped ? " (kept)" : ""));
+    };
+    return RunCells(ScenarioCells(search_), plans, options);
+  }
+
+  std::vector<std::pair<std::string, std::string>> Facts() const {
+    const Provenance now = CurrentProvenance();
+    return {{"budget of each search", CountText(search_.samples()) + " samples"},
+            {"command", now.command},
+            {"revision", now.revision + (now.dirty ? " (with changes)" : "")},
+            {"machine", now.machine},
+            {"date", now.date}};
+  }
+
+  void Save(const TableResults& results, const ReportPage& page) const {
+    const auto write = [&](const char* file, const std::string& text) {
+      formats::WriteFile((fs::path(out_) / file).string(), text);
+    };
+    std::vector<CellRecord> records;
+    for (const CellRecord* record : results.records()) records.push_back(*record);
+    write("rows.csv", PrintRows(std::move(records)));
+    write("report.txt", PrintReportText(page));
+    write("comparison.html", PrintReportHtml(page, ComparisonCurvesHtml(results)));
+  }
+
+  SearchSource search_;
+  std::vector<std::string> agents_;
+  int seeds_ = 3;
+  int threads_ = 0;
+  bool resume_ = false;
+  std::string out_;
+  std::string json_;
+  CLI::Option* seeds_option_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompareCommand() {
+  return std::make_unique<CompareCommand>();
+}
+
+}  // namespace berth::bench

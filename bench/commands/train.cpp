@@ -1,0 +1,241 @@
+// berth train: one policy of a learner that transfers, trained on several graphs by turns. `berth place --init POLICY
+// --learn no` applies it to a graph that it has not seen (PROTOCOL 1.14, 1.15).
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <numeric>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "agents/agent.h"
+#include "bench/commands/commands.h"
+#include "bench/console.h"
+#include "bench/interrupt.h"
+#include "bench/loaded_problem.h"
+#include "bench/provenance.h"
+#include "scenarios/families.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+// A graph that is trained on, with its part of the budget.
+struct TrainingGraph {
+  TrainingGraph(const ProblemSource& source, const std::string& grouper, const std::string& devices)
+      : name(source.graph),
+        loaded(source),
+        task(agents::MakeTask(loaded.problem(), grouper, SelectDevices(loaded.cluster(), devices))) {}
+
+  std::string name;
+  LoadedProblem loaded;
+  agents::Task task;
+  std::unique_ptr<agents::Evaluator> evaluator;
+};
+
+class TrainCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--agent", agent_, "a learner that transfers, with parameters: placeto(rounds=8)")
+        ->required()
+        ->option_text("A");
+    app.add_option("--family", families_,
+                   "cifar10:train, ptb:test, nmt_family:all: members of a family of graphs")
+        ->option_text("F...");
+    app.add_option("--graph", graphs_, "more graphs: workloads or graph files")->option_text("G...");
+    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    app.add_option("--samples", samples_,
+                   "the budget: placements that may be evaluated, shared evenly by the graphs")
+        ->required()
+        ->option_text("N");
+    app.add_option("--seed", seed_, "of the agent")->capture_default_str()->option_text("K");
+    app.add_option("--grouper", grouper_, "what is placed as one: one of `berth list groupers`")
+        ->capture_default_str()
+        ->option_text("GROUPER");
+    app.add_option("--devices", devices_,
+                   "names, kinds or classes the agent may choose from: gpu, or cpu0,gpu1")
+        ->option_text("D");
+    DeclareProblemOptions(app, source_);
+    app.add_option("--init", options_.init, "a policy to start from")->option_text("POLICY");
+    app.add_option("--threads", options_.threads,
+                   "threads of agent and simulator; results do not depend on it; 0 = one per core")
+        ->capture_default_str()
+        ->option_text("T");
+    app.add_option("--out", out_,
+                   "the policy to write; what is needed to go on stands beside it until it is done")
+        ->required()
+        ->option_text("POLICY");
+    app.add_flag("--resume", options_.resume, "go on where training to --out was stopped");
+    app.add_option("--json", json_, "write a summary to this file; - is standard output")
+        ->option_text("FILE");
+  }
+
+  void Run() override {
+    const std::atomic<bool>& stop = StopRequested();
+    Check();
+    const auto agent = agents::MakeAgent(agent_);
+    auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
+    if (learner == nullptr)
+      throw InputError(
+          fmt::format("--agent {}: learns nothing that could be applied to other graphs.", agent_));
+    Load();
+    const std::string state = out_ + ".state";
+    if (options_.resume && !std::filesystem::exists(state))
+      throw InputError(fmt::format("--resume: there is no {} to go on from; start without --resume.", state));
+    options_.checkpoint = state;
+    Progress progress(fmt::format("{} on {} graphs", agent->name(), graphs_.size()), samples_);
+    OpenBudgets(stop, progress);
+    const auto start = std::chrono::steady_clock::now();
+    learner->Train(Tasks(), Evaluators(), options_);
+    progress.Finish();
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    learner->Save(out_);
+    if (!Interrupted()) {
+      std::filesystem::remove(state);
+      if (std::filesystem::exists(state + ".log.csv"))
+        std::filesystem::rename(state + ".log.csv", out_ + ".log.csv");
+    }
+    const std::string summary = Summary(agent->name(), wall).dump(1) + "\n";
+    if (!json_.empty()) return formats::WriteFile(json_, summary);
+    Print(agent->name());
+  }
+
+ private:
+  void Check() {
+    for (const std::string& family : families_) {
+      for (std::string& member : scenarios::FamilyMembers(family)) graphs_.push_back(std::move(member));
+    }
+    if (graphs_.empty())
+      throw InputError("berth train: give what to train on, --family F:train or --graph G....");
+    if (samples_ < static_cast<std::int64_t>(graphs_.size())) {
+      throw InputError(fmt::format("--samples {}: at least one for each of the {} graphs is wanted.",
+                                   samples_, graphs_.size()));
+    }
+    if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
+    if (options_.threads < 0)
+      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
+    const auto folder = std::filesystem::path(out_).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      throw InputError(fmt::format("--out {}: there is no folder {}; make it first.", out_, folder.string()));
+    options_.seed = static_cast<std::uint64_t>(seed_);
+  }
+
+  void Load() {
+    for (const std::string& graph : graphs_) {
+      source_.graph = graph;
+      loaded_.emplace_back(source_, grouper_, devices_);
+    }
+  }
+
+  void OpenBudgets(const std::atomic<bool>& stop, Progress& progress) {
+    const auto graphs = static_cast<std::int64_t>(loaded_.size());
+    for (std::int64_t g = 0; g < graphs; ++g) {
+      TrainingGraph& graph = loaded_[static_cast<std::size_t>(g)];
+      agents::Evaluator::Options limits;
+      limits.budget = samples_ / graphs + (g < samples_ % graphs ? 1 : 0);
+      limits.threads = options_.threads;
+      limits.stop = &stop;
+      limits.on_sample = [&](const agents::Evaluator&) { progress.Update(Samples()); };
+      graph.evaluator = std::make_unique<agents::Evaluator>(graph.task, limits);
+    }
+  }
+
+  std::vector<const agents::Task*> Tasks() const {
+    std::vector<const agents::Task*> tasks;
+    for (const TrainingGraph& graph : loaded_) tasks.push_back(&graph.task);
+    return tasks;
+  }
+  std::vector<agents::Evaluator*> Evaluators() const {
+    std::vector<agents::Evaluator*> evaluators;
+    for (const TrainingGraph& graph : loaded_) evaluators.push_back(graph.evaluator.get());
+    return evaluators;
+  }
+  std::int64_t Samples() const {
+    return std::accumulate(loaded_.begin(), loaded_.end(), std::int64_t{0},
+                           [](std::int64_t sum, const auto& graph) {
+                             return sum + (graph.evaluator ? graph.evaluator->samples() : 0);
+                           });
+  }
+  bool Interrupted() const {
+    return std::any_of(loaded_.begin(), loaded_.end(), [](const TrainingGraph& graph) {
+      return graph.evaluator->stop_requested() && graph.evaluator->remaining() > 0;
+    });
+  }
+
+  nlohmann::ordered_json Summary(const std::string& agent, double wall) const {
+    nlohmann::ordered_json graphs = nlohmann::ordered_json::array();
+    for (const TrainingGraph& graph : loaded_) {
+      nlohmann::ordered_json line = {{"graph", graph.name},
+                                     {"units", graph.task.units.size()},
+                                     {"samples", graph.evaluator->samples()},
+                                     {"best_runtime_us", nullptr},
+                                     {"reference_runtime_us", sim::ToMicros(graph.task.reference_runtime)}};
+      if (graph.evaluator->has_best())
+        line["best_runtime_us"] = sim::ToMicros(graph.evaluator->best_runtime());
+      graphs.push_back(std::move(line));
+    }
+    const Provenance now = CurrentProvenance();
+    return {{"agent", agent},
+            {"policy", out_},
+            {"cluster", source_.cluster},
+            {"seed", seed_},
+            {"budget", samples_},
+            {"samples", Samples()},
+            {"interrupted", Interrupted()},
+            {"wall_seconds", wall},
+            {"graphs", std::move(graphs)},
+            {"command", now.command},
+            {"revision", now.revision},
+            {"dirty", now.dirty},
+            {"machine", now.machine},
+            {"date", now.date}};
+  }
+
+  void Print(const std::string& agent) const {
+    TextTable table;
+    for (const char* title : {"graph", "units", "samples", "best seen", "reference", "best / reference"})
+      table.AddColumn(title, AlignOf(title));
+    for (const TrainingGraph& graph : loaded_) {
+      const agents::Evaluator& evaluator = *graph.evaluator;
+      const bool has_best = evaluator.has_best();
+      table.AddRow({graph.name, std::to_string(graph.task.units.size()), CountText(evaluator.samples()),
+                    has_best ? TimeText(evaluator.best_runtime()) : "does not fit",
+                    TimeText(graph.task.reference_runtime),
+                    has_best ? fmt::format("{:.3f}", static_cast<double>(evaluator.best_runtime()) /
+                                                         static_cast<double>(graph.task.reference_runtime))
+                             : "–"});
+    }
+    fmt::print(
+        "{}\n{}: {} of {} samples{}. The policy is in {}; `berth place --agent {} --init {} --learn no` "
+        "applies "
+        "it.\n",
+        table.ToString(), agent, CountText(Samples()), CountText(samples_),
+        Interrupted() ? " (interrupted; --resume goes on)" : "", out_, Spec::Parse(agent_).name, out_);
+  }
+  static TextTable::Align AlignOf(std::string_view title) {
+    return title == "graph" ? TextTable::Align::kLeft : TextTable::Align::kRight;
+  }
+
+  std::string agent_;
+  std::vector<std::string> families_, graphs_;
+  ProblemSource source_;
+  std::int64_t samples_ = 0;
+  std::int64_t seed_ = 1;
+  std::string grouper_ = "colocation";
+  std::string devices_;
+  std::string out_;
+  std::string json_;
+  agents::SearchOptions options_;
+  std::deque<TrainingGraph> loaded_;  // tasks keep references
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTrainCommand() {
+  return std::make_unique<TrainCommand>();
+}
+
+}  // namespace berth::bench

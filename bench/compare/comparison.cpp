@@ -1,0 +1,90 @@
+#include "bench/compare/comparison.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/tables/bootstrap.h"
+#include "bench/tables/html.h"
+#include "bench/tables/rendered_table.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr const char* kNothing = "–";
+
+std::string Count(const std::optional<double>& count) {
+  return count ? CountText(std::llround(*count)) : kNothing;
+}
+
+std::string Range(const CellSummary& cell) {
+  if (!cell.median || cell.seeds < 2 || cell.low == cell.high) return "";
+  return fmt::format("[{}, {}]", TimeText(1e6 * cell.low), TimeText(1e6 * cell.high));
+}
+
+// How its best compares with the first agent's, with the interval where there are seeds for one.
+std::string ToFirst(const CellSummary& cell, const CellSummary& first) {
+  if (!cell.was_run() || !first.was_run()) return kNothing;
+  if (&cell == &first) return "1";
+  const Estimate estimate = EstimateRatio({&cell}, {&first});
+  std::string text = RatioText(estimate.value);
+  if (estimate.sampled && !estimate.open())
+    text += fmt::format(" [{}, {}]", RatioText(estimate.low), RatioText(estimate.high));
+  return text;
+}
+
+}  // namespace
+
+ReportPage MakeComparison(const TableResults& results,
+                          std::vector<std::pair<std::string, std::string>> facts) {
+  const TableBlock& block = results.table().blocks.front();
+  const TableLine& line = block.lines.front();
+  const auto cell_of = [&](const TableColumn& column) -> const CellSummary& {
+    return results.At(block.key, line.key, column.key);
+  };
+  const std::optional<double> bound = results.Bound(block.key, line.key);
+  if (bound) facts.emplace_back("proven lower bound", TimeText(1e6 * *bound));
+  ReportSection section{.title = "Best placement found",
+                        .header = {"agent", "best", "seeds", "fit", "to bound", "to first", "samples",
+                                   "to best", "to 1 %", "wall time"}};
+  bool sampled = false, open = false;
+  for (const TableColumn& column : block.columns) {
+    const CellSummary& cell = cell_of(column);
+    if (cell.records.empty()) continue;
+    sampled = sampled || cell.sampled;
+    open = open || (cell.sampled && cell.seeds < kSeedsForClaim);
+    section.rows.push_back(
+        {cell.records.front().agent, cell.median ? TimeText(1e6 * *cell.median) : "does not fit", Range(cell),
+         fmt::format("{}/{}", cell.feasible, cell.seeds),
+         cell.median && bound && *bound > 0 ? fmt::format("{:.3f}", *cell.median / *bound) : kNothing,
+         ToFirst(cell, cell_of(block.columns.front())), Count(cell.samples),
+         cell.sampled ? Count(cell.samples_to_best) : kNothing,
+         cell.sampled ? Count(cell.samples_to_1pct) : kNothing,
+         TimeText(1e6 * cell.wall_seconds / cell.seeds)});
+  }
+  section.sentences = {
+      "best: seconds of one step, median over the seeds whose search found a placement that fits; "
+      "seeds: smallest and largest of them.",
+      "to bound: best / proven lower bound; to first: best / best of the first agent" +
+          std::string(sampled && !open ? ", with the 90 % interval over seeds." : ".")};
+  if (sampled) {
+    section.sentences.emplace_back(
+        "to best, to 1 %: samples until the final best, and until 1 % from it was reached; medians over "
+        "seeds. wall "
+        "time: of one seed.");
+  }
+  if (open)
+    section.sentences.push_back(
+        fmt::format("With fewer than {} seeds no difference is decided.", kSeedsForClaim));
+  return {.title = "Agents on " + line.title, .facts = std::move(facts), .sections = {std::move(section)}};
+}
+
+std::string ComparisonCurvesHtml(const TableResults& results) {
+  std::vector<RenderedChart> charts = BuildCharts(results);
+  if (charts.empty()) return {};
+  charts.front().title = "Best so far, seconds per step";
+  return "<section>\n<h2>Best runtime against samples</h2>\n" + HtmlCharts(charts) + "</section>\n";
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,157 @@
+// berth compare: every agent gets the same budget and seeds, each row can be repeated by the command it names, and what
+// was finished is kept.
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "bench/compare/comparison.h"
+#include "bench/tables/store.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::ExpectRefused;
+using ::testing::HasSubstr;
+using testing::JsonOf;
+using ::testing::Not;
+using testing::RunBerth;
+using tests::TempFolder;
+
+const std::vector<std::string> kScenario = {"--graph",         "random_dag(ops=60)", "--cluster",
+                                            "placeto(gpus=2)", "--samples",          "40"};
+
+std::vector<std::string> Compare(std::vector<std::string> agents, const std::vector<std::string>& more) {
+  std::vector<std::string> call = {"compare", "--agents"};
+  call.insert(call.end(), agents.begin(), agents.end());
+  call.insert(call.end(), kScenario.begin(), kScenario.end());
+  call.insert(call.end(), more.begin(), more.end());
+  return call;
+}
+
+TEST(Compare, AgentsThatSampleRunForEverySeedTheOthersOnce) {
+  const auto json =
+      JsonOf(RunBerth(Compare({"heft", "random", "local_search"}, {"--seeds", "2", "--json", "-"})));
+  std::multiset<std::string> runs;
+  for (const auto& run : json["runs"]) {
+    const std::string agent = run["agent"];
+    runs.insert(agent.substr(0, agent.find('(')) + "#" + std::to_string(run["seed"].get<int>()));
+    EXPECT_EQ(run["samples"], agent.rfind("heft", 0) == 0 ? 1 : 40) << agent;
+    EXPECT_GE(run["best_runtime_us"].get<double>(), run["lower_bound_us"].get<double>());
+  }
+  EXPECT_EQ(runs, (std::multiset<std::string>{"heft#1", "random#1", "random#2", "local_search#1",
+                                              "local_search#2"}));
+}
+
+// What `berth place` finds alone is what it finds here, whatever number of searches run beside it.
+TEST(Compare, ARowIsWhatPlaceFinds) {
+  const auto json =
+      JsonOf(RunBerth(Compare({"random", "annealing"}, {"--seeds", "2", "--threads", "3", "--grouper",
+                                                        "neighbour(groups=16)", "--json", "-"})));
+  ASSERT_EQ(json["runs"].size(), 4u);
+  for (const auto& run : json["runs"]) {
+    const std::string agent = run["agent"];
+    std::vector<std::string> call = {"place",
+                                     "--agent",
+                                     agent,
+                                     "--grouper",
+                                     "neighbour(groups=16)",
+                                     "--seed",
+                                     std::to_string(run["seed"].get<int>()),
+                                     "--json",
+                                     "-"};
+    call.insert(call.end(), kScenario.begin(), kScenario.end());
+    const auto alone = JsonOf(RunBerth(call));
+    for (const char* key :
+         {"best_runtime_us", "samples", "samples_to_best", "samples_to_1pct", "lower_bound_us"})
+      EXPECT_EQ(run[key], alone[key]) << agent << " " << key;
+    EXPECT_THAT(
+        run["command"].get<std::string>(),
+        HasSubstr("--graph 'random_dag(ops=60)' --cluster 'placeto(gpus=2)' --grouper 'neighbour(groups=16)' "
+                  "--samples 40 --seed"));
+  }
+}
+
+TEST(Compare, ReportNamesAgentsBoundAndSeeds) {
+  const auto result = RunBerth(Compare({"random", "heft"}, {"--seeds", "2"}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("heft(memory=yes)"));
+  EXPECT_THAT(result.out, HasSubstr("proven lower bound"));
+  EXPECT_THAT(result.out, HasSubstr("With fewer than 3 seeds no difference is decided."));
+  EXPECT_THAT(RunBerth(Compare({"random", "heft"}, {"--seeds", "3"})).out,
+              Not(HasSubstr("no difference is decided")));
+}
+
+TEST(Compare, WritesAPageThatFetchesNothing) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
+  const std::string page = formats::ReadFile(folder / "out/comparison.html");
+  EXPECT_THAT(page, HasSubstr("<svg"));
+  EXPECT_THAT(page, HasSubstr("Best so far"));
+  for (const char* fetched : {"<script", "http://", "https://", "url("})
+    EXPECT_THAT(page, Not(HasSubstr(fetched)));
+  EXPECT_FALSE(ParseRows(formats::ReadFile(folder / "out/rows.csv"), "rows.csv").empty());
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/report.txt"));
+}
+
+TEST(Compare, ResumeKeepsFinishedSearches) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--seeds", "2", "--out", folder / "out"})).status, 0);
+  const auto rows = [&] { return ParseRows(formats::ReadFile(folder / "out/rows.csv"), "rows.csv"); };
+  const auto first = rows();
+  const auto resumed = RunBerth(
+      Compare({"random", "heft", "annealing"}, {"--seeds", "2", "--resume", "--out", folder / "out"}));
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  const auto second = rows();
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_EQ(second.size(), 5u);
+  for (const CellRecord& before : first) {
+    for (const CellRecord& after : second) {
+      if (after.column == before.column && after.seed == before.seed)
+        EXPECT_EQ(ToFields(after), ToFields(before));
+    }
+  }
+}
+
+// Ctrl-C between two searches: those that were finished are there, and the call that goes on ends as if nothing had
+// been.
+TEST(Compare, InterruptedSearchesGoOn) {
+  const TempFolder folder;
+  const auto call = [&](const char* samples, const char* more) {
+    std::vector<std::string> words = {
+        "compare",   "--agents",        "heft",      "random", "--graph", "random_dag(ops=60)",
+        "--cluster", "placeto(gpus=2)", "--samples", samples,  "--seeds", "1",
+        "--out",     folder / "out"};
+    if (*more != 0) words.emplace_back(more);
+    return words;
+  };
+  const auto kept = [&] { return TableStore(folder / "out/searches.db").All("compare").size(); };
+  testing::RunningProgram running(call("1000000000", ""), folder.path());
+  for (int waited = 0; waited < 60'000; ++waited) {
+    if (std::filesystem::exists(folder / "out/searches.db") && kept() == 1) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(running.StopAndWait(SIGINT), 1);
+  ASSERT_EQ(kept(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/comparison.html"));
+  EXPECT_EQ(RunBerth(call("40", "--resume")).status, 0);
+}
+
+TEST(Compare, RefusesWhatMakesNoComparison) {
+  ExpectRefused(Compare({"random"}, {}), "--agents: two or more are wanted");
+  ExpectRefused(Compare({"random", "random(unit=op)"}, {}), "is given twice");
+  ExpectRefused(Compare({"random", "psychic"}, {}), "agent 'psychic' is not known");
+  ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}), "--seeds 0: at least 1 is wanted.");
+  ExpectRefused(Compare({"random", "heft"}, {"--resume"}), "--out is wanted too");
+  ExpectRefused({"compare", "--agents", "random", "heft"}, "berth compare: give what to place");
+}
+
+}  // namespace
+}  // namespace berth::bench

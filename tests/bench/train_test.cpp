@@ -1,0 +1,94 @@
+// berth train: one policy from several graphs, which places others; stopped and resumed it is the same.
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "agents/agent.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::ExpectRefused;
+using testing::JsonOf;
+using testing::RunBerth;
+using tests::TempFolder;
+
+std::vector<std::string> Train(const std::string& out, const std::vector<std::string>& more) {
+  std::vector<std::string> call = {
+      "train",   "--agent",   "placeto",         "--graph",   "random_dag(ops=8)",
+      "diamond", "--cluster", "placeto(gpus=2)", "--devices", "gpu",
+      "--out",   out,         "--json",          "-"};
+  call.insert(call.end(), more.begin(), more.end());
+  return call;
+}
+
+class TrainWithLearners : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      agents::MakeAgent("placeto");
+    } catch (const RunError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
+  const TempFolder folder;
+  const auto json = JsonOf(RunBerth(Train(folder / "p.ckpt", {"--samples", "101"})));
+  EXPECT_EQ(json["samples"], 101);
+  EXPECT_EQ(json["graphs"][0]["samples"], 51);
+  EXPECT_EQ(json["graphs"][1]["samples"], 50);
+  EXPECT_EQ(json["interrupted"], false);
+  EXPECT_EQ(folder.Files(), (std::vector<std::string>{"p.ckpt", "p.ckpt.log.csv"}));
+  const auto applied = JsonOf(
+      RunBerth({"place", "--agent", "placeto", "--init", folder / "p.ckpt", "--learn", "no", "--graph",
+                "random_dag(ops=12)", "--cluster", "placeto(gpus=2)", "--devices", "gpu", "--json", "-"}));
+  EXPECT_EQ(applied["samples"], 13);  // one pass over the units, and where it started
+}
+
+TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
+  const TempFolder folder;
+  const std::vector<std::string> budget = {"--samples", "2000"};
+  JsonOf(RunBerth(Train(folder / "whole", budget)));
+  // How far it came by then is the machine's affair, so it is given more time until it can be asked to stop.
+  for (int milliseconds = 100; !std::filesystem::exists(folder / "parts.state"); milliseconds *= 2) {
+    ASSERT_LT(milliseconds, 60'000);
+    testing::RunningProgram running(Train(folder / "parts", budget), folder.path());
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    running.StopAndWait(SIGINT);
+  }
+  auto resumed = budget;
+  resumed.emplace_back("--resume");
+  EXPECT_EQ(JsonOf(RunBerth(Train(folder / "parts", resumed)))["samples"], 2000);
+  EXPECT_EQ(formats::ReadFile(folder / "parts"), formats::ReadFile(folder / "whole"));
+}
+
+TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
+  const TempFolder folder;
+  ExpectRefused({"train", "--agent", "heft", "--graph", "chain", "--cluster", "placeto(gpus=2)", "--samples",
+                 "9", "--out", folder / "p"},
+                "--agent heft: learns nothing");
+}
+
+TEST(Train, RefusesWrongCalls) {
+  const TempFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& says) {
+    ExpectRefused(Train(folder / "p", more), says);
+  };
+  refused({"--samples", "1"}, "at least one for each of the 2 graphs");
+  refused({"--samples", "10", "--family", "ptb"}, "wanted FAMILY:train");
+  refused({"--samples", "10", "--threads", "-1"}, "--threads -1");
+  ExpectRefused(Train(folder / "absent/p", {"--samples", "10"}), "there is no folder");
+  EXPECT_TRUE(folder.Files().empty());
+}
+
+}  // namespace
+}  // namespace berth::bench
