@@ -5,6 +5,21 @@
 
 namespace berth::agents {
 
+namespace {
+
+// Of all learners that draw whole placements, after their own; defaults are those of preset=tuned.
+#define BERTH_ONE_SHOT_PARAMETERS                                                                     \
+  "learner=reinforce|ppo, batch=16, reward=shaped|root, baseline=others|average|failing|mean, "       \
+  "standardise=yes, "                                                                                 \
+  "loss=mean|sum, valid_part=1, valid_update=0, lr=3e-3, lr_end=lr/10, entropy=0.02, entropy_end=0, " \
+  "clip=1, "                                                                                          \
+  "epochs=4, minibatches=1, range=0.2, greedy=50"
+// Of those with a sequence placer.
+#define BERTH_SEQUENCE_PARAMETERS \
+  "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
+
+}  // namespace
+
 const std::vector<AgentRow>& Agents() {
   static const std::vector<AgentRow> rows = {
       {"cpu_only", "everything on the first CPU", "", "", AgentKind::kFloor, MakeCpuOnly},
@@ -39,6 +54,16 @@ const std::vector<AgentRow>& Agents() {
        "start=random,batch=20,elite=0.1,rate=0.3,explore=0.01", AgentKind::kSearch, MakeCrossEntropy},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
+      {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
+       "Mirhoseini et al., ICML 2017",
+       "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
+       AgentKind::kLearner, MakeLearner},
+      {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
+       "Mirhoseini, Goldie et al., ICLR 2018",
+       "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
+       "placements=4 (of each grouping; code: 1), " BERTH_SEQUENCE_PARAMETERS
+       "freeze=0 (code: 500), as_shipped=no, " BERTH_ONE_SHOT_PARAMETERS,
+       AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
        "Addanki et al., NeurIPS 2019",
@@ -49,6 +74,11 @@ const std::vector<AgentRow>& Agents() {
        "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
+       AgentKind::kLearner, MakeLearner},
+      {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
+       "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
+       "grouping), " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

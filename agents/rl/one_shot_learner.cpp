@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "agents/rl/categorical.h"
+#include "agents/rl/learning_agent.h"
 #include "agents/rl/losses.h"
 #include "sim/error.h"
 
@@ -173,6 +174,15 @@ void OneShotLearner::LoadState(StateReader& in) {
     state.greedy = in.Get<std::int64_t>();
   }
   policy_->LoadRun(in);
+}
+
+std::unique_ptr<Agent> MakeOneShotAgent(std::string name, const OneShotOptions& options, PolicyFactory make) {
+  const auto learner = [name, options, make = std::move(make)](const auto& tasks, const auto& evaluators,
+                                                               const auto& search) {
+    Rng init(search.seed, "weights");
+    return std::make_unique<OneShotLearner>(name, options, make(tasks, init), tasks, evaluators, search);
+  };
+  return MakeLearningAgent(name, learner);
 }
 
 }  // namespace berth::agents::rl

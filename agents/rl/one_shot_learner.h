@@ -5,6 +5,7 @@
 // placement is a sample too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,5 +59,11 @@ class OneShotLearner : public Learner {
   std::int64_t episodes_ = 0;      // draws learned from
   std::size_t next_task_ = 0;      // round robin over the tasks
 };
+
+using PolicyFactory =
+    std::function<std::unique_ptr<Policy>(const std::vector<const Task*>& tasks, Rng& init)>;
+
+// The agent whose policies are made by `make`, fresh weights from the stream "weights" of the seed.
+std::unique_ptr<Agent> MakeOneShotAgent(std::string name, const OneShotOptions& options, PolicyFactory make);
 
 }  // namespace berth::agents::rl

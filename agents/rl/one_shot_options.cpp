@@ -40,6 +40,26 @@ bool OneShotOptions::ValidOnlyAt(double part_spent, std::int64_t update) const {
   return part_spent >= valid_part || (valid_update > 0 && update >= valid_update);
 }
 
+OneShotOptions PublishedReinforce() {
+  OneShotOptions options;
+  options.reward = Reward::kRoot;
+  options.baseline = Baseline::kMovingAverage;
+  options.standardise = options.mean = false;
+  options.entropy = {0, 0, 1};
+  return options;
+}
+
+OneShotOptions PublishedPpo() {
+  OneShotOptions options;
+  options.algorithm = OneShotOptions::Algorithm::kPpo;
+  options.reward = Reward::kRoot;
+  options.baseline = Baseline::kMovingAverage;
+  options.standardise = false;
+  options.learning_rate = {3e-4, 3e-4, 1};
+  options.entropy = {1e-3, 1e-3, 1};
+  return options;
+}
+
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions options, std::int64_t draws_per_row) {
   using Algorithm = OneShotOptions::Algorithm;
   options.algorithm = ReadChoice<Algorithm>(

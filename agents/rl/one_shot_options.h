@@ -39,6 +39,12 @@ struct OneShotOptions {
   bool ValidOnlyAt(double part_spent, std::int64_t update) const;
 };
 
+// What ICML'17 and ICLR'18 have in common: root reward, moving average, summed log-probabilities, no entropy bonus.
+OneShotOptions PublishedReinforce();
+
+// What Mars is recalled to have learned with (PAPERS 5: low confidence).
+OneShotOptions PublishedPpo();
+
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr, lr_end,
 // entropy, entropy_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and its parts must
 // be multiples of it. Throws InputError for values out of range.

@@ -17,8 +17,7 @@
 //
 // Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates; sums that are
 // not normalised saturate the softmax on graphs with units of very many neighbours.
-#include "agents/rl/placeto.h"
-
+#include "agents/rl/learners.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"
 

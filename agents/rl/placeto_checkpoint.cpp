@@ -10,7 +10,7 @@ std::string PlacetoLearner::WriteWeights() const {
   StateWriter out;
   out.Put<std::int64_t>(network_.sizes().features);
   out.Put<std::int64_t>(network_.sizes().devices);
-  for (const at::Tensor& parameter : network_.parameters()) SaveTensor(parameter, out);
+  SaveTensors(network_.parameters(), out);
   return out.Take();
 }
 
@@ -23,7 +23,7 @@ void PlacetoLearner::ReadWeights(const std::string& bytes, const std::string& or
             " features, but " + std::to_string(network_.sizes().devices) + " devices and " +
             std::to_string(network_.sizes().features) + " features are needed");
   }
-  for (at::Tensor parameter : network_.parameters()) LoadTensor(in, parameter);
+  LoadTensors(in, network_.parameters());
   in.Finish();
 }
 

@@ -40,6 +40,18 @@ void LoadTensor(StateReader& in, at::Tensor& tensor) {
   tensor.copy_(values);
 }
 
+void SaveTensors(const Tensors& tensors, StateWriter& out) {
+  for (const at::Tensor& tensor : tensors) SaveTensor(tensor, out);
+}
+
+void LoadTensors(StateReader& in, const Tensors& tensors) {
+  for (at::Tensor tensor : tensors) LoadTensor(in, tensor);
+}
+
+void Append(Tensors& all, const Tensors& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 std::int64_t CountElements(const Tensors& tensors) {
   std::int64_t count = 0;
   for (const at::Tensor& tensor : tensors) count += tensor.numel();

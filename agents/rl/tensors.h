@@ -26,6 +26,10 @@ Tensors Gradients(const at::Tensor& loss, const Tensors& parameters);
 void SaveTensor(const at::Tensor& tensor, StateWriter& out);
 void LoadTensor(StateReader& in, at::Tensor& tensor);
 
+void SaveTensors(const Tensors& tensors, StateWriter& out);
+void LoadTensors(StateReader& in, const Tensors& tensors);
+
+void Append(Tensors& all, const Tensors& more);
 std::int64_t CountElements(const Tensors& tensors);
 // Constant 0-1 matrix [rows, columns] with ones at (row[i], column[i]); the pairs must be distinct and
 // ascending.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/agent.h"
 #include "sim/simulator.h"
 
 namespace berth::agents {
@@ -46,5 +47,9 @@ struct RandomOptions {
 
 // With variables, control edges, doubled inputs, views, workspace, dispatch, streams and unequal devices.
 std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& options);
+
+// The agent's name, with the smallest useful networks where its row lists their sizes: tests of contracts need no
+// large ones.
+std::string SmallSpec(const AgentRow& row);
 
 }  // namespace berth::agents

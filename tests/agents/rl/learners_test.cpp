@@ -7,6 +7,7 @@
 
 #include "agents/rl/checkpoint.h"
 #include "sim/error.h"
+#include "tests/agents/problems.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
@@ -36,7 +37,10 @@ TEST(Learners, ModuleMakesThoseThatAreListed) {
 
 class EachLearner : public testing::TestWithParam<AgentRow> {
  protected:
-  std::unique_ptr<Agent> Make() const { return GetParam().make(Spec::Parse(GetParam().name)); }
+  // With small networks where the size is a parameter.
+  std::unique_ptr<Agent> Make() const {
+    return GetParam().make(Spec::Parse(SmallSpec(*Listed(GetParam().name))));
+  }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
     return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
   }

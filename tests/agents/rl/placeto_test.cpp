@@ -1,5 +1,3 @@
-#include "agents/rl/placeto.h"
-
 #include <atomic>
 #include <cmath>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/placements.h"
+#include "agents/rl/learners.h"
 #include "agents/rl/placeto_learner.h"
 #include "sim/error.h"
 #include "tests/agents/rl/test_task.h"
