@@ -39,6 +39,15 @@ std::string SectionHtml(const ReportSection& section) {
   return text + "</ul>\n</section>\n";
 }
 
+std::string MarkdownRow(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (std::string cell : cells) {
+    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
+    line += " " + cell + " |";
+  }
+  return line + "\n";
+}
+
 }  // namespace
 
 std::string PrintReportText(const ReportPage& page) {
@@ -57,6 +66,25 @@ std::string PrintReportText(const ReportPage& page) {
       text += table.ToString(2);
     }
     for (const std::string& sentence : section.sentences) text += "  " + sentence + "\n";
+  }
+  return text;
+}
+
+std::string PrintReportMarkdown(const ReportPage& page) {
+  std::string text = "# " + page.title + "\n";
+  if (!page.facts.empty()) text += "\n";
+  for (const auto& [what, value] : page.facts) text += fmt::format("- {}: {}\n", what, value);
+  for (const ReportSection& section : page.sections) {
+    text += "\n## " + section.title + "\n";
+    if (!section.rows.empty()) {
+      text += "\n" + MarkdownRow(section.header);
+      for (std::size_t c = 0; c < section.header.size(); ++c)
+        text += c < section.left_columns ? "|---" : "|---:";
+      text += "|\n";
+      for (const auto& row : section.rows) text += MarkdownRow(row);
+    }
+    if (!section.sentences.empty()) text += "\n";
+    for (const std::string& sentence : section.sentences) text += "- " + sentence + "\n";
   }
   return text;
 }

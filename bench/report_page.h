@@ -23,6 +23,7 @@ struct ReportPage {
 };
 
 std::string PrintReportText(const ReportPage& page);
+std::string PrintReportMarkdown(const ReportPage& page);
 // `figures`: HTML that stands between facts and sections.
 std::string PrintReportHtml(const ReportPage& page, const std::string& figures);
 

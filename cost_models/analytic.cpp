@@ -27,7 +27,7 @@ class Analytic : public sim::CostModel, public ParameterUser {
     ParameterReader read(spec);
     const std::string file = read.String("file", "");
     options_.waves = read.Bool("waves", true);
-    options_.tf32 = read.Bool("tf32", false);
+    if (read.Bool("tf32", false)) options_.tf32 = AllContractions();
     for (const auto& [key, _] : spec.named) {
       if (key == "file" || key == "waves" || key == "tf32") continue;
       CheckEfficiencyKey(key);
@@ -54,7 +54,7 @@ class Analytic : public sim::CostModel, public ParameterUser {
     if (sheet == nullptr || !sheet->HasRates()) return std::nullopt;
     RooflineOptions options = options_;
     const KindParameters* fitted = parameters_ != nullptr ? parameters_->Find(device.kind) : nullptr;
-    if (fitted != nullptr && fitted->tf32) options.tf32 = true;  // what its efficiencies are shares of
+    if (fitted != nullptr) options.tf32 |= fitted->tf32;  // what its efficiencies are shares of
     return StructuralPrice(
         RooflineMicros(work, *sheet, efficiency_.find(device.kind)->second, catalogue_.Tiles(), options));
   }
@@ -94,7 +94,7 @@ class Analytic : public sim::CostModel, public ParameterUser {
     Spec spec{"analytic", {}, {}};
     if (!file.empty()) spec.named.emplace_back("file", file);
     if (!options_.waves) spec.named.emplace_back("waves", "no");
-    if (options_.tf32) spec.named.emplace_back("tf32", "yes");
+    if (options_.tf32.any()) spec.named.emplace_back("tf32", "yes");
     for (const auto& [key, share] : overrides_) spec.named.emplace_back(key, fmt::format("{}", share));
     return spec.ToString();
   }

@@ -207,6 +207,20 @@ class CatalogueImpl : public Catalogue {
 
 }  // namespace
 
+Tf32Classes AllContractions() {
+  Tf32Classes classes;
+  for (int i = 0; i < kOpClasses; ++i)
+    classes.set(static_cast<std::size_t>(i), IsContraction(static_cast<OpClass>(i)));
+  return classes;
+}
+
+Tf32Classes Convolutions() {
+  Tf32Classes classes;
+  for (const OpClass one : {OpClass::kConvolution, OpClass::kDilatedConvolution, OpClass::kDepthwise})
+    classes.set(static_cast<std::size_t>(one));
+  return classes;
+}
+
 bool IsContraction(OpClass op_class) {
   return op_class <= OpClass::kRecurrentGemm;
 }

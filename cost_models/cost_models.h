@@ -2,6 +2,7 @@
 // registry.cpp; docs/calibration.md explains models, classes, tiers and where each number comes from.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,12 @@ std::optional<OpClass> OpClassNamed(std::string_view name);             // not k
 
 // Bound by arithmetic; the others move bytes.
 bool IsContraction(OpClass op_class);
+
+// Of contractions, by OpClass: those whose f32 ops run on TF32 units. Frameworks and our own executor run convolutions
+// so and products not.
+using Tf32Classes = std::bitset<kOpClasses>;
+Tf32Classes AllContractions();
+Tf32Classes Convolutions();  // dilated and depthwise ones, too
 
 // By op type, refined by the attributes "recurrent" (true: a GEMM of a recurrent cell) and "dilations" (above
 // 1: a dilated convolution). Unknown types are GEMMs where they have flops, else views where all their

@@ -6,6 +6,9 @@
 // outermost knots, with the interval that held-out samples gave. Outside, the outermost ratio is kept and the
 // answer is tier C. A curve may be of one number format; one without stands for the others.
 //
+// A CPU has lines in place of curves (cpu_line.h), which need no structural model: tier B within the bytes that were
+// measured, tier C outside.
+//
 // Curves belong to the structural model they were made with; a file made with other rates or efficiencies is
 // refused. Classes and kinds without a curve are left to the next model of a chain. Without a file it answers
 // nothing.
@@ -33,6 +36,7 @@ class Fitted : public sim::CostModel, public ParameterUser {
     parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
     for (const KindParameters& kind : parameters_->kinds) {
       if (!kind.curves.empty()) AddKind(kind);
+      if (!kind.cpu_lines.lines.empty()) lines_.emplace(kind.kind, &kind.cpu_lines);
     }
   }
 
@@ -46,9 +50,14 @@ class Fitted : public sim::CostModel, public ParameterUser {
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
                                     const sim::Device& device) const override {
     const auto kind = kinds_.find(device.kind);
-    if (kind == kinds_.end()) return std::nullopt;
+    const auto lines = lines_.find(device.kind);
+    if (kind == kinds_.end() && lines == lines_.end()) return std::nullopt;
     const OpWork work = WorkOf(graph, op);
     if (work.op_class == OpClass::kNothing) return std::nullopt;
+    if (lines != lines_.end()) {
+      if (const CpuLine* line = lines->second->Find(work)) return PriceOf(*line, *lines->second, work);
+    }
+    if (kind == kinds_.end()) return std::nullopt;
     const RatioCurve* curve = FindCurve(kind->second, work);
     if (curve == nullptr) return std::nullopt;
     const double structural = RooflineMicros(work, *kind->second.sheet, kind->second.efficiency,
@@ -63,9 +72,16 @@ class Fitted : public sim::CostModel, public ParameterUser {
   struct Kind {
     const DeviceSheet* sheet = nullptr;
     ClassEfficiency efficiency{};
-    bool tf32 = false;
+    Tf32Classes tf32;
     const std::vector<RatioCurve>* curves = nullptr;
   };
+
+  static sim::Price PriceOf(const CpuLine& line, const CpuLines& lines, const OpWork& work) {
+    const double us = LineMicros(line, lines.cache_bytes, work);
+    const auto& range = line.evidence.range;
+    if (!range || work.bytes < range->first || work.bytes > range->second) return StructuralPrice(us);
+    return sim::Price{us, sim::Tier::kInterpolated, us * line.low_ratio, us * line.high_ratio};
+  }
 
   // That of the class and number format, else that of the class for all formats.
   static const RatioCurve* FindCurve(const Kind& kind, const OpWork& work) {
@@ -104,6 +120,7 @@ class Fitted : public sim::CostModel, public ParameterUser {
   std::string name_;
   std::shared_ptr<const Parameters> parameters_;
   std::map<std::string, Kind> kinds_;
+  std::map<std::string, const CpuLines*> lines_;  // of parameters_
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/cpu_line.h"
 #include "cost_models/op_types.h"
 
 namespace berth::cost_models {
@@ -61,6 +62,22 @@ double BytesMoved(const sim::OpGraph& graph, const sim::Op& op, const OpType* ro
       break;
   }
   return BytesRead(graph, op) + BytesWritten(op);
+}
+
+// Tensors of unknown shape hold words of four bytes.
+double ElementsOf(const sim::Output& output) {
+  if (!HasShape(output)) return static_cast<double>(output.bytes) / 4;
+  double elements = 1;
+  for (const std::int64_t dimension : output.shape) elements *= static_cast<double>(dimension);
+  return elements;
+}
+
+// An update writes its weight, of which it touches as much as there is gradient.
+double ElementsWritten(const sim::OpGraph& graph, const sim::Op& op, const OpType* row) {
+  if (row != nullptr && row->access == Access::kUpdate) return GradientBytes(graph, op) / 4;
+  double elements = 0;
+  for (const sim::Output& output : op.outputs) elements += ElementsOf(output);
+  return elements;
 }
 
 std::string_view DtypeOf(const sim::OpGraph& graph, const sim::Op& op) {
@@ -145,6 +162,8 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   work.flops = op.flops;
   work.bytes = BytesMoved(graph, op, row);
   work.dtype = DtypeOf(graph, op);
+  work.elements = ElementsWritten(graph, op, row);
+  work.family = FamilyOf(op.type, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
   return work;
 }

@@ -24,6 +24,8 @@ struct OpWork {
   double bytes = 0;                      // read and written
   std::string_view dtype;                // of the first output, else of the first input; "" if not known
   std::optional<MatrixProduct> product;  // where the output's tile grid can be derived
+  double elements = 0;                   // written
+  std::string_view family;               // FamilyOf()
 };
 
 // Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "cost_models/cost_models.h"
+#include "cost_models/cpu_line.h"
+#include "cost_models/evidence.h"
 
 namespace berth::cost_models {
 
@@ -26,16 +28,6 @@ struct Provenance {
   std::string date;     // of the measurement, 2026-11-20
   std::string commit;   // of the berth that measured or fitted
   std::string command;  // that repeats it
-};
-
-// How well a number is founded.
-struct Evidence {
-  std::int64_t samples = 0;  // measurements behind it, at least 1
-  double spread = 0;         // median over samples of (median absolute deviation / median) of repeats
-  double fit_error = 0;      // root mean square of ln(fitted / measured)
-  // Least and largest work among the samples: flops of contractions, bytes of other classes. Empty: whole
-  // steps.
-  std::optional<std::pair<double, double>> range;
 };
 
 struct FittedNumber {
@@ -66,7 +58,7 @@ struct Concurrency {
 
 struct KindParameters {
   std::string kind;
-  bool tf32 = false;  // f32 contractions were measured in TF32: what RooflineOptions::tf32 is for the curves
+  Tf32Classes tf32;  // whose f32 ops were measured in TF32: what RooflineOptions::tf32 is for the curves
   std::map<OpClass, FittedNumber> efficiency;  // shares of the peak, as in efficiency.yaml
   std::optional<FittedNumber> dispatch_us;  // host time to issue one framework op, `dispatch: {cost: auto}`
   // Measured and reported; the simulator has no place for them (docs/calibration.md, section 9).
@@ -77,6 +69,7 @@ struct KindParameters {
   std::optional<FittedNumber> overlap_copy;   // `overlap_copy: auto`
   std::string structural;          // StructuralFingerprint() the curves belong to; empty without curves
   std::vector<RatioCurve> curves;  // at most one for each class and dtype
+  CpuLines cpu_lines;              // of a CPU; none of an accelerator
 };
 
 // A link kind that a cluster may name: the time of a lone copy, and what each direction keeps of its bandwidth

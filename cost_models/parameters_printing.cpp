@@ -38,10 +38,31 @@ Json ToJson(const RatioCurve& curve) {
   return json;
 }
 
+Json ToJson(const CpuLines& lines) {
+  Json json;
+  json["cache_bytes"] = lines.cache_bytes;
+  for (const CpuLine& line : lines.lines) {
+    Json one;
+    one["family"] = line.family;
+    if (!line.dtype.empty()) one["dtype"] = line.dtype;
+    one["call_us"] = line.call_us;
+    one["us_per_mflop"] = line.us_per_mflop;
+    one["us_per_mega_elements"] = line.us_per_mega_elements;
+    one["us_per_mb"] = line.us_per_mb;
+    one["far_us_per_mb"] = line.far_us_per_mb;
+    one["low_ratio"] = line.low_ratio;
+    one["high_ratio"] = line.high_ratio;
+    AddEvidence(line.evidence, &one);
+    json["lines"].push_back(std::move(one));
+  }
+  return json;
+}
+
 Json ToJson(const KindParameters& kind) {
   Json json;
   json["kind"] = kind.kind;
-  if (kind.tf32) json["tf32"] = true;
+  for (int i = 0; i < kOpClasses; ++i)
+    if (kind.tf32[static_cast<std::size_t>(i)]) json["tf32"].push_back(ToString(static_cast<OpClass>(i)));
   for (const auto& [op_class, number] : kind.efficiency)
     json["efficiency"][ToString(op_class)] = ToJson(number, "value");
   if (kind.dispatch_us) json["dispatch"] = ToJson(*kind.dispatch_us, "value_us");
@@ -58,6 +79,7 @@ Json ToJson(const KindParameters& kind) {
   if (kind.overlap_copy) json["overlap_copy"] = ToJson(*kind.overlap_copy, "value");
   if (!kind.structural.empty()) json["structural"] = kind.structural;
   for (const RatioCurve& curve : kind.curves) json["curves"].push_back(ToJson(curve));
+  if (!kind.cpu_lines.lines.empty()) json["cpu_lines"] = ToJson(kind.cpu_lines);
   return json;
 }
 

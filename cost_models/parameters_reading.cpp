@@ -1,4 +1,5 @@
 // berth.cost_model: reading.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -74,6 +75,16 @@ OpClass ReadClass(Value place, std::string_view name) {
   return *op_class;
 }
 
+Tf32Classes ReadTf32(Value value) {
+  Tf32Classes classes;
+  for (const Value name : value.items()) {
+    const OpClass op_class = ReadClass(name, name.Text());
+    if (!IsContraction(op_class)) name.Fail("must be an op class of contractions; no other class has TF32");
+    classes.set(static_cast<std::size_t>(op_class));
+  }
+  return classes;
+}
+
 RatioCurve ReadCurve(Value value) {
   static constexpr std::string_view kKeys[] = {"class",   "dtype",  "low_ratio", "high_ratio", "knots",
                                                "samples", "spread", "fit_error", "range"};
@@ -96,6 +107,40 @@ RatioCurve ReadCurve(Value value) {
   }
   if (curve.knots.size() < 2) fields.Require("knots").Fail("must have at least two knots");
   return curve;
+}
+
+CpuLine ReadCpuLine(Value value) {
+  static constexpr std::string_view kKeys[] = {
+      "family",    "dtype",         "call_us",   "us_per_mflop", "us_per_mega_elements",
+      "us_per_mb", "far_us_per_mb", "low_ratio", "high_ratio",   "samples",
+      "spread",    "fit_error",     "range"};
+  constexpr double kMost = 1e12;
+  const Fields fields(value, kKeys);
+  CpuLine line{.family = fields.Require("family").Name()};
+  if (const auto dtype = fields.Find("dtype")) line.dtype = dtype->Name();
+  line.call_us = fields.Require("call_us").Number(0, sim::kMaxMicros);
+  line.us_per_mflop = fields.Require("us_per_mflop").Number(0, kMost);
+  line.us_per_mega_elements = fields.Require("us_per_mega_elements").Number(0, kMost);
+  line.us_per_mb = fields.Require("us_per_mb").Number(0, kMost);
+  line.far_us_per_mb = fields.Require("far_us_per_mb").Number(0, kMost);
+  line.low_ratio = fields.Require("low_ratio").Number(1e-6, 1);
+  line.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
+  line.evidence = ReadEvidence(fields);
+  return line;
+}
+
+CpuLines ReadCpuLines(Value value) {
+  static constexpr std::string_view kKeys[] = {"cache_bytes", "lines"};
+  const Fields fields(value, kKeys);
+  CpuLines made{.cache_bytes = fields.Require("cache_bytes").Int(1, sim::kMaxBytes), .lines = {}};
+  for (const Value entry : fields.Require("lines").items()) {
+    made.lines.push_back(ReadCpuLine(entry));
+    const CpuLine& last = made.lines.back();
+    const auto same = std::ranges::count_if(
+        made.lines, [&](const CpuLine& one) { return one.family == last.family && one.dtype == last.dtype; });
+    if (same > 1) entry.Fail("is a second line of its family and number format");
+  }
+  return made;
 }
 
 void ReadLaunch(Value value, KindParameters* kind) {
@@ -142,9 +187,9 @@ void ReadCurves(const Fields& fields, KindParameters* kind) {
 }
 
 KindParameters ReadKind(Value value, const Catalogue& catalogue) {
-  static constexpr std::string_view kKeys[] = {"kind",         "tf32",       "efficiency",
-                                               "dispatch",     "launch",     "concurrency",
-                                               "overlap_copy", "structural", "curves"};
+  static constexpr std::string_view kKeys[] = {"kind",   "tf32",        "efficiency",   "dispatch",
+                                               "launch", "concurrency", "overlap_copy", "structural",
+                                               "curves", "cpu_lines"};
   const Fields fields(value, kKeys);
   KindParameters kind;
   kind.kind = fields.Require("kind").Name();
@@ -152,7 +197,7 @@ KindParameters ReadKind(Value value, const Catalogue& catalogue) {
     fields.Require("kind").Fail(fmt::format("is '{}', which is no device kind of the catalogue; it has {}",
                                             kind.kind, JoinNames(catalogue.DeviceNames())));
   }
-  kind.tf32 = fields.Bool("tf32", false);
+  if (const auto tf32 = fields.Find("tf32")) kind.tf32 = ReadTf32(*tf32);
   if (const auto efficiency = fields.Find("efficiency")) {
     for (const auto [name, number] : efficiency->members()) {
       kind.efficiency.emplace(ReadClass(number, name),
@@ -166,6 +211,7 @@ KindParameters ReadKind(Value value, const Catalogue& catalogue) {
   if (const auto overlap = fields.Find("overlap_copy"))
     kind.overlap_copy = ReadNumber(*overlap, "value", kLeastShare, 1);
   ReadCurves(fields, &kind);
+  if (const auto lines = fields.Find("cpu_lines")) kind.cpu_lines = ReadCpuLines(*lines);
   return kind;
 }
 

@@ -33,13 +33,15 @@ struct Rates {
   double bytes = 0;
 };
 
-Rates RatesOf(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency, bool tf32) {
+Rates RatesOf(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency,
+              const Tf32Classes& tf32) {
   // The other side of the roof: contractions stream their tensors like element-wise ops do, and the rare
   // flops of a memory-bound class run like a GEMM.
   const bool contraction = IsContraction(work.op_class);
   const OpClass arithmetic = contraction ? work.op_class : OpClass::kGemm;
   const OpClass memory = contraction ? OpClass::kElementwise : work.op_class;
-  return {PeakOf(sheet, work.dtype, tf32) * EfficiencyOf(efficiency, arithmetic) * 1e-6,
+  const bool rounded = tf32[static_cast<std::size_t>(arithmetic)];
+  return {PeakOf(sheet, work.dtype, rounded) * EfficiencyOf(efficiency, arithmetic) * 1e-6,
           sheet.memory_bandwidth * EfficiencyOf(efficiency, memory) * 1e-6};
 }
 

@@ -31,7 +31,7 @@ ClassEfficiency DefaultEfficiency(const Catalogue& catalogue, sim::DeviceClass d
 
 struct RooflineOptions {
   bool waves = true;  // count waves of tiles where the grid is known
-  bool tf32 = false;  // f32 contractions use TF32 where the device has it, as frameworks may be told to
+  Tf32Classes tf32;   // contractions whose f32 ops use TF32 where the device has it
 };
 
 // [us]; finite, >= 0, non-decreasing in flops and bytes. The sheet must have rates (DeviceSheet::HasRates).

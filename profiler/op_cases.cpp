@@ -23,15 +23,21 @@ OpCase Gemm(const char* format, std::int64_t m, std::int64_t n, std::int64_t k) 
   return Case("gemm", format, {{"m", m}, {"n", n}, {"k", k}}, 2 * c * static_cast<double>(k), a + b + c);
 }
 
-// (rows, columns) of the activations that the zoo's norms and softmaxes see.
-constexpr std::array<std::pair<std::int64_t, std::int64_t>, 6> kRows = {
-    {{64, 768}, {4096, 768}, {512, 50257}, {32768, 768}, {49152, 128}, {49152, 512}}};
+// Activations that the zoo's norms and softmaxes see.
+struct Activation {
+  std::int64_t rows, columns;
+  const char* workload = "";
+};
+constexpr Activation kActivations[] = {{64, 768},    {4096, 768, "bert"},  {512, 50257, "gpt2"},
+                                       {32768, 768}, {49152, 128, "bert"}, {49152, 512}};
 
 template <typename Make>
 std::vector<OpCase> ForRows(const Make& make) {
   std::vector<OpCase> cases;
-  for (const auto& [rows, columns] : kRows) {
+  for (const auto& [rows, columns, workload] : kActivations) {
+    const std::size_t from = cases.size();
     for (const char* format : kVectorFormats) make(cases, format, rows, columns);
+    for (std::size_t i = from; i < cases.size(); ++i) cases[i].workload = workload;
   }
   return cases;
 }
@@ -39,17 +45,40 @@ std::vector<OpCase> ForRows(const Make& make) {
 }  // namespace
 
 std::vector<OpCase> GemmCases() {
-  constexpr std::array<std::int64_t, 3> kShapes[] = {
-      {64, 64, 64},       {128, 128, 128},    {256, 256, 256},    {512, 512, 512},
-      {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}, {8192, 8192, 8192},
-      {4096, 768, 768},   {4096, 2304, 768},  {4096, 3072, 768},  {4096, 768, 3072},  // BERT, 32 x 128 tokens
-      {64, 2048, 512},    {64, 2048, 1024},   {64, 8192, 4096},   {2048, 512, 512},
-      {2048, 32000, 512},  // NMT, RNNLM
-      {512, 50257, 768},  {32, 1000, 2048},   {1, 4096, 4096},    {16, 4096, 1024},
-      {768, 768, 4096},   {3072, 768, 4096},  {2048, 1024, 64}};  // gradients of weights: deep and small
+  struct Product {
+    std::int64_t m, n, k;
+    const char* workload = "";
+  };
+  constexpr Product kShapes[] = {{64, 64, 64},
+                                 {128, 128, 128},
+                                 {256, 256, 256},
+                                 {512, 512, 512},
+                                 {1024, 1024, 1024},
+                                 {2048, 2048, 2048},
+                                 {4096, 4096, 4096},
+                                 {8192, 8192, 8192},
+                                 {4096, 768, 768, "bert"},  // 32 x 128 tokens
+                                 {4096, 2304, 768, "bert"},
+                                 {4096, 3072, 768, "bert"},
+                                 {4096, 768, 3072, "bert"},
+                                 {64, 2048, 512, "nmt"},
+                                 {64, 2048, 1024, "nmt"},
+                                 {64, 8192, 4096, "rnnlm"},
+                                 {2048, 512, 512, "nmt"},
+                                 {2048, 32000, 512, "nmt"},
+                                 {512, 50257, 768, "gpt2"},
+                                 {32, 1000, 2048, "resnet152"},
+                                 {1, 4096, 4096},
+                                 {16, 4096, 1024},
+                                 {768, 768, 4096, "bert"},  // gradients of weights: deep and small
+                                 {3072, 768, 4096, "bert"},
+                                 {2048, 1024, 64, "nmt"}};
   std::vector<OpCase> cases;
-  for (const auto& [m, n, k] : kShapes) {
-    for (const char* format : kMatrixFormats) cases.push_back(Gemm(format, m, n, k));
+  for (const auto& [m, n, k, workload] : kShapes) {
+    for (const char* format : kMatrixFormats) {
+      cases.push_back(Gemm(format, m, n, k));
+      cases.back().workload = workload;
+    }
   }
   for (const auto& [batch, m, n, k] : {std::array<std::int64_t, 4>{384, 128, 128, 64},
                                        {384, 128, 64, 128},
@@ -70,14 +99,25 @@ std::vector<OpCase> GemmCases() {
 std::vector<OpCase> ConvolutionCases() {
   struct Layer {
     std::int64_t in, out, kernel_h, kernel_w, stride, side;
+    const char* workload = "resnet152";
   };
-  constexpr Layer kLayers[] = {
-      {512, 512, 3, 3, 1, 7},   {2048, 512, 1, 1, 1, 7},  {256, 256, 3, 3, 1, 14},
-      {256, 1024, 1, 1, 1, 14}, {1024, 256, 1, 1, 1, 14}, {128, 128, 3, 3, 1, 28},
-      {128, 128, 3, 3, 2, 56},  {64, 64, 1, 1, 1, 56},    {64, 64, 3, 3, 1, 56},
-      {64, 256, 1, 1, 1, 56},   {256, 128, 1, 1, 1, 56},  {3, 64, 7, 7, 2, 224},  // ResNet-152
-      {192, 192, 1, 7, 1, 17},  {192, 192, 7, 1, 1, 17},  {768, 192, 1, 1, 1, 17},
-      {288, 384, 3, 3, 2, 35},  {32, 32, 3, 3, 1, 149}};  // Inception-V3
+  constexpr Layer kLayers[] = {{512, 512, 3, 3, 1, 7},
+                               {2048, 512, 1, 1, 1, 7},
+                               {256, 256, 3, 3, 1, 14},
+                               {256, 1024, 1, 1, 1, 14},
+                               {1024, 256, 1, 1, 1, 14},
+                               {128, 128, 3, 3, 1, 28},
+                               {128, 128, 3, 3, 2, 56},
+                               {64, 64, 1, 1, 1, 56},
+                               {64, 64, 3, 3, 1, 56},
+                               {64, 256, 1, 1, 1, 56},
+                               {256, 128, 1, 1, 1, 56},
+                               {3, 64, 7, 7, 2, 224},
+                               {192, 192, 1, 7, 1, 17, "inception_v3"},
+                               {192, 192, 7, 1, 1, 17, "inception_v3"},
+                               {768, 192, 1, 1, 1, 17, "inception_v3"},
+                               {288, 384, 3, 3, 2, 35, "inception_v3"},
+                               {32, 32, 3, 3, 1, 149, "inception_v3"}};
   std::vector<OpCase> cases;
   for (const std::int64_t batch : {2, 32}) {
     for (const Layer& layer : kLayers) {
@@ -99,6 +139,7 @@ std::vector<OpCase> ConvolutionCases() {
                                 {"side", layer.side}},
                                2 * output * taps, input + output + taps * static_cast<double>(layer.out),
                                phase));
+          cases.back().workload = layer.workload;
         }
       }
     }
@@ -148,8 +189,11 @@ std::vector<OpCase> NormCases() {
     const Dims shape = {{"batch", 32}, {"channels", channels}, {"side", side}};
     const auto elements = static_cast<double>(32 * channels * side * side);
     for (const char* format : kVectorFormats) {
-      cases.push_back(Case("batch_norm", format, shape, 0, 2 * elements));
-      cases.push_back(Case("batch_norm", format, shape, 0, 3 * elements, "backward"));
+      for (const char* phase : {"forward", "backward"}) {
+        const double passes = std::string_view(phase) == "forward" ? 2 : 3;
+        cases.push_back(Case("batch_norm", format, shape, 0, passes * elements, phase));
+        cases.back().workload = "resnet152";
+      }
     }
   }
   return cases;

@@ -21,8 +21,10 @@ std::vector<double> Repeat(const Timing& timing, const std::function<double()>& 
 sim::Attributes KeyOf(const OpCase& one) {
   sim::Attributes shape;
   for (const auto& [name, value] : one.shape) shape.emplace_back(name, sim::Attribute{value});
-  return {{"op", {one.op}},   {"phase", {one.phase}}, {"format", {one.format}},
-          {"shape", {shape}}, {"flops", {one.flops}}, {"bytes", {one.bytes}}};
+  sim::Attributes key = {{"op", {one.op}},   {"phase", {one.phase}}, {"format", {one.format}},
+                         {"shape", {shape}}, {"flops", {one.flops}}, {"bytes", {one.bytes}}};
+  if (!one.workload.empty()) key.emplace_back("workload", sim::Attribute{one.workload});
+  return key;
 }
 
 sim::Attribute Rows(sim::Attribute::List rows) {

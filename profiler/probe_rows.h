@@ -12,7 +12,7 @@ namespace berth::profiler {
 // Samples in microseconds, repeated as the timing says; `sample` measures once.
 std::vector<double> Repeat(const Timing& timing, const std::function<double()>& sample);
 
-// op, phase, format, shape, flops, bytes: what a row of an op probe begins with.
+// op, phase, format, shape, flops, bytes, and the workload where there is one: what a row of an op probe begins with.
 sim::Attributes KeyOf(const OpCase& one);
 // {"rows": rows}
 sim::Attribute Rows(sim::Attribute::List rows);

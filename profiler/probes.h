@@ -23,6 +23,8 @@ struct OpCase {
   double flops = 0;               // 2 x multiply-adds of contractions
   sim::Bytes bytes = 0;           // inputs read and outputs written once
   std::string phase = "forward";  // "data_gradient", "filter_gradient", "backward", "update"
+  std::string workload =
+      {};  // that has an op of this size, so that fits can leave it out whole; empty = of the grid
 
   std::int64_t dim(std::string_view name) const;  // aborts if absent
 };

@@ -19,6 +19,7 @@ using formats::Fields;
 using formats::Value;
 
 constexpr std::string_view kFormat = "berth.validation";
+constexpr std::int64_t kVersion = 2;
 constexpr double kMost = 1e15;
 constexpr std::int64_t kMostNanos = 1'000'000'000'000'000;
 
@@ -64,7 +65,8 @@ std::vector<sim::Bytes> ReadPeaks(Value value, const sim::Cluster& cluster) {
   return peaks;
 }
 
-MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
+MeasuredPlacement ReadPlacement(Value value, std::int64_t version, const sim::OpGraph& graph,
+                                const sim::Cluster& cluster) {
   static constexpr std::string_view kKeys[] = {
       "family", "device",     "priority",         "order",           "steps_us", "undisturbed",
       "run",    "peak_bytes", "least_peak_bytes", "most_peak_bytes", "oom"};
@@ -92,8 +94,12 @@ MeasuredPlacement ReadPlacement(Value value, const sim::OpGraph& graph, const si
   made.undisturbed = static_cast<int>(fields.Int("undisturbed", 0, 0, 1'000'000));
   made.run = static_cast<int>(fields.Int("run", 0, 0, 1'000'000));
   made.peak_bytes = ReadPeaks(fields.Require("peak_bytes"), cluster);
-  made.least_peak_bytes = ReadPeaks(fields.Require("least_peak_bytes"), cluster);
-  made.most_peak_bytes = ReadPeaks(fields.Require("most_peak_bytes"), cluster);
+  const auto peaks = [&](const char* key) {
+    const bool left_out = version < kVersion && !fields.Find(key);
+    return left_out ? made.peak_bytes : ReadPeaks(fields.Require(key), cluster);
+  };
+  made.least_peak_bytes = peaks("least_peak_bytes");
+  made.most_peak_bytes = peaks("most_peak_bytes");
   for (std::size_t d = 0; d < made.peak_bytes.size(); ++d) {
     if (made.least_peak_bytes[d] > made.peak_bytes[d] || made.peak_bytes[d] > made.most_peak_bytes[d])
       fields.Require("peak_bytes").Fail("must lie between least_peak_bytes and most_peak_bytes");
@@ -229,7 +235,7 @@ StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& loa
 StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
                                  const sim::HardwareCatalogue& catalogue) {
   const formats::Document document = formats::ParseJson(json, source);
-  formats::CheckFormat(document, kFormat, 1);
+  const std::int64_t version = formats::CheckFormat(document, kFormat, kVersion);
   static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
                                                "load",       "wanted_steps", "cluster",  "stand_ins",
                                                "placements", "traced",       "pace_ns"};
@@ -248,7 +254,7 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
   const sim::OpGraph graph = load(recording.workload);
   const sim::Cluster cluster = formats::ParseCluster(recording.cluster, source, catalogue);
   for (const Value placement : top.Require("placements").items())
-    recording.placements.push_back(ReadPlacement(placement, graph, cluster));
+    recording.placements.push_back(ReadPlacement(placement, version, graph, cluster));
   if (const auto traced = top.Find("traced")) {
     if (traced->IsObject()) {
       ReadTraced(*traced, graph, cluster, &recording.placements);
@@ -263,9 +269,9 @@ std::string PrintStepRecording(const StepRecording& recording) {
   using formats::JsonString;
   const StepOrigin& origin = recording.origin;
   std::string out = fmt::format(
-      "{{\"format\": \"{}\", \"version\": 1, \"workload\": {},\n \"provenance\": {{\"machine\": {}, "
+      "{{\"format\": \"{}\", \"version\": {}, \"workload\": {},\n \"provenance\": {{\"machine\": {}, "
       "\"date\": {}, \"commit\": {}, \"dirty\": {}, \"command\": {}",
-      kFormat, JsonString(recording.workload), JsonString(origin.machine), JsonString(origin.date),
+      kFormat, kVersion, JsonString(recording.workload), JsonString(origin.machine), JsonString(origin.date),
       JsonString(origin.commit), origin.dirty, JsonString(origin.command));
   if (!origin.software.empty()) {
     out += ", \"software\": ";
@@ -326,6 +332,25 @@ void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* in
   into->run = static_cast<int>(steps.size());
   into->undisturbed = static_cast<int>(into->steps_us.size());
   if (into->undisturbed < std::min(kFewSteps, wanted)) into->steps_us = all;
+}
+
+void MeasureDisturbedAgain(const MeasureAgain& measure, int wanted,
+                           std::vector<MeasuredPlacement>* placements) {
+  constexpr int kTries = 2;
+  const int enough = std::min(kFewSteps, wanted);
+  const auto disturbed = [enough](const MeasuredPlacement& p) { return !p.oom && p.undisturbed < enough; };
+  if (std::none_of(placements->begin(), placements->end(),
+                   [enough](const MeasuredPlacement& p) { return p.undisturbed >= enough; }))
+    return;
+  for (int i = 0; i < kTries; ++i) {
+    for (std::size_t p = 0; p < placements->size(); ++p) {
+      MeasuredPlacement& measured = (*placements)[p];
+      if (!disturbed(measured)) continue;
+      std::optional<MeasuredPlacement> again = measure(p);
+      if (!again) return;
+      if (again->undisturbed > measured.undisturbed) measured = std::move(*again);
+    }
+  }
 }
 
 Step MiddleStep(std::vector<Step> steps) {

@@ -19,9 +19,10 @@ namespace berth::profiler {
 struct MeasuredPlacement {
   std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
   sim::Placement placement;
-  std::vector<double> steps_us;  // undisturbed ones, or all where there are too few: see `undisturbed`
-  int undisturbed = 0;           // steps during which no device lost its core
-  int run = 0;                   // steps in all, without warm-up
+  // Undisturbed ones, or all where there are too few (see `undisturbed`), in the order in which they were measured.
+  std::vector<double> steps_us;
+  int undisturbed = 0;  // steps during which no device lost its core
+  int run = 0;          // steps in all, without warm-up
   // By device, of the undisturbed steps: median, least and most.
   std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
@@ -57,6 +58,7 @@ StepRecording ReadStepRecording(const std::string& path, const LoadWorkload& loa
                                 const sim::HardwareCatalogue& catalogue);
 StepRecording ParseStepRecording(std::string_view json, const std::string& source, const LoadWorkload& load,
                                  const sim::HardwareCatalogue& catalogue);  // source: what messages call it
+// Version 2. Version 1 is read, too: there the least and the most peak may be left out, and are the peak then.
 std::string PrintStepRecording(const StepRecording& recording);
 
 // The first placement that has a traced step; -1 = none.
@@ -67,6 +69,12 @@ inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
+// Placements of which too few steps of those `wanted` were undisturbed are measured again, up to twice, when what
+// disturbed them may be over; not where that is all of them: then it is the workload itself. measure: by number; nothing
+// ends it all.
+using MeasureAgain = std::function<std::optional<MeasuredPlacement>(std::size_t number)>;
+void MeasureDisturbedAgain(const MeasureAgain& measure, int wanted,
+                           std::vector<MeasuredPlacement>* placements);
 // The traced step in the middle of those that were not disturbed, or of all where none was.
 Step MiddleStep(std::vector<Step> steps);
 // Types of the ops that a stand-in runs, sorted, each once.

@@ -28,56 +28,56 @@ std::vector<RawEdge> DistinctEdges(const OpGraph& graph) {
 }
 
 void CompileOutputs(const OpGraph& graph, Compiled& c) {
-  c.output_begin.push_back(0);
-  for (const Op& op : graph.ops) {
-    c.output_begin.push_back(c.output_begin.back() + static_cast<Compiled::Id>(op.outputs.size()));
-  }
   for (OpIndex op = 0; op < graph.size(); ++op) {
+    c.rows[op].output = static_cast<Compiled::Id>(c.output_bytes.size());
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
       c.output_producer.push_back(op);
       c.output_bytes.push_back(output.bytes);
-      c.output_storage.push_back(output.storage);
-      c.output_alias.push_back(output.storage == Output::Storage::kInput
-                                   ? c.output_begin[static_cast<std::size_t>(output.alias.op)] +
-                                         output.alias.output
-                                   : Compiled::kNone);
+      c.output_storage.push_back(output.storage == Output::Storage::kOwn ? output.bytes : 0);
     }
   }
+  c.rows[graph.size()].output = static_cast<Compiled::Id>(c.output_bytes.size());
 }
 
 void CompileEdges(const OpGraph& graph, Compiled& c) {
   const std::vector<RawEdge> edges = DistinctEdges(graph);
-  const auto count = graph.ops.size();
-  c.edge_begin.assign(count + 1, 0);
-  c.input_begin.assign(count + 1, 0);
+  std::vector<Compiled::Id> next_input(graph.ops.size() + 1, 0);
   for (const RawEdge& edge : edges) {
-    ++c.edge_begin[static_cast<std::size_t>(edge.producer) + 1];
-    if (edge.output >= 0) ++c.input_begin[static_cast<std::size_t>(edge.consumer) + 1];
-    c.edge_output.push_back(edge.output < 0
-                                ? Compiled::kNone
-                                : c.output_begin[static_cast<std::size_t>(edge.producer)] + edge.output);
-    c.edge_consumer.push_back(edge.consumer);
-    c.edge_producer.push_back(edge.producer);
+    ++c.rows[edge.producer + 1].edge;
+    if (edge.output >= 0) ++c.rows[edge.consumer + 1].input;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    c.edge_begin[i + 1] += c.edge_begin[i];
-    c.input_begin[i + 1] += c.input_begin[i];
-  }
-  c.input_edge.resize(static_cast<std::size_t>(c.input_begin.back()));
-  std::vector<Compiled::Id> next(c.input_begin.begin(), c.input_begin.end() - 1);
-  std::vector<OpIndex> last_producer(count, -1);  // of each consumer: edges come sorted by producer
-  c.edge_first.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    const auto consumer = static_cast<std::size_t>(edges[e].consumer);
-    if (edges[e].output >= 0)
-      c.input_edge[static_cast<std::size_t>(next[consumer]++)] = static_cast<Compiled::Id>(e);
-    c.edge_first[e] = last_producer[consumer] != edges[e].producer;
-    last_producer[consumer] = edges[e].producer;
-  }
-  c.consumer_begin.push_back(0);
   for (OpIndex op = 0; op < graph.size(); ++op) {
+    c.rows[op + 1].edge += c.rows[op].edge;
+    c.rows[op + 1].input += c.rows[op].input;
+    next_input[static_cast<std::size_t>(op) + 1] = c.rows[op + 1].input;
     c.consumer.insert(c.consumer.end(), graph.consumers(op).begin(), graph.consumers(op).end());
-    c.consumer_begin.push_back(static_cast<Compiled::Id>(c.consumer.size()));
+    c.rows[op + 1].consumer = static_cast<Compiled::Id>(c.consumer.size());
+  }
+  c.inputs = c.rows[graph.size()].input;
+  for (const RawEdge& edge : edges) {
+    const bool data = edge.output >= 0;
+    c.edge_output.push_back(data ? c.rows[edge.producer].output + edge.output : Compiled::kNone);
+    c.edge_consumer.push_back(edge.consumer);
+    c.edge_input.push_back(data ? next_input[static_cast<std::size_t>(edge.consumer)]++ : Compiled::kNone);
+  }
+}
+
+// Needs outputs and edges.
+void CompileViews(const OpGraph& graph, Compiled& c) {
+  ById<Compiled::Id> read(static_cast<std::size_t>(c.inputs));  // by in-edge: the output
+  for (Compiled::Id e = 0; e < static_cast<Compiled::Id>(c.edge_input.size()); ++e) {
+    if (c.edge_input[e] != Compiled::kNone) read[c.edge_input[e]] = c.edge_output[e];
+  }
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
+      Compiled::Id shares = Compiled::kNone;
+      if (output.storage == Output::Storage::kInput) {
+        const Compiled::Id alias = c.rows[output.alias.op].output + output.alias.output;
+        for (shares = c.rows[op].input; read[shares] != alias;) ++shares;
+        c.views.push_back(static_cast<Compiled::Id>(c.output_shares.size()));
+      }
+      c.output_shares.push_back(shares);
+    }
   }
 }
 
@@ -103,6 +103,8 @@ void CompileRoutes(const Cluster& cluster, Compiled& c) {
   for (DeviceIndex from = 0; from < cluster.size(); ++from) {
     for (DeviceIndex to = 0; to < cluster.size(); ++to) {
       Compiled::Route route;
+      route.from = from;
+      route.to = to;
       route.first = static_cast<Compiled::Id>(c.route_directions.size());
       for (const auto& hop : cluster.route(from, to)) {
         const Link& link = cluster.links[static_cast<std::size_t>(hop.link)];
@@ -119,23 +121,45 @@ void CompileRoutes(const Cluster& cluster, Compiled& c) {
   }
 }
 
+// Bandwidths are few on real machines, so that M need not be divided out for every transfer of every run.
+void CompileMoves(Compiled& c) {
+  std::vector<std::int64_t> bandwidths;
+  for (auto& route : c.routes) {
+    if (route.curved || route.narrowest == 0) continue;
+    const auto found = std::find(bandwidths.begin(), bandwidths.end(), route.narrowest);
+    const auto number = static_cast<Compiled::Id>(found - bandwidths.begin());
+    if (found == bandwidths.end()) {
+      if (number == Compiled::kMoveClasses) continue;
+      bandwidths.push_back(route.narrowest);
+      ById<Picos>& moves = c.moves.emplace_back();
+      for (const Bytes bytes : c.output_bytes)
+        moves.push_back(MulDivNearest(bytes, kPicosPerSecond, route.narrowest));
+    }
+    route.move_class = number;
+  }
+}
+
 }  // namespace
 
 Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs)
     : ops(graph.size()),
       devices(cluster_in.size()),
+      rows(graph.ops.size() + 1),
       cost(costs.picos),
       program_order(graph.topological_order()),
       cluster(&cluster_in) {
   CompileOutputs(graph, *this);
   CompileEdges(graph, *this);
-  for (const Op& op : graph.ops) {
+  CompileViews(graph, *this);
+  for (OpIndex i = 0; i < ops; ++i) {
+    const Op& op = graph.ops[static_cast<std::size_t>(i)];
     persistent.push_back(op.persistent_bytes);
-    workspace.push_back(op.workspace_bytes);
-    dispatch_ops.push_back(op.IsSource() ? 0 : op.framework_ops);
+    rows[i].workspace = op.workspace_bytes;
+    rows[i].dispatch_ops = op.IsSource() ? 0 : op.framework_ops;
   }
   CompileDevices(cluster_in, *this);
   CompileRoutes(cluster_in, *this);
+  CompileMoves(*this);
 }
 
 Picos Problem::Compiled::TransferTime(const Route& route, Bytes bytes) const {

@@ -9,6 +9,15 @@
 
 namespace berth::sim {
 
+// An array with a 32-bit number of an op, output, edge, … as its index.
+template <typename T>
+class ById : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  T& operator[](std::int32_t id) { return this->data()[static_cast<std::size_t>(id)]; }
+  const T& operator[](std::int32_t id) const { return this->data()[static_cast<std::size_t>(id)]; }
+};
+
 struct Problem::Compiled {
   using Id = std::int32_t;
   static constexpr Id kNone = -1;
@@ -18,38 +27,41 @@ struct Problem::Compiled {
   OpIndex ops = 0;
   DeviceIndex devices = 0;
 
-  // Outputs, numbered through the graph: op's are [output_begin[op], output_begin[op + 1]).
-  std::vector<Id> output_begin;
-  std::vector<OpIndex> output_producer;
-  std::vector<Bytes> output_bytes;
-  std::vector<Output::Storage> output_storage;
-  std::vector<Id> output_alias;  // output id whose storage it shares, for views
+  // Where the rows of an op begin; they end where those of the next op begin.
+  struct OpRow {
+    Id output = 0;
+    Id edge = 0;                    // out-edges
+    Id consumer = 0;                // distinct consumers
+    Id input = 0;                   // in-edges with data
+    std::int32_t dispatch_ops = 0;  // framework ops that dispatch is charged for; 0 for free ops
+    Bytes workspace = 0;
+  };
+  ById<OpRow> rows;  // by op, and the end
+
+  // Outputs, numbered through the graph.
+  ById<OpIndex> output_producer;
+  ById<Bytes> output_bytes;
+  ById<Bytes> output_storage;  // bytes that it owns: 0 for views and what is persistent
+  ById<Id> output_shares;      // in-edge of its op whose storage it shares, kNone = it is no view
+  std::vector<Id> views;       // outputs that are views
 
   // Dependencies as out-edges of the producer, sorted by (output, consumer), control (-1) first; each once.
-  std::vector<Id> edge_begin;   // by op
-  std::vector<Id> edge_output;  // output id, kNone for control
-  std::vector<OpIndex> edge_consumer;
-  std::vector<std::uint8_t> edge_first;  // 1 for the first edge of each (producer, consumer) pair
+  ById<Id> edge_output;  // output id, kNone for control
+  ById<OpIndex> edge_consumer;
+  ById<Id> edge_input;  // the same dependency as an in-edge of the consumer; kNone for control
+  std::int32_t inputs = 0;
 
   // Distinct consumers of an op, ascending.
-  std::vector<Id> consumer_begin;
-  std::vector<OpIndex> consumer;
-
-  // Data dependencies as in-edges: edge ids, in the order of the edge ids.
-  std::vector<Id> input_begin;
-  std::vector<Id> input_edge;
-  std::vector<OpIndex> edge_producer;
+  ById<OpIndex> consumer;
 
   // By op.
-  std::vector<Bytes> persistent;
-  std::vector<Bytes> workspace;
-  std::vector<std::int32_t> dispatch_ops;  // framework ops that dispatch is charged for; 0 for free ops
-  std::vector<Picos> cost;                 // [op * devices + device]
+  ById<Bytes> persistent;
+  std::vector<Picos> cost;  // [op * devices + device]
   std::vector<OpIndex> program_order;
 
   // By device.
-  std::vector<Picos> dispatch_cost;  // of one framework op
-  std::vector<std::uint8_t> is_cpu;
+  ById<Picos> dispatch_cost;  // of one framework op
+  ById<std::uint8_t> is_cpu;
 
   // A route between two devices, [from * devices + to].
   struct Route {
@@ -58,17 +70,29 @@ struct Problem::Compiled {
     bool curved = false;         // some link has a curve
     Id first = 0, last = 0;      // its link directions in route_directions
     Id engine = kNone;           // engine pool it needs, kNone = none
+    DeviceIndex from = 0, to = 0;
+    Id move_class = kNone;  // row of `moves`; kNone: M is computed
   };
-  std::vector<Route> routes;
+  ById<Route> routes;
   std::vector<Id> route_directions;        // 2 * link + (0 forward, 1 backward); half duplex: always forward
   std::vector<Id> route_links;             // link of the same place
   std::vector<std::int32_t> engine_count;  // by pool: 2 * device (out, or both), 2 * device + 1 (in)
 
-  const Route& route(DeviceIndex from, DeviceIndex to) const {
-    return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(devices) +
-                  static_cast<std::size_t>(to)];
+  // M of every output on the routes of one narrowest bandwidth; for the first kMoveClasses bandwidths.
+  static constexpr Id kMoveClasses = 4;
+  std::vector<ById<Picos>> moves;
+
+  Id RouteIndex(DeviceIndex from, DeviceIndex to) const { return from * devices + to; }
+  const Route& route(DeviceIndex from, DeviceIndex to) const { return routes[RouteIndex(from, to)]; }
+  Picos CostOf(OpIndex op, DeviceIndex device) const {
+    return cost[static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
+                static_cast<std::size_t>(device)];
   }
-  // M of docs/model.md section 4: the time a lone transfer takes beyond its latency.
+  // M of docs/model.md section 4: the time a lone transfer of an output takes beyond its latency.
+  Picos MoveTime(const Route& route, Id output) const {
+    if (route.move_class != kNone) return moves[static_cast<std::size_t>(route.move_class)][output];
+    return TransferTime(route, output_bytes[output]);
+  }
   Picos TransferTime(const Route& route, Bytes bytes) const;
 
   const Cluster* cluster = nullptr;

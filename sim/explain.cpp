@@ -46,9 +46,7 @@ class PathFinder {
       if (Device(producer) == Device(op)) return;
       const auto found = incoming_.find({producer, Device(op)});
       if (found == incoming_.end()) return;
-      const std::int32_t number = output == Problem::Compiled::kNone
-                                      ? -1
-                                      : output - c_.output_begin[static_cast<std::size_t>(producer)];
+      const std::int32_t number = output == Problem::Compiled::kNone ? -1 : output - c_.rows[producer].output;
       for (const std::int32_t t : found->second) {
         if (Transfer(t).tensor.output == number) visit(t);
       }
@@ -75,7 +73,7 @@ class PathFinder {
   void ForEachProducer(OpIndex op, const Visit& visit) const {
     const Op& current = graph_.ops[static_cast<std::size_t>(op)];
     for (const TensorRef& input : current.inputs) {
-      visit(input.op, c_.output_begin[static_cast<std::size_t>(input.op)] + input.output);
+      visit(input.op, c_.rows[input.op].output + input.output);
     }
     for (const OpIndex control : current.control) visit(control, Problem::Compiled::kNone);
   }
@@ -193,8 +191,7 @@ class PathFinder {
   }
   Picos DispatchCost(OpIndex op) const {
     if (c_.cluster->preset == Preset::kPlaceto) return 0;
-    return c_.dispatch_cost[static_cast<std::size_t>(Device(op))] *
-           c_.dispatch_ops[static_cast<std::size_t>(op)];
+    return c_.dispatch_cost[Device(op)] * c_.rows[op].dispatch_ops;
   }
 
   const OpGraph& graph_;

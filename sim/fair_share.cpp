@@ -8,52 +8,54 @@ namespace berth::sim {
 void FairShare::Fix(Flow& flow, std::int64_t rate) {
   flow.rate = std::max<std::int64_t>(rate, 1);
   for (const auto r : flow.resources) {
-    auto& left = left_[static_cast<std::size_t>(r)];
-    left = std::max<std::int64_t>(left - flow.rate, 0);
-    --unfixed_[static_cast<std::size_t>(r)];
+    Resource& resource = At(r);
+    resource.left = std::max<std::int64_t>(resource.left - flow.rate, 0);
+    if (--resource.unfixed > 1) {
+      resource.share = resource.left / resource.unfixed;
+    } else {
+      resource.share = resource.left;
+    }
   }
 }
 
-void FairShare::Solve(std::span<const std::int64_t> capacity, std::span<Flow> flows) {
-  left_.assign(capacity.begin(), capacity.end());
-  unfixed_.assign(capacity.size(), 0);
-  used_.clear();
-  for (const Flow& flow : flows) {
-    for (const auto r : flow.resources) {
-      if (unfixed_[static_cast<std::size_t>(r)]++ == 0) used_.push_back(r);
-    }
-  }
-  std::sort(used_.begin(), used_.end());
-  fixed_.assign(flows.size(), 0);
-  for (std::size_t remaining = flows.size(); remaining > 0;) {
+void FairShare::Fill(std::span<Flow> flows) {
+  std::size_t remaining = flows.size();
+  // Not above the limit of any flow that is not fixed.
+  std::int64_t least_limit = 0;
+  while (remaining > 0) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::int32_t bottleneck = -1;
+    std::size_t kept = 0;
     for (const auto r : used_) {
-      const auto unfixed = unfixed_[static_cast<std::size_t>(r)];
-      if (unfixed == 0) continue;
-      const std::int64_t share = left_[static_cast<std::size_t>(r)] / unfixed;
-      if (share < least) {
-        least = share;
+      const Resource& resource = At(r);
+      if (resource.unfixed == 0) continue;
+      used_[kept++] = r;
+      if (resource.share < least || (resource.share == least && r < bottleneck)) {
+        least = resource.share;
         bottleneck = r;
       }
     }
-    // A flow that wants no more than the least share gets what it wants; the shares of the others only grow
-    // by that.
-    std::size_t limited = flows.size();
-    for (std::size_t f = 0; f < flows.size() && limited == flows.size(); ++f) {
-      if (!fixed_[f] && flows[f].limit <= least) limited = f;
+    used_.resize(kept);
+    if (least_limit <= least) {
+      // A flow that wants no more than the least share gets what it wants; the shares of the others only grow
+      // by that.
+      const std::size_t before = remaining;
+      least_limit = std::numeric_limits<std::int64_t>::max();
+      for (Flow& flow : flows) {
+        if (flow.rate > 0) continue;
+        if (flow.limit > least) {
+          least_limit = std::min(least_limit, flow.limit);
+          continue;
+        }
+        Fix(flow, flow.limit);
+        --remaining;
+      }
+      if (remaining < before) continue;
     }
-    if (limited < flows.size()) {
-      Fix(flows[limited], flows[limited].limit);
-      fixed_[limited] = 1;
-      --remaining;
-      continue;
-    }
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      const auto& resources = flows[f].resources;
-      if (fixed_[f] || std::find(resources.begin(), resources.end(), bottleneck) == resources.end()) continue;
-      Fix(flows[f], least);
-      fixed_[f] = 1;
+    for (auto use = At(bottleneck).last_use; use >= 0; use = uses_[static_cast<std::size_t>(use)].previous) {
+      Flow& flow = *uses_[static_cast<std::size_t>(use)].flow;
+      if (flow.rate > 0) continue;
+      Fix(flow, least);
       --remaining;
     }
   }

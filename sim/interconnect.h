@@ -1,19 +1,22 @@
 // How transfers share the machine (docs/model.md section 4). Each row of the table is one file in
 // sim/interconnect/.
 //
-// An interconnect is a class `Links` that native_simulator.h is instantiated with, so that the engine calls
-// it without indirection. It sees heavy transfers only (light ones take their latency and nothing else). Its
-// contract:
+// An interconnect is a class `Links` that native/simulator.h is instantiated with, so that the engine calls
+// it without indirection. It sees heavy transfers only (light ones take their latency and nothing else), each
+// as a `Parcel` (native/plan.h) and by its queue number. It is part of the state of a run: copyable, no
+// pointers but to what is constant, and no allocation after the first run. Its contract:
 //
+//   static constexpr bool kExclusive;       // whether no two transfers ever use one link direction at once
 //   Links(const Problem::Compiled&);
-//   void Reset();                                      // before every run
-//   void Queue(TransferIndex, Transfer&);              // in order of queue numbers; must not start anything
-//   yet void Start(Picos now, transfers, started);         // starts what may start: sets start, appends to
-//   started in
-//                                                      // order of queue numbers; lets flows begin
-//   Picos next() const;                                // when the next transfer ends or flow begins; kNever
-//   = none void End(Picos now, transfers, ended);             // appends those that end now and releases what
-//   they hold
+//   void Reset(const Plan&);                // before every run
+//   void Queue(TransferIndex, const Parcel&);
+//                                           // in order of queue numbers; must not start anything yet
+//   void Start(Picos now, const Transfers&, std::vector<TransferIndex>& started);
+//                                           // starts what may start and appends it to `started` in order of
+//                                           // queue numbers; lets flows begin
+//   Picos next() const;                     // when the next transfer ends or flow begins; kNever = none
+//   void End(Picos now, const Transfers&, std::vector<TransferIndex>& ended);
+//                                           // appends those that end now and releases what they hold
 //
 // Guaranteed by every instance and tested over the table: bytes are conserved; a transfer is never faster
 // than alone (L + M); alone it takes exactly L + M; same input, same times.

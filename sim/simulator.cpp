@@ -32,10 +32,10 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
   for (OpIndex op = 0; op < graph.size(); ++op) {
     double worst = 0;
     for (DeviceIndex d = 0; d < cluster.size(); ++d) {
-      const auto dispatch = c.dispatch_cost[static_cast<std::size_t>(d)];
+      const auto dispatch = c.dispatch_cost[d];
       worst =
           std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
-                              static_cast<double>(dispatch) * c.dispatch_ops[static_cast<std::size_t>(op)]);
+                              static_cast<double>(dispatch) * c.rows[op].dispatch_ops);
     }
     total += worst;
     double sent = latency;

@@ -27,6 +27,12 @@ std::string RangeText(const std::pair<double, double>& range) {
   return fmt::format("{:.1e} – {:.1e}", range.first, range.second);
 }
 
+std::string Tf32Text(const Tf32Classes& tf32) {
+  if (tf32.none()) return "";
+  if (tf32 == AllContractions()) return "; f32 contractions in TF32";
+  return tf32 == Convolutions() ? "; f32 convolutions in TF32, products in f32" : "; some f32 ops in TF32";
+}
+
 std::string EvidenceText(const Evidence& evidence) {
   return fmt::format("n {}, spread {}, fit error {}", evidence.samples, Percent(evidence.spread),
                      Percent(evidence.fit_error));
@@ -122,8 +128,8 @@ ReportSection EfficiencySection(const CalibrationResult& result) {
 ReportSection CopySection(const CalibrationResult& result) {
   constexpr sim::Bytes kSmall = sim::Bytes{64} << 10;
   ReportSection section{.title = "Copies, inner sizes predicted by knots that have not seen them",
-                        .header = {"path", "sizes", "knots", "T(0) us", "GB/s", "MAPE", "p95", "from 64 KiB",
-                                   "below, worst us", "alpha-beta MAPE"}};
+                        .header = {"path", "sizes", "knots", "T(0) us", "of it host", "GB/s", "MAPE", "p95",
+                                   "from 64 KiB", "below, worst us", "alpha-beta MAPE"}};
   for (const PathFit& path : result.paths) {
     Pairs knots, large, line;
     double worst = 0;
@@ -140,9 +146,10 @@ ReportSection CopySection(const CalibrationResult& result) {
     const LinkParameters& link = path.fit.link;
     section.rows.push_back(
         {ToString(path.path), std::to_string(path.fit.points.size()), std::to_string(link.knots.size()),
-         Micros(link.knots.front().us), fmt::format("{:.3g}", static_cast<double>(link.bandwidth) / 1e9),
-         Percent(Errors(knots).mape), Percent(Errors(knots).p95), Percent(Errors(large).mape),
-         fmt::format("{:.2f}", worst), Percent(Errors(line).mape)});
+         Micros(link.knots.front().us), Micros(path.host_us),
+         fmt::format("{:.3g}", static_cast<double>(link.bandwidth) / 1e9), Percent(Errors(knots).mape),
+         Percent(Errors(knots).p95), Percent(Errors(large).mape), fmt::format("{:.2f}", worst),
+         Percent(Errors(line).mape)});
   }
   for (const LinkParameters& link : result.parameters.links) {
     const bool is_path = std::ranges::any_of(
@@ -174,8 +181,10 @@ ReportSection HostSection(const CalibrationResult& result) {
   };
   number("host's time for one op", host.dispatch_us, " us", "dispatch: {cost: auto}");
   number("gap between kernels of a full queue", host.kernel_gap_us, " us", "in every op's time");
-  number("start of launch to start of kernel", host.launch_to_start_us, " us", "nothing");
-  number("one more node of a CUDA graph", host.graph_node_us, " us", "nothing");
+  number("start of launch to start of kernel", host.launch_to_start_us, " us",
+         "nothing: an op of the simulator starts when it is issued");
+  number("one more node of a CUDA graph", host.graph_node_us, " us",
+         "nothing: every op is launched by itself");
   if (host.concurrency)
     add("rate of each of two ops", fmt::format("{:.3f}", host.concurrency->rates.back()),
         host.concurrency->evidence, "concurrency: auto");
@@ -247,10 +256,9 @@ ReportPage MakeFitReport(const CalibrationResult& result) {
                               {"clocks as found", result.clocks.empty() ? "not told" : result.clocks}}};
   for (const KindParameters& kind : parameters.kinds) {
     const auto entries = std::ranges::count(parameters.table, kind.kind, &TableEntry::kind);
-    report.facts.emplace_back(
-        "kind " + kind.kind,
-        fmt::format("{} table entries, {} curves, {} efficiencies{}", entries, kind.curves.size(),
-                    kind.efficiency.size(), kind.tf32 ? "; f32 contractions in TF32" : ""));
+    report.facts.emplace_back("kind " + kind.kind,
+                              fmt::format("{} table entries, {} curves, {} efficiencies{}", entries,
+                                          kind.curves.size(), kind.efficiency.size(), Tf32Text(kind.tf32)));
   }
   std::vector<std::string> links;
   for (const LinkParameters& link : parameters.links) links.push_back(link.kind);

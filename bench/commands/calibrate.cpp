@@ -52,8 +52,13 @@ class CalibrateCommand : public Command {
                    "name and a CPU is cpu (may be repeated)")
         ->option_text("CLASS=KIND");
     app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
-    app.add_flag("--tf32", ops_.tf32,
-                 "f32 products and convolutions run in TF32, as frameworks may be told to");
+    app.add_option(
+           "--tf32", tf32_,
+           "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `berth-profile "
+           "graph` and frameworks do unless told otherwise) or all contractions; else as the "
+           "recording says")
+        ->check(CLI::IsMember({"none", "convolutions", "all"}))
+        ->option_text("WHICH");
     app.add_flag("--cold", ops_.cold,
                  "operands come from memory, not from a cache: the probes' `cold` times");
     app.add_option(
@@ -124,6 +129,9 @@ class CalibrateCommand : public Command {
                                             .command = CurrentProvenance().command,
                                             .ops = ops_,
                                             .steps_in_table = steps_in_table_};
+    if (tf32_ == "none") options.ops.tf32 = cost_models::Tf32Classes();
+    if (tf32_ == "convolutions") options.ops.tf32 = cost_models::Convolutions();
+    if (tf32_ == "all") options.ops.tf32 = cost_models::AllContractions();
     for (const std::string& kind : kinds_) {
       const auto equals = kind.find('=');
       if (equals == std::string::npos)
@@ -168,7 +176,7 @@ class CalibrateCommand : public Command {
   }
 
   std::vector<std::string> traces_, steps_, kinds_;
-  std::string out_, name_, table_;
+  std::string out_, name_, table_, tf32_;
   cost_models::OpFitOptions ops_;
   bool steps_in_table_ = false;
   int threads_ = 0;

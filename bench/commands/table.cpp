@@ -1,6 +1,8 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
+#include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -24,10 +27,16 @@ std::string CellNote(const CellRecord& record) {
   return record.runtime_us ? TimeText(*record.runtime_us) : "does not fit";
 }
 
+// Made of recordings, not of cells: nothing is run for it, and only where it is written can be said.
+constexpr const char* kAccuracy = "accuracy";
+
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("name", name_,
+                   "one of `berth list tables`; or accuracy: the recordings in results/accuracy, scored")
+        ->required()
+        ->option_text("NAME");
     app.add_option("--cells", plan_.cells,
                    "only these: [BLOCK:]ROW/COLUMN with *, several by commas; asks for learners by name")
         ->delimiter(',')
@@ -55,6 +64,7 @@ class TableCommand : public Command {
   }
 
   void Run() override {
+    if (name_ == kAccuracy) return RenderAccuracy();
     const TableDefinition& table = FindTable(name_);
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
@@ -66,7 +76,10 @@ class TableCommand : public Command {
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_) return Render(table, ReadRows());
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed(testbed_.empty() ? ("results/" + table.name + "/testbed.json") : testbed_);
+    const Testbed testbed(
+        testbed_.empty()
+            ? ("results/" + (table.testbed.empty() ? table.name : table.testbed) + "/testbed.json")
+            : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
@@ -83,6 +96,16 @@ class TableCommand : public Command {
   fs::path Folder() const {
     if (!out_.empty()) return out_;
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
+  }
+
+  void RenderAccuracy() const {
+    const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
+    const ReportPage page = MakeAccuracyPage(folders);
+    const fs::path folder = Folder();
+    fs::create_directories(folder);
+    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(page));
+    formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
+    fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
   }
 
   std::vector<CellRecord> ReadRows() const {
@@ -104,6 +127,20 @@ class TableCommand : public Command {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
       progress.Update(++finished, fmt::format("{}/{} {}{}", record.row, record.column, CellNote(record),
                                               skipped ? " (kept)" : ""));
+    };
+    std::mutex training;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> policies;
+    options.on_training = [&](const std::string& policy, std::int64_t samples, std::int64_t budget) {
+      const std::lock_guard<std::mutex> lock(training);
+      policies[policy] = {samples, budget};
+      std::int64_t done = 0, all = 0;
+      for (const auto& [name, counts] : policies) {
+        done += counts.first;
+        all += counts.second;
+      }
+      progress.Update(0,
+                      fmt::format("training {}: {} of {} samples", policies.size() == 1 ? policy : "policies",
+                                  CountText(done), CountText(all)));
     };
     return RunCells(table, testbed, plans, options);
   }

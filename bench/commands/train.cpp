@@ -1,10 +1,7 @@
 // berth train: one policy of a learner that transfers, trained on several graphs by turns. `berth place --init POLICY
 // --learn no` applies it to a graph that it has not seen (PROTOCOL 1.14, 1.15).
-#include <algorithm>
 #include <chrono>
-#include <deque>
 #include <filesystem>
-#include <numeric>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,25 +13,13 @@
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
+#include "bench/training_set.h"
 #include "scenarios/families.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
 namespace berth::bench {
 namespace {
-
-// A graph that is trained on, with its part of the budget.
-struct TrainingGraph {
-  TrainingGraph(const ProblemSource& source, const std::string& grouper, const std::string& devices)
-      : name(source.graph),
-        loaded(source),
-        task(agents::MakeTask(loaded.problem(), grouper, SelectDevices(loaded.cluster(), devices))) {}
-
-  std::string name;
-  LoadedProblem loaded;
-  agents::Task task;
-  std::unique_ptr<agents::Evaluator> evaluator;
-};
 
 class TrainCommand : public Command {
  public:
@@ -87,13 +72,17 @@ class TrainCommand : public Command {
       throw InputError(fmt::format("--resume: there is no {} to go on from; start without --resume.", state));
     options_.checkpoint = state;
     Progress progress(fmt::format("{} on {} graphs", agent->name(), graphs_.size()), samples_);
-    OpenBudgets(stop, progress);
+    TrainingSet::Limits limits;
+    limits.samples = samples_;
+    limits.threads = options_.threads;
+    limits.stop = &stop;
+    limits.on_sample = [&](std::int64_t samples) { progress.Update(samples); };
     const auto start = std::chrono::steady_clock::now();
-    learner->Train(Tasks(), Evaluators(), options_);
+    set_.Train(*learner, limits, options_);
     progress.Finish();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     learner->Save(out_);
-    if (!Interrupted()) {
+    if (!set_.interrupted()) {
       std::filesystem::remove(state);
       if (std::filesystem::exists(state + ".log.csv"))
         std::filesystem::rename(state + ".log.csv", out_ + ".log.csv");
@@ -126,48 +115,16 @@ class TrainCommand : public Command {
   void Load() {
     for (const std::string& graph : graphs_) {
       source_.graph = graph;
-      loaded_.emplace_back(source_, grouper_, devices_);
+      auto loaded = std::make_unique<LoadedProblem>(source_);
+      agents::Task task =
+          agents::MakeTask(loaded->problem(), grouper_, SelectDevices(loaded->cluster(), devices_));
+      set_.Add(graph, std::move(loaded), std::move(task));
     }
-  }
-
-  void OpenBudgets(const std::atomic<bool>& stop, Progress& progress) {
-    const auto graphs = static_cast<std::int64_t>(loaded_.size());
-    for (std::int64_t g = 0; g < graphs; ++g) {
-      TrainingGraph& graph = loaded_[static_cast<std::size_t>(g)];
-      agents::Evaluator::Options limits;
-      limits.budget = samples_ / graphs + (g < samples_ % graphs ? 1 : 0);
-      limits.threads = options_.threads;
-      limits.stop = &stop;
-      limits.on_sample = [&](const agents::Evaluator&) { progress.Update(Samples()); };
-      graph.evaluator = std::make_unique<agents::Evaluator>(graph.task, limits);
-    }
-  }
-
-  std::vector<const agents::Task*> Tasks() const {
-    std::vector<const agents::Task*> tasks;
-    for (const TrainingGraph& graph : loaded_) tasks.push_back(&graph.task);
-    return tasks;
-  }
-  std::vector<agents::Evaluator*> Evaluators() const {
-    std::vector<agents::Evaluator*> evaluators;
-    for (const TrainingGraph& graph : loaded_) evaluators.push_back(graph.evaluator.get());
-    return evaluators;
-  }
-  std::int64_t Samples() const {
-    return std::accumulate(loaded_.begin(), loaded_.end(), std::int64_t{0},
-                           [](std::int64_t sum, const auto& graph) {
-                             return sum + (graph.evaluator ? graph.evaluator->samples() : 0);
-                           });
-  }
-  bool Interrupted() const {
-    return std::any_of(loaded_.begin(), loaded_.end(), [](const TrainingGraph& graph) {
-      return graph.evaluator->stop_requested() && graph.evaluator->remaining() > 0;
-    });
   }
 
   nlohmann::ordered_json Summary(const std::string& agent, double wall) const {
     nlohmann::ordered_json graphs = nlohmann::ordered_json::array();
-    for (const TrainingGraph& graph : loaded_) {
+    for (const TrainingGraph& graph : set_.graphs()) {
       nlohmann::ordered_json line = {{"graph", graph.name},
                                      {"units", graph.task.units.size()},
                                      {"samples", graph.evaluator->samples()},
@@ -183,8 +140,8 @@ class TrainCommand : public Command {
             {"cluster", source_.cluster},
             {"seed", seed_},
             {"budget", samples_},
-            {"samples", Samples()},
-            {"interrupted", Interrupted()},
+            {"samples", set_.samples()},
+            {"interrupted", set_.interrupted()},
             {"wall_seconds", wall},
             {"graphs", std::move(graphs)},
             {"command", now.command},
@@ -198,7 +155,7 @@ class TrainCommand : public Command {
     TextTable table;
     for (const char* title : {"graph", "units", "samples", "best seen", "reference", "best / reference"})
       table.AddColumn(title, AlignOf(title));
-    for (const TrainingGraph& graph : loaded_) {
+    for (const TrainingGraph& graph : set_.graphs()) {
       const agents::Evaluator& evaluator = *graph.evaluator;
       const bool has_best = evaluator.has_best();
       table.AddRow({graph.name, std::to_string(graph.task.units.size()), CountText(evaluator.samples()),
@@ -212,8 +169,8 @@ class TrainCommand : public Command {
         "{}\n{}: {} of {} samples{}. The policy is in {}; `berth place --agent {} --init {} --learn no` "
         "applies "
         "it.\n",
-        table.ToString(), agent, CountText(Samples()), CountText(samples_),
-        Interrupted() ? " (interrupted; --resume goes on)" : "", out_, Spec::Parse(agent_).name, out_);
+        table.ToString(), agent, CountText(set_.samples()), CountText(samples_),
+        set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_, Spec::Parse(agent_).name, out_);
   }
   static TextTable::Align AlignOf(std::string_view title) {
     return title == "graph" ? TextTable::Align::kLeft : TextTable::Align::kRight;
@@ -229,7 +186,7 @@ class TrainCommand : public Command {
   std::string out_;
   std::string json_;
   agents::SearchOptions options_;
-  std::deque<TrainingGraph> loaded_;  // tasks keep references
+  TrainingSet set_;
 };
 
 }  // namespace

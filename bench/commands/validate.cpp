@@ -54,11 +54,21 @@ class ValidateCommand : public Command {
     app.add_option("--seconds", options_.seconds, "for the steps of one placement")
         ->capture_default_str()
         ->option_text("S");
+    app.add_option(
+           "--again-seconds", options_.again_seconds,
+           "of each workload, at most, for placements that were disturbed and are measured again; 0 = none")
+        ->capture_default_str()
+        ->option_text("S");
     app.add_option("--pause-us", options_.pause_us,
                    "asleep before each step: on a busy machine more steps then run undisturbed")
         ->capture_default_str()
         ->option_text("N");
     app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
+    app.add_option(
+           "--again", again_,
+           "recordings of another time: how far the machine agrees with itself on placements that both "
+           "measured")
+        ->option_text("DIR");
     app.add_option(
            "--timelines", timelines_,
            "compare each recording's traced step op by op: NAME.difference.txt, and the measured and the "
@@ -85,13 +95,16 @@ class ValidateCommand : public Command {
     if (choose_ && (out_.empty() || cluster_.empty() || workloads_.size() != 1))
       throw InputError("--choose needs one --workloads W, --cluster C and --out DIR.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
-        !(options_.seconds > 0) || options_.pause_us < 0)
+        !(options_.seconds > 0) || !(options_.again_seconds >= 0) || options_.pause_us < 0)
       throw InputError(
-          "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0 and "
-          "--pause-us from 0 are wanted.");
+          "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0, "
+          "--again-seconds and --pause-us from 0 are wanted.");
+    if (!again_.empty() && (choose_ || record_))
+      throw InputError("--again is for --recordings: both were measured before.");
     if (choose_) return Choose();
     if (record_ && !Record()) return;
-    const std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
+    std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
+    if (!again_.empty()) CompareRepeats(again_, &scores);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
       std::filesystem::create_directories(folder);
@@ -146,7 +159,7 @@ class ValidateCommand : public Command {
   bool choose_ = false;
   std::string cluster_;
   std::string cost_model_;
-  std::string recordings_;
+  std::string recordings_, again_;
   std::string out_;
   std::vector<std::string> workloads_;
   std::string timelines_;

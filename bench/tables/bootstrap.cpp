@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -119,6 +120,27 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
   const std::size_t cut = lows.size() / 20;
   estimate.low = lows[cut];
   estimate.high = highs[highs.size() - 1 - cut];
+  return estimate;
+}
+
+Estimate EstimateMean(const std::vector<double>& ratios) {
+  BERTH_CHECK(!ratios.empty());
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
+  const auto mean = [](const std::vector<double>& values) {
+    return std::exp(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
+  };
+  Estimate estimate{.value = mean(logs), .sampled = true, .seeds = kSeedsForClaim};
+  agents::Rng rng(1, "bootstrap");
+  std::vector<double> means, drawn(logs.size());
+  for (int i = 0; i < kResamples; ++i) {
+    for (double& log : drawn) log = rng.Pick(logs);
+    means.push_back(mean(drawn));
+  }
+  std::sort(means.begin(), means.end());
+  const std::size_t cut = means.size() / 20;
+  estimate.low = means[cut];
+  estimate.high = means[means.size() - 1 - cut];
   return estimate;
 }
 

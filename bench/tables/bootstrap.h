@@ -33,6 +33,9 @@ struct Estimate {
 Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
                        const std::vector<const CellSummary*>& theirs);
 
+// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18). All positive, at least one.
+Estimate EstimateMean(const std::vector<double>& ratios);
+
 // What is said at both ends of the interval, undecided where they differ. `word_at` has one step.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 

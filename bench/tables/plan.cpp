@@ -88,9 +88,11 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
 }  // namespace
 
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options) {
-  CheckPatterns(table, options.cells);
+  const std::vector<std::string>& cells =
+      options.cells.empty() && options.quick ? table.quick_cells : options.cells;
+  CheckPatterns(table, cells);
   std::vector<Pattern> patterns;
-  for (const std::string& text : options.cells) patterns.push_back(ParsePattern(text));
+  for (const std::string& text : cells) patterns.push_back(ParsePattern(text));
   if (patterns.empty()) patterns.emplace_back();
   const int seeds = options.seeds > 0 ? options.seeds : (options.quick ? 1 : table.seeds);
   const std::int64_t samples =
@@ -100,9 +102,11 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     if (std::none_of(patterns.begin(), patterns.end(),
                      [&](const Pattern& p) { return p.Asks(block, line, column); }))
       return;
-    for (std::int64_t seed = 1; seed <= (column.sampled ? seeds : 1); ++seed) {
-      plans.push_back({&block, &line, &column, seed, column.sampled ? samples : 1});
-    }
+    const std::int64_t budget = !column.sampled ? 1 : (column.samples > 0 ? column.samples : samples);
+    const std::int64_t training =
+        !column.zero_shot ? 0 : (options.quick ? block.training.quick_samples : block.training.samples);
+    for (std::int64_t seed = 1; seed <= (column.sampled ? seeds : 1); ++seed)
+      plans.push_back({&block, &line, &column, seed, budget, training});
   });
   std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
     const auto key = [](const CellPlan& p) {

@@ -279,6 +279,7 @@ RenderedSection NotRunSection(const TableResults& results) {
 
 std::vector<RenderedSection> BuildReading(const TableResults& results) {
   std::vector<RenderedSection> sections;
+  if (results.table().sections != nullptr) sections = results.table().sections(results);
   AddCloseSections(results, CellKind::kFitted, "Fitted cells",
                    "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the "
                    "residual is what the few "
@@ -287,7 +288,7 @@ std::vector<RenderedSection> BuildReading(const TableResults& results) {
   AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
                    "No parameter has seen these; they are the accuracy of the model on this table.",
                    sections);
-  sections.push_back(VerdictSection(results));
+  if (!results.table().papers_csv.empty()) sections.push_back(VerdictSection(results));
   sections.push_back(GapSection(results));
   if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
     sections.push_back(std::move(samples));

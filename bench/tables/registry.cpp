@@ -15,6 +15,9 @@ const std::vector<TableRow>& Tables() {
        HierarchicalTable},
       {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules",
        PlacetoTable},
+      {"placeto-generalization",
+       "Placeto (NeurIPS 2019): policies trained on half of a family, applied to the other half",
+       PlacetoGeneralizationTable},
       {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows", SgdpTable},
       {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB", MarsTable},
   };

@@ -109,10 +109,9 @@ std::string RenderHtml(const RenderedTable& table) {
       EscapeHtml(table.name), BenchData("page.css"), EscapeHtml(table.title), EscapeHtml(table.legend));
   for (const RenderedBlock& block : table.blocks) text += BlockHtml(table, block);
   if (!table.charts.empty()) {
-    text +=
-        "<section>\n<h2>Best found against samples</h2>\n<p>Of each searched column the seed whose result is "
-        "the median.</p>\n" +
-        HtmlCharts(table.charts) + "</section>\n";
+    text += fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n", EscapeHtml(table.charts_title),
+                        EscapeHtml(table.charts_note)) +
+            HtmlCharts(table.charts) + "</section>\n";
   }
   text += "<section>\n<h2>Reading</h2>\n";
   for (const RenderedSection& section : table.reading) text += SectionHtml(section);

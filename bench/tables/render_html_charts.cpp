@@ -60,32 +60,65 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
 constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
 constexpr int kStyles = 6;  // .s0 to .s5 of the style sheet: colour and dashes
 
-double X(const LogAxis& axis, double samples) {
-  return kLeft + (kWidth - kLeft - kRight) * axis.At(samples);
-}
+// The horizontal axis of a chart: log from whole decades, or linear between its ends.
+class XAxis {
+ public:
+  explicit XAxis(const RenderedChart& chart) : log_(chart.log_x) {
+    for (const RenderedSeries& series : chart.series) {
+      for (const auto& [x, y] : series.points) {
+        axis_.Add(x);
+        low_ = std::min(low_, x);
+        high_ = std::max(high_, x);
+      }
+    }
+    if (high_ <= low_) high_ = low_ * 1.01;
+  }
+  double At(double x) const {
+    return kLeft + (kWidth - kLeft - kRight) * (log_ ? axis_.At(x) : (x - low_) / (high_ - low_));
+  }
+  std::string Ticks() const {
+    std::string svg;
+    const auto tick = [&](double x, const std::string& text) {
+      svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                         std::min(At(x), kWidth - 18), kHeight - 16, text);
+    };
+    if (log_) {
+      for (const int e : axis_.decades()) tick(std::pow(10, e), PowerText(e));
+    } else {
+      for (int part = 0; part <= 4; ++part) {
+        const double x = low_ + (high_ - low_) * part / 4;
+        tick(x, SecondsDigits(x));
+      }
+    }
+    return svg;
+  }
+
+ private:
+  bool log_;
+  LogAxis axis_;
+  double low_ = 1e300;
+  double high_ = 0;
+};
 
 std::string Drawing(const RenderedChart& chart) {
-  LogAxis x;
+  const XAxis x(chart);
   double low = 1e300, high = 0;
   for (const RenderedSeries& series : chart.series) {
-    for (const auto& [samples, seconds] : series.points) {
-      x.Add(samples);
-      low = std::min(low, seconds);
-      high = std::max(high, seconds);
+    for (const auto& [at, value] : series.points) {
+      low = std::min(low, value);
+      high = std::max(high, value);
     }
   }
   if (high <= low) high = low * 1.01;
-  const auto y = [&](double seconds) {
-    return kTop + (kHeight - kTop - kBottom) * (high - seconds) / (high - low);
+  // Of curves the best, which is the lowest, stands at the bottom.
+  const auto y = [&](double value) {
+    return kTop + (kHeight - kTop - kBottom) * (high - value) / (high - low);
   };
   std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                                 kLeft, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom);
-  for (const int e : x.decades()) {
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                       std::min(X(x, std::pow(10, e)), kWidth - 18), kHeight - 16, PowerText(e));
-  }
-  svg +=
-      fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">samples</text>\n", kWidth / 2, kHeight - 3);
+  svg += x.Ticks();
+  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", kWidth / 2, kHeight - 3,
+                     EscapeHtml(chart.x_label));
   for (const double tick : {low, (low + high) / 2, high}) {
     svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 4, y(tick) + 4,
                        SecondsDigits(tick));
@@ -93,11 +126,10 @@ std::string Drawing(const RenderedChart& chart) {
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     std::string points;
     double last = -1;
-    for (const auto& [samples, seconds] : chart.series[s].points) {
-      // A staircase: the best holds until the next one is found.
-      if (last >= 0) points += fmt::format("{:.1f},{:.1f} ", X(x, samples), y(last));
-      points += fmt::format("{:.1f},{:.1f} ", X(x, samples), y(seconds));
-      last = seconds;
+    for (const auto& [at, value] : chart.series[s].points) {
+      if (last >= 0) points += fmt::format("{:.1f},{:.1f} ", x.At(at), y(last));
+      points += fmt::format("{:.1f},{:.1f} ", x.At(at), y(value));
+      last = value;
     }
     svg += fmt::format("<polyline class=\"s{}\" points=\"{}\"/>\n", s % kStyles, points);
   }
@@ -109,8 +141,8 @@ std::string Legend(const RenderedChart& chart) {
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     legend += fmt::format(
         "<span><svg style=\"width:1.8rem\" viewBox=\"0 0 28 6\" aria-hidden=\"true\"><polyline class=\"s{}\" "
-        "points=\"0,3 28,3\"/></svg>{} {}</span>",
-        s % kStyles, EscapeHtml(chart.series[s].name), SecondsDigits(chart.series[s].points.back().second));
+        "points=\"0,3 28,3\"/></svg>{}</span>",
+        s % kStyles, EscapeHtml(chart.series[s].key));
   }
   return legend + "</p>\n";
 }
@@ -139,16 +171,12 @@ std::string HtmlBars(const RenderedBlock& block) {
 std::string HtmlCharts(const std::vector<RenderedChart>& charts) {
   std::string text = "<div class=\"bars\">\n";
   for (const RenderedChart& chart : charts) {
-    std::string spoken;
-    for (const RenderedSeries& series : chart.series) {
-      spoken += fmt::format(" {} ends at {} s after {:.0f} samples;", series.name,
-                            SecondsDigits(series.points.back().second), series.points.back().first);
-    }
+    std::string spoken = chart.spoken;
+    for (const RenderedSeries& series : chart.series) spoken += " " + series.spoken + ";";
     text += fmt::format(
         "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" "
         "aria-label=\"{}\">\n{}</svg>\n{}</figure>\n",
-        EscapeHtml(chart.title), kWidth, kHeight,
-        EscapeHtml("Best seconds per step against samples." + spoken), Drawing(chart), Legend(chart));
+        EscapeHtml(chart.title), kWidth, kHeight, EscapeHtml(spoken), Drawing(chart), Legend(chart));
   }
   return text + "</div>\n";
 }

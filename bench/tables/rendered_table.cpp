@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/common.h"
 
 namespace berth::bench {
 namespace {
@@ -129,7 +130,7 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
   std::vector<RenderedChart> charts;
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) {
-      RenderedChart chart{fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title), {}};
+      RenderedChart chart{.title = fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title)};
       for (const TableColumn& column : block.columns) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         if (!column.sampled || cell.records.empty() || !cell.median) continue;
@@ -140,7 +141,12 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
         }
         std::sort(sorted.begin(), sorted.end(),
                   [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
-        chart.series.push_back({column.title, CurvePoints(*sorted[(sorted.size() - 1) / 2])});
+        const auto points = CurvePoints(*sorted[(sorted.size() - 1) / 2]);
+        const std::string last = SecondsDigits(points.back().second);
+        chart.series.push_back(
+            {column.title + " " + last,
+             fmt::format("{} ends at {} s after {:.0f} samples", column.title, last, points.back().first),
+             points});
       }
       if (!chart.series.empty()) charts.push_back(std::move(chart));
     }
@@ -165,10 +171,22 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   for (const TableBlock& block : table.blocks) {
     RenderedBlock out{block.key, block.title, block.note, {}, {}};
     for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
-    for (const TableLine& line : block.lines) out.lines.push_back(RenderLine(results, block, line));
-    rendered.blocks.push_back(std::move(out));
+    for (const TableLine& line : block.lines) {
+      // Beside published numbers a row has its place before it is run.
+      if (!table.papers_csv.empty() || !CellsThatRan(results, block.key, line.key).empty())
+        out.lines.push_back(RenderLine(results, block, line));
+    }
+    if (!out.lines.empty()) rendered.blocks.push_back(std::move(out));
   }
-  rendered.charts = BuildCharts(results);
+  if (table.charts == nullptr) {
+    rendered.charts_title = "Best found against samples";
+    rendered.charts_note = "Of each searched column the seed whose result is the median.";
+    rendered.charts = BuildCharts(results);
+  } else {
+    rendered.charts_title = table.charts_title;
+    rendered.charts_note = table.charts_note;
+    rendered.charts = table.charts(results);
+  }
   rendered.reading = BuildReading(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

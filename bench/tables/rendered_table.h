@@ -40,15 +40,20 @@ struct RenderedBlock {
   std::vector<RenderedLine> lines;
 };
 
-// Best runtime after n samples, median over nothing: one series for each seed.
+// A staircase: each value holds until the next.
 struct RenderedSeries {
-  std::string name;
-  std::vector<std::pair<double, double>> points;  // samples, seconds
+  std::string key;                                // "random 1.21"
+  std::string spoken;                             // "random ends at 1.21 s after 1000 samples"
+  std::vector<std::pair<double, double>> points;  // ascending in x, which is above 0
 };
 
+// Best runtime after n samples, unless the table draws something else.
 struct RenderedChart {
   std::string title;
-  std::vector<RenderedSeries> series;
+  std::vector<RenderedSeries> series = {};
+  std::string x_label = "samples";
+  std::string spoken = "Best seconds per step against samples.";
+  bool log_x = true;
 };
 
 // A section of the reading under the table: sentences, then optionally a small table.
@@ -64,6 +69,7 @@ struct RenderedTable {
   std::string title;
   std::string legend;  // how to read a cell
   std::vector<RenderedBlock> blocks;
+  std::string charts_title, charts_note;
   std::vector<RenderedChart> charts;
   std::vector<RenderedSection> reading;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value

@@ -14,6 +14,7 @@
 #include "agents/bounds.h"
 #include "bench/provenance.h"
 #include "bench/tables/fingerprint.h"
+#include "bench/tables/policies.h"
 #include "sim/error.h"
 #include "sim/parallel.h"
 
@@ -45,8 +46,19 @@ using LineKey = std::pair<const TableBlock*, const TableLine*>;
 class CellRunner {
  public:
   CellRunner(const CellSource& source, const std::vector<CellPlan>& plans, const RunOptions& options)
-      : source_(source), options_(options) {
+      : source_(source), options_(options), policies_(source, options) {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
+  }
+
+  // Trains the policies of the zero-shot cells that are not done. False if it was interrupted.
+  bool TrainPolicies(const std::vector<CellPlan>& plans) {
+    std::vector<const CellPlan*> missing;
+    for (const CellPlan& plan : plans) {
+      if (plan.column->zero_shot && !options_.only_done && source_.CannotRun(*plan.line).empty() &&
+          !IsDone(plan))
+        missing.push_back(&plan);
+    }
+    return policies_.Train(missing);
   }
 
   // False if it was interrupted, or is not done where only done cells are wanted.
@@ -61,8 +73,7 @@ class CellRunner {
     LineProblem& line = Problem(plan);
     const auto task = source_.MakeTask(*line.loaded, plan);
     auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
-    record.agent = agent->name();
-    record.scenario = Scenario(line, task);
+    Identify(plan, line, task, *agent, record);
     if (options_.resume && TakeDone(record)) return skipped = true;
     if (options_.only_done) return false;
     record.lower_bound_us = sim::ToMicros(line.LowerBound(task.devices));
@@ -89,6 +100,28 @@ class CellRunner {
     return record;
   }
 
+  bool IsDone(const CellPlan& plan) {
+    CellRecord record = Describe(plan);
+    if (!options_.resume || !MayBeDone(record)) return false;
+    const LineProblem& line = Problem(plan);
+    const auto agent = agents::MakeAgent(record.agent);
+    Identify(plan, line, source_.MakeTask(*line.loaded, plan), *agent, record);
+    return TakeDone(record);
+  }
+
+  // Fills what of the key is known only when agent and problem are made.
+  void Identify(const CellPlan& plan, const LineProblem& line, const agents::Task& task,
+                const agents::Agent& agent, CellRecord& record) {
+    record.agent = agent.name();
+    Fingerprint fingerprint = ScenarioOf(line, task);
+    if (plan.column->zero_shot) {
+      record.agent += " " + TrainingText(plan);
+      const std::lock_guard<std::mutex> lock(policies_mutex_);
+      fingerprint.Add(policies_.Scenario(plan));
+    }
+    record.scenario = fingerprint.ToString();
+  }
+
   LineProblem& Problem(const CellPlan& plan) {
     LineProblem& line = problems_.at({plan.block, plan.line});
     std::call_once(line.once, [&] {
@@ -98,11 +131,11 @@ class CellRunner {
     return line;
   }
 
-  static std::string Scenario(const LineProblem& line, const agents::Task& task) {
+  static Fingerprint ScenarioOf(const LineProblem& line, const agents::Task& task) {
     Fingerprint fingerprint = line.fingerprint;
     for (const agents::UnitIndex unit : task.units.unit_of_op) fingerprint.Add(unit);
     for (const sim::DeviceIndex device : task.devices) fingerprint.Add(device);
-    return fingerprint.ToString();
+    return fingerprint;
   }
 
   // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
@@ -125,8 +158,7 @@ class CellRunner {
     return false;
   }
 
-  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent,
-              CellRecord& record) const {
+  bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) {
     agents::Evaluator evaluator(task, {plan.budget, 1, {}, options_.stop});
     agents::UnitPlacement last;
     evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
@@ -134,7 +166,13 @@ class CellRunner {
     agents::SearchOptions search;
     search.seed = static_cast<std::uint64_t>(plan.seed);
     search.resume = options_.resume;
-    search.checkpoint = CheckpointPath(plan, record);
+    if (plan.column->zero_shot) {
+      search.learn = false;
+      const std::lock_guard<std::mutex> lock(policies_mutex_);
+      search.init = policies_.PathOf(plan);
+    } else {
+      search.checkpoint = CheckpointPath(plan, record);
+    }
     const auto start = std::chrono::steady_clock::now();
     agent.Search(task, evaluator, search);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
@@ -142,7 +180,9 @@ class CellRunner {
     record.simulator_seconds = evaluator.simulator_seconds();
     BERTH_CHECK(evaluator.samples() > 0);
     FillCounts(evaluator, plan.column->sampled, record);
-    FillRuntime(evaluator, task, evaluator.has_best() ? evaluator.best() : last, record);
+    const bool is_best = evaluator.has_best() && !plan.column->last;
+    FillRuntime(task, is_best ? evaluator.best() : last, record);
+    if (is_best) BERTH_CHECK_EQ(*record.runtime_us, sim::ToMicros(evaluator.best_runtime()));
     if (!search.checkpoint.empty()) std::filesystem::remove(search.checkpoint);
     return true;
   }
@@ -171,12 +211,10 @@ class CellRunner {
   }
 
   // Simulates the placement once more (PROTOCOL 1.5): the value that is printed, and what holds its memory.
-  static void FillRuntime(const agents::Evaluator& evaluator, const agents::Task& task,
-                          const agents::UnitPlacement& units, CellRecord& record) {
+  static void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record) {
     const sim::Problem& problem = *task.problem;
     const auto simulator = sim::MakeSimulator(problem);
     const sim::Outcome& outcome = simulator->Run(agents::Expand(task, units));
-    if (evaluator.has_best()) BERTH_CHECK_EQ(outcome.runtime, evaluator.best_runtime());
     record.cost_model = problem.costs().cost_model;
     record.unlimited_runtime_us = sim::ToMicros(outcome.runtime);
     record.status = outcome.feasible() ? "ok" : "oom";
@@ -213,6 +251,8 @@ class CellRunner {
   const CellSource& source_;
   const RunOptions& options_;
   std::map<LineKey, LineProblem> problems_;
+  std::mutex policies_mutex_;
+  Policies policies_;
 };
 
 }  // namespace
@@ -247,6 +287,7 @@ std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& te
 std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<CellPlan>& plans,
                                  const RunOptions& options) {
   CellRunner runner(source, plans, options);
+  if (!runner.TrainPolicies(plans)) return {};
   std::vector<CellRecord> records(plans.size());
   std::vector<char> finished(plans.size(), 0);
   std::atomic<std::size_t> next{0};

@@ -21,6 +21,7 @@ struct CellPlan {
   const TableColumn* column = nullptr;
   std::int64_t seed = 1;
   std::int64_t budget = 1;
+  std::int64_t training = 0;  // samples that the policy of a zero-shot cell is trained with
 };
 
 struct PlanOptions {
@@ -63,7 +64,7 @@ class TableCells : public CellSource {
 
 struct RunOptions {
   int threads = 0;          // 0 = one per core
-  std::string checkpoints;  // folder where learners keep their state; empty = none
+  std::string checkpoints;  // folder where learners keep their state and policies; empty = none
   std::string name;         // of the table, in the names of checkpoints
   bool resume = false;      // skip cells that are in `done`, go on from checkpoints
   bool only_done = false;   // with resume: run nothing, return the cells that are in `done`
@@ -71,6 +72,8 @@ struct RunOptions {
   const std::atomic<bool>* stop = nullptr;
   // Told of each finished cell (new or skipped), one at a time, from any thread.
   std::function<void(const CellRecord& record, bool skipped)> on_cell;
+  // Told before and while a policy is trained, one at a time, from any thread; may be empty.
+  std::function<void(const std::string& policy, std::int64_t samples, std::int64_t budget)> on_training;
 };
 
 // Returns the records of all plans that were finished, skipped ones included. A cell that was interrupted is

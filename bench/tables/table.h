@@ -10,6 +10,8 @@
 namespace berth::bench {
 
 class TableResults;
+struct RenderedChart;
+struct RenderedSection;
 
 // PROTOCOL 1.19. Only predicted cells enter an accuracy figure.
 enum class CellKind : std::uint8_t {
@@ -30,6 +32,9 @@ struct TableColumn {
   std::string devices;            // what the agent may choose from ("gpu"); empty = all
   std::string grouper;            // empty = the row's
   std::string published_samples;  // column of the paper's CSV with its search cost; empty = none
+  std::int64_t samples = 0;       // budget of its own; 0 = the table's
+  bool zero_shot = false;         // applies the policy of its block's training and learns nothing more
+  bool last = false;              // the cell is the last placement tried, not the best
 };
 
 struct TableLine {       // a row of the table
@@ -48,6 +53,13 @@ struct TableLine {       // a row of the table
   bool IsFitted(const TableColumn& column) const;
 };
 
+// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows (PROTOCOL 1.14).
+struct PolicyTraining {
+  std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows
+  std::int64_t samples = 0;            // all graphs together
+  std::int64_t quick_samples = 0;
+};
+
 struct TableBlock {
   std::string key;  // "native"; what rows.csv and --cells call it
   std::string title;
@@ -56,6 +68,7 @@ struct TableBlock {
   bool memory_limits = true;  // false: the preset knows none, so verdicts are not compared
   std::vector<TableColumn> columns;
   std::vector<TableLine> lines;
+  PolicyTraining training;
 };
 
 enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotBeTested };
@@ -99,6 +112,13 @@ struct TableDefinition {
   int seeds = 3;
   std::vector<TableBlock> blocks;
   std::vector<ClaimReading> (*claims)(const TableResults&) = nullptr;
+  std::string testbed;                   // the table whose testbed holds; empty = its own
+  std::vector<std::string> quick_cells;  // what --quick runs where --cells says nothing; empty = all
+  // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
+  std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
+  std::string charts_title, charts_note;
+  // What the reading says first; null = nothing.
+  std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;
 };
 
 struct TableRow {

@@ -7,6 +7,7 @@ namespace berth::bench {
 
 const TableDefinition& HierarchicalTable();
 const TableDefinition& PlacetoTable();
+const TableDefinition& PlacetoGeneralizationTable();
 const TableDefinition& SgdpTable();
 const TableDefinition& MarsTable();
 

@@ -1,6 +1,7 @@
 #include "bench/validate/recorder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -32,6 +33,10 @@ using Cores = profiler::CoresByDevice;
 
 constexpr const char* kKind = "cpu";
 constexpr double kMicro = 1e-3;  // [us/ns]
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double LoadAverage() {
   double load[1] = {0};
@@ -200,19 +205,13 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
-    // What was disturbed by something that lasts is tried again when it may be over; not where all was: then the
-    // workload itself is what changes the pace.
-    constexpr int kTries = 2;
-    const bool some = std::any_of(recording_.placements.begin(), recording_.placements.end(),
-                                  [](const auto& p) { return p.undisturbed >= profiler::kFewSteps; });
-    for (int i = 0; i < kTries && some; ++i) {
-      for (std::size_t p = 0; p < chosen.size() && !StopRequested(); ++p) {
-        MeasuredPlacement& measured = recording_.placements[p];
-        if (measured.undisturbed >= profiler::kFewSteps) continue;
-        MeasuredPlacement again = MeasureOne(*executor, chosen[p]);
-        if (again.undisturbed > measured.undisturbed) measured = std::move(again);
-      }
-    }
+    const TimeBudget again(options_.again_seconds, SteadySeconds);
+    profiler::MeasureDisturbedAgain(
+        [&](std::size_t p) -> std::optional<MeasuredPlacement> {
+          if (StopRequested() || again.Spent()) return std::nullopt;
+          return MeasureOne(*executor, chosen[p]);
+        },
+        options_.steps, &recording_.placements);
     Trace(*executor);
     return true;
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth::bench {
@@ -11,12 +13,26 @@ namespace berth::bench {
 struct RecorderOptions {
   std::string folder;
   int placements = 30;
-  int steps = 30;          // undisturbed ones wanted of each placement
-  int at_most = 1000;      // steps in all
-  double seconds = 5;      // of steps of one placement, at most; a placement has 10 steps all the same
+  int steps = 30;      // undisturbed ones wanted of each placement
+  int at_most = 1000;  // steps in all
+  double seconds = 5;  // of steps of one placement, at most; a placement has 10 steps all the same
+  // For measuring disturbed placements again, all of a workload's together; the one that is under way is ended.
+  double again_seconds = 60;
   int pause_us = 0;        // asleep before each step: for busy machines
   std::uint64_t seed = 1;  // of the placements
   bool quiet = false;
+};
+
+// Seconds from when it is made, by a clock that tells seconds from any start.
+class TimeBudget {
+ public:
+  using Clock = std::function<double()>;
+  TimeBudget(double seconds, Clock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
+  bool Spent() const { return clock_() >= end_; }
+
+ private:
+  Clock clock_;
+  double end_;
 };
 
 // Measures on two devices of one core each: the first two that the process may use. Throws RunError where

@@ -67,6 +67,8 @@ class Scorer {
     score_.load_before = recording_.load_before;
     score_.load_after = recording_.load_after;
     score_.stand_ins = recording_.stand_ins;
+    score_.accelerators =
+        std::ranges::count(cluster_.devices, sim::DeviceClass::kGpu, &sim::Device::device_class);
     for (const MeasuredPlacement& measured : recording_.placements) Add(measured);
     Summarise();
     CompareTraced();
@@ -81,6 +83,7 @@ class Scorer {
     CompareVerdicts(outcome, measured);
     if (measured.oom) return;
     ScoredPlacement scored{.family = measured.family,
+                           .placement = measured.placement,
                            .measured_us = Quantile(measured.steps_us, 0.5),
                            .spread_us = 0,
                            .steps = measured.run,
@@ -90,6 +93,10 @@ class Scorer {
                            .high_us = sim::ToMicros(high->Run(measured.placement).runtime),
                            .busiest_us = Busiest(median_, measured.placement)};
     scored.spread_us = Spread(measured.steps_us) * scored.measured_us;
+    const auto middle = measured.steps_us.begin() + static_cast<std::ptrdiff_t>(measured.steps_us.size() / 2);
+    const bool halves = measured.steps_us.size() > 1;
+    scored.halves_us[0] = halves ? Quantile({measured.steps_us.begin(), middle}, 0.5) : scored.measured_us;
+    scored.halves_us[1] = halves ? Quantile({middle, measured.steps_us.end()}, 0.5) : scored.measured_us;
     for (std::size_t d = 0; d < outcome.devices.size(); ++d)
       ComparePeak(outcome.devices[d].peak, measured, d);
     score_.placements.push_back(std::move(scored));
@@ -128,13 +135,14 @@ class Scorer {
   }
 
   void Summarise() {
-    std::vector<double> measured, simulated, busiest, margin, errors, signed_errors;
+    std::vector<double> measured, simulated, busiest, margin, errors, signed_errors, halves[2];
     int covered = 0, steps = 0, undisturbed = 0;
     for (const ScoredPlacement& p : score_.placements) {
       measured.push_back(p.measured_us);
       simulated.push_back(p.simulated_us);
       busiest.push_back(p.busiest_us);
       margin.push_back(p.spread_us);
+      for (const int half : {0, 1}) halves[half].push_back(p.halves_us[half]);
       signed_errors.push_back(p.error());
       errors.push_back(std::abs(p.error()));
       covered += p.low_us <= p.measured_us && p.measured_us <= p.high_us ? 1 : 0;
@@ -149,6 +157,7 @@ class Scorer {
     score_.tau = tau.tau_b;
     score_.pairs = tau.pairs;
     score_.baseline_tau = KendallTauB(measured, busiest, margin).tau_b;
+    score_.tau_ceiling = TauCeiling(KendallTauB(halves[0], halves[1], measured, margin).tau_b);
     const auto chosen = std::min_element(simulated.begin(), simulated.end()) - simulated.begin();
     score_.regret =
         measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;

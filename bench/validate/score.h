@@ -11,8 +11,10 @@ namespace berth::bench {
 
 struct ScoredPlacement {
   std::string family;
-  double measured_us = 0;  // median of the steps
-  double spread_us = 0;    // their median absolute deviation
+  sim::Placement placement;
+  double measured_us = 0;        // median of the steps
+  double spread_us = 0;          // their median absolute deviation
+  double halves_us[2] = {0, 0};  // median of the steps that were measured first, of those behind them
   int steps = 0;
   int undisturbed = 0;
   double simulated_us = 0;
@@ -22,6 +24,16 @@ struct ScoredPlacement {
   double error() const { return simulated_us / measured_us - 1; }
 };
 
+// The same workload, measured another time.
+struct Repeat {
+  int placements = 0;  // that both measured
+  double tau =
+      0;  // of the medians then against those now, over the pairs of these placements that tau counts
+  double simulated_tau = 0;  // of the simulator, over the same pairs
+  double speed = 1;          // median over placements of now / then
+  double spread = 0;         // of now / then over placements: median deviation over median
+};
+
 struct Score {
   std::string workload;
   std::string machine;
@@ -29,6 +41,10 @@ struct Score {
   std::string commit;
   double load_before = 0, load_after = 0;
   std::vector<std::string> stand_ins;
+  long accelerators = 0;  // of its devices
+  // They are one GPU, as all of a cluster are to `berth-profile graph`: tau and regret say nothing of placements over
+  // several GPUs.
+  bool shared_accelerator() const { return accelerators > 1; }
   std::vector<ScoredPlacement> placements;
 
   double median_error = 0;  // of |simulated / measured - 1|
@@ -37,6 +53,7 @@ struct Score {
   double tau = 0;   // Kendall's tau-b over pairs further apart than their spread
   long long pairs = 0;
   double baseline_tau = 0;  // of busiest_us, over the same pairs
+  double tau_ceiling = 0;   // TauCeiling() of the halves of the steps, over the same pairs
   double regret = 0;  // measured step of the placement that is simulated fastest, over the fastest's, less 1
   double coverage = 0;     // share of the measured medians within [low, high]
   double undisturbed = 0;  // share of the steps during which no device lost its core
@@ -48,6 +65,8 @@ struct Score {
   int right_verdicts = 0;
   int undecided_verdicts =
       0;  // left out: between the least and the most measured peak, or within 1 % of them
+
+  std::optional<Repeat> repeat;  // CompareRepeats()
 
   // The traced step, where there is one: median over ops of |probed / traced - 1|, weighted by traced time.
   std::optional<double> op_time_ratio;  // sum of probed over sum of traced times
@@ -62,6 +81,9 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path,
 // All recordings of a folder, by file name, each priced by the berth.cost_model beside it unless one is given for
 // all. Throws InputError where there is none.
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
+
+// Where `folder` has recordings of the same workloads, too: what of their placements both measured.
+void CompareRepeats(const std::string& folder, std::vector<Score>* scores);
 
 std::string PrintScores(const std::vector<Score>& scores);  // for people
 std::string PrintScoresJson(const std::vector<Score>& scores);

@@ -1,4 +1,6 @@
 // Scores as text, JSON and CSV.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bench/console.h"
@@ -19,32 +21,69 @@ double FractionRight(const Score& score) {
 
 using Align = TextTable::Align;
 
+std::string NameOf(const Score& score) {
+  return score.workload + (score.shared_accelerator() ? " *" : "");
+}
+
+std::string RepeatJson(const Repeat& repeat) {
+  return fmt::format(
+      ",\n  \"repeat\": {{\"placements\": {}, \"tau_b\": {:.6f}, \"simulated_tau_b\": {:.6f}, \"speed\": "
+      "{:.6f}, "
+      "\"spread\": {:.6f}}}",
+      repeat.placements, repeat.tau, repeat.simulated_tau, repeat.speed, repeat.spread);
+}
+
+// Measured twice: the machine against itself, beside the simulator on the same placements.
+std::string RepeatText(const std::vector<Score>& scores) {
+  TextTable table;
+  table.AddColumn("workload");
+  for (const char* title : {"placements", "machine", "simulator", "speed", "spread"})
+    table.AddColumn(title, Align::kRight);
+  for (const Score& s : scores) {
+    if (!s.repeat) continue;
+    table.AddRow({NameOf(s), std::to_string(s.repeat->placements), fmt::format("{:.3f}", s.repeat->tau),
+                  fmt::format("{:.3f}", s.repeat->simulated_tau), fmt::format("{:.3f}", s.repeat->speed),
+                  Percent(s.repeat->spread)});
+  }
+  if (table.empty()) return "";
+  return "Against another measurement of the same placements\n\n" + table.ToString(2) +
+         "\n  machine       tau-b of the medians then against those now, over the pairs that tau counts\n"
+         "  simulator     tau-b of the simulator over the same pairs\n"
+         "  speed         median of now / then; spread: of that over placements\n\n";
+}
+
 }  // namespace
 
 std::string PrintScores(const std::vector<Score>& scores) {
   TextTable times;
   times.AddColumn("workload");
-  for (const char* title : {"placements", "median", "p95", "bias", "tau", "pairs", "baseline", "regret",
-                            "covered", "ops", "copies", "quiet"})
+  for (const char* title : {"placements", "median", "p95", "bias", "tau", "of at most", "pairs", "baseline",
+                            "regret", "covered", "ops", "copies", "quiet"})
     times.AddColumn(title, Align::kRight);
   TextTable memory;
   memory.AddColumn("workload");
   for (const char* title : {"peak, median", "worst", "verdicts", "right", "undecided"})
     memory.AddColumn(title, Align::kRight);
   for (const Score& s : scores) {
-    times.AddRow({s.workload, std::to_string(s.placements.size()), Percent(s.median_error),
+    times.AddRow({NameOf(s), std::to_string(s.placements.size()), Percent(s.median_error),
                   Percent(s.p95_error), fmt::format("{:+.1f} %", 100 * s.bias), fmt::format("{:.3f}", s.tau),
-                  CountText(s.pairs), fmt::format("{:.3f}", s.baseline_tau), Percent(s.regret),
-                  Percent(s.coverage), s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
+                  fmt::format("{:.3f}", s.tau_ceiling), CountText(s.pairs),
+                  fmt::format("{:.3f}", s.baseline_tau), Percent(s.regret), Percent(s.coverage),
+                  s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
                   s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
                   Percent(s.undisturbed)});
-    memory.AddRow({s.workload, Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
+    memory.AddRow({NameOf(s), Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
                    Percent(FractionRight(s)), std::to_string(s.undecided_verdicts)});
   }
   std::string out =
       "Simulated against measured step times\n\n" + times.ToString(2) +
       "\n  median, p95   of |simulated / measured - 1| over placements; bias: its median with the sign\n"
       "  tau           Kendall's tau-b over pairs further apart than their steps' median deviation\n"
+      "  of at most    what noise leaves: the most that the true order can be expected to reach, from the "
+      "tau "
+      "of\n"
+      "                the first half of each placement's steps against the second; what drifts between\n"
+      "                placements and from run to run comes on top\n"
       "  baseline      the same for the largest sum of op costs of a device\n"
       "  regret        of the placement that is simulated fastest, against the fastest measured\n"
       "  covered       medians between the steps simulated with all ops at 5 % and at 95 % of their probes\n"
@@ -57,6 +96,14 @@ std::string PrintScores(const std::vector<Score>& scores) {
       "  undecided     limits left out: between the least and the most peak of the measured steps, where "
       "the\n"
       "                machine itself gives both verdicts, or within 1 % of them\n\n";
+  const bool shared =
+      std::ranges::any_of(scores, [](const Score& score) { return score.shared_accelerator(); });
+  if (shared)
+    out +=
+        "  *             accelerators that are one GPU: tau and regret say how well shares of it are "
+        "scheduled,\n"
+        "                nothing about placements over several GPUs\n\n";
+  out += RepeatText(scores);
   for (const Score& s : scores) {
     out += fmt::format("  {}: {}, {}, revision {}, load average {:.1f} before and {:.1f} after{}{}\n",
                        s.workload, s.machine, s.date, s.commit.substr(0, 12), s.load_before, s.load_after,
@@ -74,14 +121,17 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
         "\"load_after\": {},\n"
         "  \"placements\": {}, \"median_error\": {:.6f}, \"p95_error\": {:.6f}, \"bias\": {:.6f}, \"tau_b\": "
         "{:.6f}, "
-        "\"pairs\": {}, \"baseline_tau_b\": {:.6f},\n  \"regret\": {:.6f}, \"coverage\": {:.6f}, "
+        "\"tau_ceiling\": {:.6f}, "
+        "\"pairs\": {}, \"baseline_tau_b\": {:.6f}, \"shared_accelerator\": {},\n  \"regret\": {:.6f}, "
+        "\"coverage\": {:.6f}, "
         "\"undisturbed\": {:.6f}, "
         "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}, "
-        "\"undecided_verdicts\": {}}}",
+        "\"undecided_verdicts\": {}{}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
         formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
-        s.p95_error, s.bias, s.tau, s.pairs, s.baseline_tau, s.regret, s.coverage, s.undisturbed,
-        s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts, s.undecided_verdicts);
+        s.p95_error, s.bias, s.tau, s.tau_ceiling, s.pairs, s.baseline_tau, s.shared_accelerator(), s.regret,
+        s.coverage, s.undisturbed, s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts,
+        s.undecided_verdicts, s.repeat ? RepeatJson(*s.repeat) : "");
     comma = ",";
   }
   return out + "]}\n";

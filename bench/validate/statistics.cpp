@@ -26,27 +26,33 @@ double Spread(const std::vector<double>& values) {
 
 RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vector<double>& predicted,
                             const std::vector<double>& margin) {
-  BERTH_CHECK_EQ(measured.size(), predicted.size());
+  return KendallTauB(measured, predicted, measured, margin);
+}
+
+RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second,
+                            const std::vector<double>& measured, const std::vector<double>& margin) {
+  BERTH_CHECK_EQ(measured.size(), first.size());
+  BERTH_CHECK_EQ(measured.size(), second.size());
   BERTH_CHECK_EQ(measured.size(), margin.size());
-  long long concordant = 0, discordant = 0, tied = 0;
+  long long concordant = 0, discordant = 0, tied_first = 0, tied_second = 0, pairs = 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const double truth = measured[i] - measured[j];
-      if (truth == 0 || std::abs(truth) <= std::max(margin[i], margin[j])) continue;
-      const double claim = predicted[i] - predicted[j];
-      if (claim == 0) {
-        ++tied;
-      } else {
-        ++((claim > 0) == (truth > 0) ? concordant : discordant);
-      }
+      const double apart = std::abs(measured[i] - measured[j]);
+      if (apart == 0 || apart <= std::max(margin[i], margin[j])) continue;
+      ++pairs;
+      const double a = first[i] - first[j], b = second[i] - second[j];
+      tied_first += a == 0 ? 1 : 0;
+      tied_second += b == 0 ? 1 : 0;
+      if (a != 0 && b != 0) ++((a > 0) == (b > 0) ? concordant : discordant);
     }
   }
-  const auto ranked = static_cast<double>(concordant + discordant);
-  if (ranked == 0) return {0, tied};
-  // No pair is tied in what was measured, so of tau-b's two corrections one is left.
-  return {
-      static_cast<double>(concordant - discordant) / std::sqrt(ranked * (ranked + static_cast<double>(tied))),
-      concordant + discordant + tied};
+  const auto untied = [pairs](long long tied) { return static_cast<double>(pairs - tied); };
+  const double ranked = std::sqrt(untied(tied_first) * untied(tied_second));
+  return {ranked == 0 ? 0 : static_cast<double>(concordant - discordant) / ranked, pairs};
+}
+
+double TauCeiling(double between) {
+  return std::sqrt(std::max(0.0, between));
 }
 
 }  // namespace berth::bench

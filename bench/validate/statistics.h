@@ -20,4 +20,15 @@ struct RankCorrelation {
 RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vector<double>& predicted,
                             const std::vector<double>& margin);
 
+// The tau-b of `first` against `second`, two measurements of the same, over the pairs that KendallTauB() takes from
+// `measured` and `margin`.
+RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second,
+                            const std::vector<double>& measured, const std::vector<double>& margin);
+
+// What noise leaves of a tau: the most that the true order can be expected to reach against one of two measurements
+// whose tau is `between`. With independent errors a pair is in the same order in both where both have it right or both
+// wrong, so that over alike pairs the tau between them is the square of the tau of each against the truth; where pairs
+// differ the root is an upper bound (Jensen). 0 where they do not agree at all.
+double TauCeiling(double between);
+
 }  // namespace berth::bench

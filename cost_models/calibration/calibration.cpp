@@ -17,15 +17,31 @@ namespace {
 
 // A direction is compared with itself while the other is busy where latency is at most this share of the time.
 constexpr double kMostLatency = 0.05;
+constexpr sim::Bytes kSmallCopy = sim::Bytes{64} << 10;
 
+// The host's part of a copy: the call that enqueues it, which is the same for all sizes of pinned memory. Where none was
+// recorded, what the host waits beyond the device for small copies. 0 for copies on the host's clock, which hold it.
+double HostPartOf(const std::vector<ObservedCopy>& copies) {
+  std::vector<double> calls, waits;
+  for (const ObservedCopy& copy : copies) {
+    if (!copy.events || copy.bytes > kSmallCopy) continue;
+    if (copy.call) calls.push_back(copy.call->median_us);
+    if (copy.host) waits.push_back(std::max(0.0, copy.host->median_us - copy.alone.median_us));
+  }
+  if (!calls.empty()) return MedianOf(calls);
+  return waits.empty() ? 0 : MedianOf(waits);
+}
+
+// From the call to the last byte: a transfer of the simulator is dispatched by nobody, so it holds the host's part.
 std::vector<CopySample> SamplesOf(const std::vector<ObservedCopy>& copies,
                                   const std::optional<Repeats>& event_pair) {
   std::vector<CopySample> samples;
+  const double host = HostPartOf(copies);
   for (const ObservedCopy& copy : copies) {
     const double events = copy.events && event_pair ? event_pair->median_us : 0;
     const double us = copy.alone.median_us - events;
     // Below the resolution of events nothing is left to tell.
-    samples.push_back({copy.bytes, std::max(us, 0.1 * copy.alone.median_us), copy.alone.spread()});
+    samples.push_back({copy.bytes, host + std::max(us, 0.1 * copy.alone.median_us), copy.alone.spread()});
   }
   return samples;
 }
@@ -115,7 +131,8 @@ class Calibrator {
   }
 
   const PathFit& FitPath(const std::string& name, CopyPath path) {
-    PathFit fit{path, FitCopies(Gpu() + "-" + name, SamplesOf(CopiesOf(path), observed_.event_pair))};
+    PathFit fit{path, FitCopies(Gpu() + "-" + name, SamplesOf(CopiesOf(path), observed_.event_pair)),
+                HostPartOf(CopiesOf(path))};
     for (const CopyPoint& point : fit.fit.points) {
       if (!point.outlier) continue;
       result_.notes.push_back(
@@ -216,14 +233,15 @@ class Calibrator {
         result_.notes.push_back(fmt::format("{}: {}: {}", one.source, name, part.reason));
         continue;
       }
-      StepFit fit{.ops = OpsOfSteps(one.source, *part.activity)};
+      StepFit fit{.ops = OpsOfSteps(one.source, *part.activity, Transition())};
       for (const ObservedOp& op : fit.ops.ops) AddStepOp(op, &fit);
       result_.steps.push_back(std::move(fit));
     }
   }
 
-  void AddStepOp(ObservedOp op, StepFit* fit) {
-    if (options_.ops.tf32 && op.format == "f32") op.format = "tf32";
+  double Transition() const { return observed_.kernel_gap ? observed_.kernel_gap->median_us : 0; }
+
+  void AddStepOp(const ObservedOp& op, StepFit* fit) {
     const auto graph = GraphOf(op);
     if (!graph) return;
     const std::string signature = Signature(*graph->graph, graph->op);

@@ -31,6 +31,7 @@ struct CalibrationOptions {
 struct PathFit {
   CopyPath path = CopyPath::kOnDevice;
   CopyFit fit;
+  double host_us = 0;  // of every time in it: the host's part
 };
 
 // One step recording, predicted from the probes.

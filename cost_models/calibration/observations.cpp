@@ -100,6 +100,7 @@ class Reader {
       throw InputError(one.source +
                        ": is a quick run, which has too few repeats to measure; record without --quick");
     }
+    ReadTf32(recording);
     for (const auto& [name, part] : recording.parts) {
       if (part.outcome != Part::Outcome::kMeasured) {
         const char* const outcome = part.outcome == Part::Outcome::kSkipped ? "skipped" : "failed";
@@ -116,12 +117,30 @@ class Reader {
     }
   }
 
+  // record.py says what the framework was found to do.
+  void ReadTf32(const Recording& recording) {
+    const sim::Attribute* found = sim::FindAttribute(recording.software, "allow_tf32");
+    const auto* allowed = found != nullptr ? std::get_if<sim::Attributes>(&found->value) : nullptr;
+    if (allowed == nullptr) return;
+    const auto allows = [&](const char* library) {
+      const sim::Attribute* says = sim::FindAttribute(*allowed, library);
+      const auto* yes = says != nullptr ? std::get_if<bool>(&says->value) : nullptr;
+      return yes != nullptr && *yes;
+    };
+    made_.tf32 = allows("cudnn") ? Convolutions() : Tf32Classes();
+    if (allows("matmul")) made_.tf32 |= AllContractions() & ~Convolutions();
+  }
+
   // False for what nothing is made of.
   bool ReadPart(const Recording& recording, const std::string& name, const Facts& result) {
     const bool host = recording.device == "cpu" || name.starts_with("host_");
     const auto rows = result.Find("rows");
     if (rows && IsOps(*rows)) {
       ReadOps(*rows, host ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
+      return true;
+    }
+    if (host && name == "copy_host") {
+      ReadHostCopies(result.Require("rows"));
       return true;
     }
     if (host) return false;  // of launches and copies the accelerator's alone are modelled
@@ -137,8 +156,13 @@ class Reader {
     } else if (name == "launch") {
       made_.dispatch = made_.kernel_launch = ReadRepeats(result.Require("call"));
       made_.event_pair = ReadRepeats(result.Require("event_pair"));
+      made_.queued_kernel = ReadRepeats(result.Require("queued"));
+      if (const auto one = result.Find("empty_kernel")) made_.empty_kernel = ReadRepeats(*one);
     } else if (name == "empty") {
       made_.kernel_launch = ReadRepeats(result.Require("call"));
+      made_.queued_kernel = ReadRepeats(result.Require("queued"));
+    } else if (name == "empty_kernel") {
+      made_.empty_kernel = ReadRepeats(result.Require("device"));
     } else if (name == "add") {
       made_.dispatch = ReadRepeats(result.Require("call"));
     } else if (name == "event_pair") {
@@ -191,8 +215,28 @@ class Reader {
       const auto device = row.Find("device");
       copy.events = device.has_value();
       copy.alone = ReadRepeats(device ? *device : row.Require("host"));
+      if (device) {
+        if (const auto host = row.Find("host")) copy.host = ReadRepeats(*host);
+        if (const auto call = row.Find("call")) copy.call = ReadRepeats(*call);
+      }
       if (const auto queued = row.Find("queued")) copy.queued = ReadRepeats(*queued);
       made_.copies[static_cast<std::size_t>(path)].push_back(copy);
+    }
+  }
+
+  // A copy within the host's memory is an op of a CPU that moves data.
+  void ReadHostCopies(const Facts& rows) {
+    for (const Facts& row : rows.Items()) {
+      const std::int64_t elements = row.Require("bytes").Int(0, sim::kMaxBytes) / 4;
+      if (elements == 0) continue;
+      ObservedOp op{.device_class = sim::DeviceClass::kCpu,
+                    .op = "copy",
+                    .phase = "forward",
+                    .format = "f32",
+                    .shape = {{"elements", elements}},
+                    .hot = ReadRepeats(row.Require("host"))};
+      if (const auto cold = row.Find("cold")) op.cold = ReadRepeats(*cold);
+      made_.ops.push_back(std::move(op));
     }
   }
 
@@ -241,6 +285,12 @@ const char* ToString(CopyPath path) {
   static constexpr const char* kNames[kCopyPaths] = {"pinned h2d", "pinned d2h", "pageable h2d",
                                                      "pageable d2h", "on device"};
   return kNames[static_cast<std::size_t>(path)];
+}
+
+double ExcessOfEvents(const Observations& observed) {
+  if (observed.empty_kernel && observed.queued_kernel)
+    return observed.empty_kernel->median_us - observed.queued_kernel->median_us;
+  return observed.event_pair ? observed.event_pair->median_us : 0;
 }
 
 bool IsOfSteps(const profiler::Recording& recording) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost_models/calibration/facts.h"
+#include "cost_models/cost_models.h"
 #include "profiler/recording.h"
 #include "sim/cluster.h"
 
@@ -45,6 +46,8 @@ struct ObservedCopy {
   sim::Bytes bytes = 0;
   Repeats alone;  // between two events; of pageable memory, which has none: on the host's clock
   bool events = false;
+  std::optional<Repeats> host;    // from idle to idle on the host's clock, where `alone` is between events
+  std::optional<Repeats> call;    // the host's call alone, where it does not wait for the copy
   std::optional<Repeats> queued;  // of a queue of such copies, each
   std::optional<Repeats> busy;    // the same while the other direction copies
 };
@@ -69,15 +72,26 @@ struct Observations {
   std::vector<ObservedNodes> nodes;      // by nodes
   std::optional<Repeats> dispatch;       // the host's time for one op
   std::optional<Repeats> kernel_launch;  // for one empty kernel
+  // Between two events on the device: with nothing, and with one empty kernel between them.
   std::optional<Repeats> event_pair;
-  std::optional<Repeats> kernel_gap;
+  std::optional<Repeats> empty_kernel;
+  std::optional<Repeats>
+      queued_kernel;  // what an empty kernel of a full queue takes, its transition to the next too
+  std::optional<Repeats> kernel_gap;  // of that the transition alone
   std::optional<Repeats> launch_to_start;
+  // Contractions whose f32 ops the recorder's own executor, or its framework as it was found, runs in TF32.
+  Tf32Classes tf32 = Convolutions();
   std::vector<std::string> left_out;  // what was recorded and is not used, one sentence each
 };
 
 // Independent of the order of the recordings. Throws InputError: a recording that is not of probes, a quick one,
 // a damaged row, a part that two recordings hold, nothing measured at all.
 Observations Observe(std::vector<NamedRecording> recordings);
+
+// What the time between two events around an op holds beyond its kernels and one transition to the next kernel [us].
+// Around an empty kernel there is the same excess: what that takes in a full queue is taken off it. Without that probe
+// the events alone: an empty kernel between them adds one transition, which is the op's.
+double ExcessOfEvents(const Observations& observed);
 
 // That `recording` holds whole steps, not probes.
 bool IsOfSteps(const profiler::Recording& recording);

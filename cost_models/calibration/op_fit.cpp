@@ -9,6 +9,7 @@
 
 #include "cost_models/calibration/efficiency_fit.h"
 #include "cost_models/calibration/errors.h"
+#include "cost_models/calibration/line_fit.h"
 #include "cost_models/calibration/probe_graph.h"
 #include "cost_models/ratio_curve.h"
 
@@ -16,7 +17,8 @@ namespace berth::cost_models {
 namespace {
 
 constexpr std::size_t kLeastPoints = 5;  // of a curve
-constexpr double kLeastShare = 0.1;      // of a time, that is left when the events' own is taken off
+constexpr int kLineFolds = 5;
+constexpr double kLeastShare = 0.1;  // of a time, that is left when the events' own is taken off
 
 struct Probe {
   ProbedWork work;
@@ -39,14 +41,15 @@ class Fit {
       const Catalogue& catalogue, const OpFitOptions& options)
       : observed_(observed), device_class_(device_class), catalogue_(catalogue), options_(options) {
     fit_.kind = fit_.parameters.kind = kind;
-    if (device_class == sim::DeviceClass::kCpu) options_.tf32 = false;  // CPUs have no such mode
     sheet_ = catalogue.FindSheet(kind);
+    if (device_class != sim::DeviceClass::kCpu)
+      tf32_ = options.tf32.value_or(observed.tf32);  // CPUs have no TF32
   }
 
   OpFit Make() {
     Collect();
     if (!sheet_->HasRates()) {
-      if (!probes_.empty()) {
+      if (!probes_.empty() && device_class_ != sim::DeviceClass::kCpu) {
         fit_.notes.push_back(
             fmt::format("the catalogue has no rates of '{}', so that its ops have table entries and no "
                         "curves; --kind {}=KIND "
@@ -54,24 +57,24 @@ class Fit {
                         fit_.kind, sim::ToString(device_class_)));
       }
     } else if (!probes_.empty()) {
-      fit_.parameters.tf32 = options_.tf32 && sheet_->peak_tf32 > 0;
+      if (sheet_->peak_tf32 > 0) fit_.parameters.tf32 = tf32_;
       FitEfficiencies();
     }
+    if (device_class_ == sim::DeviceClass::kCpu) FitLines();
     FitClasses();
     NameMissingClasses();
     return std::move(fit_);
   }
 
  private:
-  // What an op takes of a device that is never idle: the time between two events, less what the events take, and
-  // the gap to the next kernel. On a CPU the time of the call.
+  // What an op takes of a device that is never idle: its kernels and one transition to the next. On a CPU the time of
+  // the call.
   Repeats TimeOf(const ObservedOp& op) const {
     Repeats time = options_.cold && op.cold ? *op.cold : op.hot;
     if (device_class_ == sim::DeviceClass::kCpu) return time;
-    const double pair = observed_.event_pair ? observed_.event_pair->median_us : 0;
-    const double gap = observed_.kernel_gap ? observed_.kernel_gap->median_us : 0;
+    const double excess = ExcessOfEvents(observed_);
     for (double* us : {&time.median_us, &time.low_us, &time.high_us})
-      *us = std::max(*us - pair, kLeastShare * *us) + gap;
+      *us = std::max(*us - excess, kLeastShare * *us);
     return time;
   }
 
@@ -88,8 +91,8 @@ class Fit {
       Probe probe;
       probe.work = {graph->graph, WorkOf(*graph->graph, graph->op), 0};
       const bool contraction = IsContraction(probe.work.work.op_class);
-      if (op.format == (options_.tf32 ? "f32" : "tf32") && contraction) {
-        ++other_format[op.op];
+      if (contraction && !Stands(op.format, probe.work.work.op_class)) {
+        ++other_format[op.op + " in " + op.format];
         continue;
       }
       probe.repeats = TimeOf(op);
@@ -111,10 +114,15 @@ class Fit {
       probe.work.work.op_class = OpClass::kRecurrentGemm;
       borrowed_.push_back(std::move(probe));
     }
-    Note(of_no_type, "graphs hold its parts as ops of their own");
+    Note(of_no_type, "no op of a graph does the same by itself");
     Note(too_short, "shorter than the clock tells");
-    Note(other_format, options_.tf32 ? "in f32, for which tf32 stands (--tf32)"
-                                     : "in tf32; --tf32 takes them in place of f32");
+    Note(other_format, "f32 ops of the class run in the other mode (--tf32)");
+  }
+
+  // Of the two ways to compute in f32 one is what ops of the class do.
+  bool Stands(const std::string& format, OpClass op_class) const {
+    if (format != "f32" && format != "tf32") return true;
+    return (format == "tf32") == tf32_[static_cast<std::size_t>(op_class)];
   }
 
   void Note(const std::map<std::string, int>& counts, const std::string& why) {
@@ -158,12 +166,44 @@ class Fit {
       if (!fit.borrowed) {
         for (const Probe* probe : probes) fit.table_entries += AddEntry(*probe, &signatures) ? 1 : 0;
       }
-      if (sheet_->HasRates()) FitCurve(probes, &fit);
+      if (device_class_ == sim::DeviceClass::kCpu) {
+        fit.has_curve =
+            std::ranges::any_of(fit.points, [](const OpPoint& point) { return point.fitted_us > 0; });
+      } else if (sheet_->HasRates()) {
+        FitCurve(probes, &fit);
+      }
       fit_.classes.push_back(std::move(fit));
     }
     std::ranges::sort(fit_.table, {}, &TableEntry::signature);
     if (!fit_.parameters.curves.empty())
       fit_.parameters.structural = StructuralFingerprint(catalogue_, fit_.kind);
+  }
+
+  // Of all families at once, since they share a cache.
+  void FitLines() {
+    std::map<std::string, int> workloads;
+    for (const Probe& probe : probes_)
+      if (!probe.point.workload.empty()) workloads.emplace(probe.point.workload, 0);
+    int next = 0;
+    for (auto& [name, number] : workloads) number = next++;
+    std::vector<LineSample> by_shape, by_workload;
+    for (const Probe& probe : probes_) {
+      by_shape.push_back({probe.work.work, probe.point.measured_us, probe.repeats.spread(), probe.group});
+      by_workload.push_back(by_shape.back());
+      by_workload.back().group = probe.point.workload.empty() ? -1 : workloads[probe.point.workload];
+    }
+    fit_.parameters.cpu_lines = FitCpuLines(by_shape);
+    const CpuLines& lines = fit_.parameters.cpu_lines;
+    const std::vector<double> held_out = HeldOutLineMicros(by_shape, kLineFolds),
+                              others = HeldOutLineMicros(by_workload, next < 2 ? 0 : next);
+    for (std::size_t i = 0; i < probes_.size(); ++i) {
+      OpPoint& point = probes_[i].point;
+      const OpWork& work = probes_[i].work.work;
+      const CpuLine* const line = lines.Find(work);
+      if (line != nullptr) point.fitted_us = LineMicros(*line, lines.cache_bytes, work);
+      point.held_out_us = held_out[i];
+      point.other_workloads_us = others[i];
+    }
   }
 
   bool AddEntry(const Probe& probe, std::set<std::string>* signatures) {
@@ -255,6 +295,7 @@ class Fit {
   const sim::DeviceClass device_class_;
   const Catalogue& catalogue_;
   OpFitOptions options_;
+  Tf32Classes tf32_;
   const DeviceSheet* sheet_ = nullptr;
   std::vector<Probe> probes_;
   std::vector<Probe> borrowed_;  // those of gemm, as recurrent_gemm

@@ -1,7 +1,8 @@
 // Op times of one device kind from its probes: table entries (tier A), a curve for each op class and number format
-// over the structural model (tier B), and the efficiency of each class (tier C outside of the curves).
+// over the structural model (tier B; on a CPU a line for each family, cpu_line.h), and the efficiency of each class (tier C outside of the curves).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 namespace berth::cost_models {
 
 struct OpFitOptions {
-  bool tf32 = false;  // rows in tf32 stand for f32 contractions, and those in f32 are left out
+  // Contractions whose f32 ops are what the rows in tf32 measured; of the others the rows in f32 are. Not given: as the
+  // recorder runs f32 ops (Observations::tf32).
+  std::optional<Tf32Classes> tf32;
   bool cold = false;  // operands come from memory: the rows' `cold` in place of `hot`
 };
 
@@ -33,8 +36,8 @@ struct ClassFit {
   std::string dtype;
   std::vector<OpPoint> points;
   std::size_t table_entries = 0;
-  bool has_curve = false;
-  bool borrowed = false;  // recurrent_gemm: fitted to the points of gemm
+  bool has_curve = false;  // on a CPU: a line, of the op's family
+  bool borrowed = false;   // recurrent_gemm: fitted to the points of gemm
 };
 
 struct OpFit {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cost_models/calibration/observations.h"
 #include "sim/op_graph.h"
@@ -15,8 +16,9 @@ struct ProbeGraph {
   bool recurrent_too = false;  // the same kernels serve recurrent cells
 };
 
-// Images NHWC and filters HWIO, as in our workloads. Empty for what graphs hold as several ops (lstm_cell,
-// attention) and for unknown words. Throws InputError naming `source` for a shape that lacks a dimension.
+// As profiler::GraphOf() makes it. Empty where no single op of a workload does the same: what graphs hold as several
+// (lstm_cell, attention), the gradient of an embedding added into its table, and unknown words. Throws InputError for
+// a shape that lacks a dimension.
 std::optional<ProbeGraph> GraphOf(const ObservedOp& op);
 
 }  // namespace berth::cost_models

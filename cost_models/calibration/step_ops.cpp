@@ -99,7 +99,7 @@ std::optional<ObservedOp> Told(const profiler::Marker& marker) {
 
 }  // namespace
 
-StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace) {
+StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace, double transition_us) {
   const profiler::SanitisedTrace clean = profiler::Sanitise(trace);
   if (clean.verdict == profiler::SanitisedTrace::Verdict::kRefused)
     throw InputError(source + ": " + clean.sentence);
@@ -119,7 +119,8 @@ StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& tra
     }
     const double us = static_cast<double>(work.device_time) / 1e3;
     if (us <= 0) continue;
-    calls[{op->op, op->format, op->shape}].push_back(us);
+    calls[{op->op, op->format, op->shape}].push_back(us +
+                                                     transition_us * static_cast<double>(work.work.size()));
     made.told_us += us;
   }
   for (const auto& [key, times] : calls) {

@@ -15,15 +15,18 @@
 namespace berth::cost_models {
 
 struct StepOps {
-  std::string workload;         // the source's name without folder and suffix
-  std::string verdict;          // the sanitiser's sentence
-  std::vector<ObservedOp> ops;  // one for each op, phase, format and shape; `hot` over its calls
-  double told_us = 0;           // device time of those
-  double device_us = 0;         // of everything
-  std::int64_t untold = 0;      // ops with device work of other names, or without shapes
+  std::string workload;  // the source's name without folder and suffix
+  std::string verdict;   // the sanitiser's sentence
+  // One for each op, phase, format and shape. `hot` over its calls: their kernels, each with a transition to the next,
+  // as in the times of probes (op_fit.h).
+  std::vector<ObservedOp> ops;
+  double told_us = 0;       // device time of those, without transitions
+  double device_us = 0;     // of everything
+  std::int64_t untold = 0;  // ops with device work of other names, or without shapes
 };
 
 // Throws InputError: a trace that the sanitiser refuses, or one without ops (no markers, or no shapes with them).
-StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace);
+// transition_us: from a kernel to the next of a full queue.
+StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace, double transition_us);
 
 }  // namespace berth::cost_models

@@ -12,6 +12,7 @@
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/device_thread.h"
 #include "profiler/executor/initial_values.h"
+#include "profiler/op_graphs.h"
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
 
@@ -39,7 +40,7 @@ class Flush {
 // A case with its tensors, all allocated.
 class PreparedCase {
  public:
-  explicit PreparedCase(const OpCase& one) : graph_(GraphOf(one)) {
+  explicit PreparedCase(const OpCase& one) : graph_(GraphOnCpu(one)) {
     std::int64_t scratch = 0;
     std::map<sim::TensorRef, void*> blocks;
     for (const sim::OpIndex index : graph_.topological_order()) {
@@ -114,6 +115,13 @@ std::vector<double> RepeatUndisturbed(const Timing& timing, const std::function<
 }
 
 }  // namespace
+
+sim::OpGraph GraphOnCpu(const OpCase& one) {
+  if (one.format != "f32") throw Unavailable("the CPU's kernels compute in f32 alone");
+  std::optional<sim::OpGraph> graph = GraphOf(one);
+  if (!graph) throw Unavailable("no kernel of the CPU computes " + one.op);
+  return std::move(*graph);
+}
 
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options) {
   sim::Attribute::List rows;

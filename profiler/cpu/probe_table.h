@@ -15,9 +15,8 @@ MeasureProbe FindMeasurement(std::string_view probe);  // null if nobody measure
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureHostCopies(const Probe& probe, const MeasureOptions& options);
 
-// The ops of the graph's vocabulary that compute a case, in order, behind sources for what they read: a cell of an
-// LSTM and attention are several. Throws Unavailable for what the CPU's kernels do not compute: a number format other
-// than f32, or an op of no kernel.
-sim::OpGraph GraphOf(const OpCase& one);
+// The graph of a case that the CPU's kernels compute (op_graphs.h). Throws Unavailable for what they do not: a number
+// format other than f32, or an op of no kernel.
+sim::OpGraph GraphOnCpu(const OpCase& one);
 
 }  // namespace berth::profiler

@@ -2,12 +2,13 @@
 // common order, so no deadlock; that a waiting transfer holds up those behind it (the convoy effect) is
 // intended.
 #include "sim/interconnect/queued_links.h"
-#include "sim/native_simulator.h"
+#include "sim/native/simulator.h"
 
 namespace berth::sim {
 namespace {
 
 struct FifoLinks : QueuedLinks {
+  static constexpr bool kExclusive = true;
   explicit FifoLinks(const Problem::Compiled& compiled) : QueuedLinks(compiled, Sharing::kExclusive) {}
 };
 

@@ -1,32 +1,36 @@
 // `ideal`: nothing is shared. Every transfer starts when it is queued and takes L + M. The specimen to copy:
 // the shortest complete interconnect.
-#include "sim/native_simulator.h"
+#include "sim/native/simulator.h"
 
 namespace berth::sim {
 namespace {
 
 class IdealLinks {
  public:
-  explicit IdealLinks(const Problem::Compiled&) {}
+  static constexpr bool kExclusive = false;
+  explicit IdealLinks(const Problem::Compiled& compiled) : c_(compiled) {
+    waiting_.reserve(c_.edge_consumer.size());
+    due_.Reserve(c_.edge_consumer.size());
+  }
 
-  void Reset() {
+  void Reset(const Plan&) {
     waiting_.clear();
     due_.Clear();
   }
-  void Queue(TransferIndex index, Transfer&) { waiting_.push_back(index); }
-  void Start(Picos now, std::vector<Transfer>& transfers, std::vector<TransferIndex>& started) {
+  void Queue(TransferIndex index, const Parcel&) { waiting_.push_back(index); }
+  void Start(Picos now, const Transfers& transfers, std::vector<TransferIndex>& started) {
     for (const TransferIndex t : waiting_) {
-      Transfer& transfer = transfers[static_cast<std::size_t>(t)];
-      transfer.start = now;
-      due_.Push(now + transfer.route->latency + transfer.move, t);
+      const Parcel& parcel = transfers[t];
+      due_.Push(now + c_.routes[parcel.route].latency + parcel.move, t);
       started.push_back(t);
     }
     waiting_.clear();
   }
   Picos next() const { return due_.next(); }
-  void End(Picos now, std::vector<Transfer>&, std::vector<TransferIndex>& ended) { due_.PopDue(now, ended); }
+  void End(Picos now, const Transfers&, std::vector<TransferIndex>& ended) { due_.PopDue(now, ended); }
 
  private:
+  const Problem::Compiled& c_;
   std::vector<TransferIndex> waiting_;
   DueHeap due_;
 };

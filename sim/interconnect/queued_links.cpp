@@ -1,121 +1,101 @@
 #include "sim/interconnect/queued_links.h"
 
+#include <map>
+#include <numeric>
+#include <utility>
+
 namespace berth::sim {
 namespace {
 
-bool AnySlowsBothWays(const Cluster& cluster) {
-  return std::any_of(cluster.links.begin(), cluster.links.end(),
-                     [](const Link& link) { return link.both_ppm < kPpm && link.duplex == Duplex::kFull; });
+bool SlowsBothWays(const Link& link) {
+  return link.both_ppm < kPpm && link.duplex == Duplex::kFull;
+}
+
+std::size_t LongestRoute(const Problem::Compiled& c) {
+  std::size_t longest = 0;
+  for (const auto& route : c.routes)
+    longest = std::max(longest, static_cast<std::size_t>(route.last - route.first));
+  return longest;
+}
+
+// How many transfers can have started and not ended.
+std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
+  const std::size_t transfers = c.edge_consumer.size();
+  if (sharing == Sharing::kExclusive) return std::min(transfers, 2 * c.cluster->links.size());
+  for (const auto& route : c.routes) {
+    if (route.from != route.to && route.engine == Problem::Compiled::kNone) return transfers;
+  }
+  const auto engines = std::accumulate(c.engine_count.begin(), c.engine_count.end(), std::int64_t{0});
+  return std::min(transfers, static_cast<std::size_t>(engines));
 }
 
 }  // namespace
 
-void ResourceQueues::Reset(const std::vector<std::int32_t>& units) {
-  free_ = units;
-  head_.assign(units.size(), 0);
-  queue_.resize(units.size());
-  for (auto& queue : queue_) queue.clear();
-  candidates_.clear();
-}
-
 QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
     : c_(compiled),
-      sharing_(sharing),
-      has_flows_(sharing == Sharing::kMaxMin || AnySlowsBothWays(*compiled.cluster)),
-      units_(compiled.engine_count) {
+      queues_(compiled.edge_consumer.size(),
+              1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0)),
+      flows_(compiled, sharing, MostAtOnce(compiled, sharing), LongestRoute(compiled)) {
+  units_.assign(compiled.engine_count.begin(), compiled.engine_count.end());
   units_.resize(units_.size() + 2 * c_.cluster->links.size(), 1);
+  AddResources(sharing);
+  if (sharing == Sharing::kExclusive) DropImplied();
+  const std::size_t most = MostAtOnce(compiled, sharing);
+  due_.Reserve(most);
+  begins_.Reserve(most);
+  beginning_.reserve(most);
+}
+
+void QueuedLinks::AddResources(Sharing sharing) {
   for (const auto& route : c_.routes) {
-    resources_begin_.push_back(static_cast<Id>(resources_.size()));
+    const auto begin = static_cast<Id>(resources_.size());
+    bool flows = sharing == Sharing::kMaxMin;
     if (route.engine != Problem::Compiled::kNone) resources_.push_back(route.engine);
-    if (sharing_ == Sharing::kMaxMin) continue;
-    for (Id i = route.first; i < route.last; ++i) {
-      resources_.push_back(2 * c_.devices + c_.route_directions[static_cast<std::size_t>(i)]);
+    for (Id i = route.first; i < route.last && sharing == Sharing::kExclusive; ++i) {
+      const auto hop = static_cast<std::size_t>(i);
+      resources_.push_back(2 * c_.devices + c_.route_directions[hop]);
+      flows = flows || SlowsBothWays(c_.cluster->links[static_cast<std::size_t>(c_.route_links[hop])]);
     }
+    route_resources_.push_back({begin, static_cast<Id>(resources_.size()), flows});
+    has_flows_ = has_flows_ || flows;
   }
-  resources_begin_.push_back(static_cast<Id>(resources_.size()));
 }
 
-void QueuedLinks::Reset() {
-  queues_.Reset(units_);
-  due_.Clear();
-  begins_.Clear();
-  flows_.Clear();
+// A resource all of whose routes also need another one, of one unit, never makes a difference: whoever is
+// first at the other is first here, and finds a unit. (An engine whose device has one link, for example.)
+void QueuedLinks::DropImplied() {
+  std::map<std::pair<Id, Id>, Id> together;  // routes that need both; (r, r): those that need r
+  for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route) {
+    for (const Id a : Resources(route))
+      for (const Id b : Resources(route)) ++together[{a, b}];
+  }
+  const auto uses = [&](Id r) { return together.at({r, r}); };
+  std::vector<std::uint8_t> implied(units_.size(), 0);
+  for (const auto& [pair, routes] : together) {
+    const auto [a, b] = pair;
+    if (a == b || units_[b] != 1 || units_[a] == 0 || routes < uses(a)) continue;
+    // Of two that are always needed together one stays.
+    const bool equal = uses(b) == routes && units_[a] == 1;
+    if (!equal || a > b) implied[static_cast<std::size_t>(a)] = 1;
+  }
+  std::vector<Id> kept;
+  for (Stretch& stretch : route_resources_) {
+    const auto begin = static_cast<Id>(kept.size());
+    for (Id i = stretch.begin; i < stretch.end; ++i) {
+      const Id r = resources_[static_cast<std::size_t>(i)];
+      if (!implied[static_cast<std::size_t>(r)]) kept.push_back(r);
+    }
+    stretch.begin = begin;
+    stretch.end = static_cast<Id>(kept.size());
+  }
+  resources_ = std::move(kept);
 }
 
-void QueuedLinks::Queue(TransferIndex index, Transfer& transfer) {
-  queues_.Wait(index, Resources(transfer));
-}
-
-void QueuedLinks::Start(Picos now, std::vector<Transfer>& transfers, std::vector<TransferIndex>& started) {
-  const auto at = [&](TransferIndex t) -> Transfer& { return transfers[static_cast<std::size_t>(t)]; };
+void QueuedLinks::BeginFlows(Picos now, const Transfers& transfers) {
   beginning_.clear();
   begins_.PopDue(now, beginning_);
-  queues_.StartAll([&](TransferIndex t) { return Resources(at(t)); },
-                   [&](TransferIndex t) {
-                     Transfer& transfer = at(t);
-                     transfer.start = now;
-                     started.push_back(t);
-                     const Picos latency = transfer.route->latency;
-                     if (!has_flows_ || transfer.move == 0) {
-                       due_.Push(now + latency + transfer.move, t);
-                     } else if (latency == 0) {
-                       beginning_.push_back(t);
-                     } else {
-                       begins_.Push(now + latency, t);
-                     }
-                   });
-  for (const TransferIndex t : beginning_) flows_.Add(t, at(t));
-  flows_.Update(now, [&](std::vector<Flows::Flow>& flows) { SetRates(transfers, flows); });
-}
-
-void QueuedLinks::End(Picos now, std::vector<Transfer>& transfers, std::vector<TransferIndex>& ended) {
-  const std::size_t first = ended.size();
-  due_.PopDue(now, ended);
-  flows_.PopEnded(now, ended);
-  for (std::size_t i = first; i < ended.size(); ++i) {
-    queues_.Release(Resources(transfers[static_cast<std::size_t>(ended[i])]));
-  }
-}
-
-void QueuedLinks::CountCapacities(const std::vector<Transfer>& transfers,
-                                  const std::vector<Flows::Flow>& flows) {
-  const auto& links = c_.cluster->links;
-  flowing_.assign(2 * links.size(), 0);
-  for (const Flows::Flow& flow : flows) {
-    for (const Id direction : Directions(transfers[static_cast<std::size_t>(flow.transfer)])) {
-      ++flowing_[static_cast<std::size_t>(direction)];
-    }
-  }
-  capacity_.resize(2 * links.size());
-  for (std::size_t direction = 0; direction < capacity_.size(); ++direction) {
-    const Link& link = links[direction / 2];
-    capacity_[direction] = link.bandwidth * 1000;
-    if (flowing_[direction ^ 1] > 0 && link.duplex == Duplex::kFull) {
-      capacity_[direction] =
-          static_cast<std::int64_t>(static_cast<Int128>(capacity_[direction]) * link.both_ppm / kPpm);
-    }
-  }
-}
-
-void QueuedLinks::SetRates(const std::vector<Transfer>& transfers, std::vector<Flows::Flow>& flows) {
-  CountCapacities(transfers, flows);
-  if (sharing_ == Sharing::kExclusive) {
-    for (Flows::Flow& flow : flows) {
-      flow.rate = std::numeric_limits<std::int64_t>::max();
-      for (const Id direction : Directions(transfers[static_cast<std::size_t>(flow.transfer)])) {
-        flow.rate =
-            std::min(flow.rate, std::max<std::int64_t>(capacity_[static_cast<std::size_t>(direction)], 1));
-      }
-    }
-    return;
-  }
-  fair_flows_.clear();
-  for (const Flows::Flow& flow : flows) {
-    const Transfer& transfer = transfers[static_cast<std::size_t>(flow.transfer)];
-    fair_flows_.push_back({Directions(transfer), transfer.route->narrowest * 1000, 0});
-  }
-  fair_share_.Solve(capacity_, fair_flows_);
-  for (std::size_t f = 0; f < flows.size(); ++f) flows[f].rate = fair_flows_[f].rate;
+  for (const TransferIndex t : beginning_) flows_.Add(now, t, transfers[t]);
+  flows_.Update(now);
 }
 
 }  // namespace berth::sim

@@ -217,5 +217,17 @@ TEST(LearnerAgainstLocalSearch, TheBetterOfBothStartsCounts) {
       "rows won 0, undecided 0, not won 1; Placeto / best local search: nmt_2 1.50 [1.50, 1.50], 3 seeds");
 }
 
+TEST(Bootstrap, MeanOverGraphsIsGeometricAndItsIntervalHoldsIt) {
+  const Estimate mean = EstimateMean({0.5, 2, 0.5, 2});
+  EXPECT_NEAR(mean.value, 1, 1e-12);
+  EXPECT_LT(mean.low, 1);
+  EXPECT_GT(mean.high, 1);
+  EXPECT_GE(mean.low, 0.5);
+  EXPECT_LE(mean.high, 2);
+  const Estimate same = EstimateMean({1.25, 1.25, 1.25});
+  EXPECT_NEAR(same.low, 1.25, 1e-12);
+  EXPECT_NEAR(same.high, 1.25, 1e-12);
+}
+
 }  // namespace
 }  // namespace berth::bench

@@ -26,6 +26,7 @@ TEST(Published, TablesNameCellsThatExist) {
   for (const TableRow& row : Tables()) {
     const TableDefinition& table = row.definition();
     EXPECT_EQ(table.name, row.name);
+    if (table.papers_csv.empty()) continue;
     const PublishedTable published(table.papers_csv);
     for (const TableBlock& block : table.blocks) {
       for (const TableLine& line : block.lines) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -6,7 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/validate/accuracy_table.h"
+#include "bench/validate/held_out.h"
 #include "bench/validate/placements.h"
+#include "bench/validate/recorder.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/score.h"
 #include "bench/validate/statistics.h"
@@ -20,6 +24,8 @@
 
 namespace berth::bench {
 namespace {
+
+constexpr double kMostHeldOut = 0.40;  // mean error of an op's price in a workload that was not probed
 
 using ::testing::DoubleNear;
 using ::testing::HasSubstr;
@@ -50,6 +56,17 @@ TEST(StatisticsTest, TauCountsPairsThatAreFarEnoughApart) {
   // 5 concordant and 1 tied of 6: 5 / sqrt(5 · 6).
   EXPECT_THAT(KendallTauB(measured, {1, 2, 3, 3}, {0, 0, 0, 0}).tau_b, DoubleNear(0.912871, 1e-6));
   EXPECT_EQ(KendallTauB(measured, {1, 1, 1, 1}, {0, 0, 0, 0}).tau_b, 0);
+}
+
+// Of the six pairs the second half has one the other way: (5 - 1) / 6; a true order reaches the root of it.
+TEST(StatisticsTest, TheCeilingIsWhatTwoHalvesLeaveOfTheTruth) {
+  const std::vector<double> first = {10, 20, 30, 31}, second = {10, 20, 31, 30},
+                            measured = {10, 20, 30.4, 30.6};
+  const double between = KendallTauB(first, second, measured, {0, 0, 0, 0}).tau_b;
+  EXPECT_DOUBLE_EQ(between, 4.0 / 6);
+  EXPECT_DOUBLE_EQ(TauCeiling(between), std::sqrt(4.0 / 6));
+  EXPECT_EQ(KendallTauB(first, second, measured, {0, 0, 1, 0}).tau_b, 1);  // too close to count
+  EXPECT_EQ(TauCeiling(-0.2), 0);
 }
 
 // ---- placements -------------------------------------------------------------------------------------------
@@ -157,6 +174,48 @@ TEST_F(ScoreTest, SaysHowFarSimulatedIsFromMeasured) {
   EXPECT_DOUBLE_EQ(score.copy_time_ratio.value(), 1);
 }
 
+// The halves of `together` are 200 and 300, of `apart` 250 and 250: one pair, ordered either way.
+TEST_F(ScoreTest, TauIsToldBesideWhatNoiseLeavesOfIt) {
+  Recording recording = Made(200, 250);
+  EXPECT_EQ(ScoreRecording(recording, costs_).tau_ceiling, 1);
+  recording.placements[0].steps_us = {200, 200, 260, 300, 300};  // median 260, deviation 40: too close to 250
+  EXPECT_EQ(ScoreRecording(recording, costs_).pairs, 0);
+  recording.placements[0].steps_us = {200, 200, 299, 300, 300};  // median 299, deviation 1
+  const Score score = ScoreRecording(recording, costs_);
+  EXPECT_EQ(score.pairs, 1);
+  EXPECT_EQ(score.tau_ceiling, 0);
+  EXPECT_THAT(PrintScores({score}), HasSubstr("of at most"));
+}
+
+TEST_F(ScoreTest, AnotherMeasurementIsComparedWhereBothHaveAPlacement) {
+  const tests::TempFolder then;
+  Recording recording = Made(100, 210);  // twice as fast together; was in the other order before
+  recording.placements.push_back(recording.placements[0]);
+  recording.placements.back().placement.device = {1, 1};
+  formats::WriteFile(then / "chain.json.zst", profiler::PrintStepRecording(recording));
+  std::vector<Score> scores = {ScoreRecording(Made(200, 190), costs_)};
+  CompareRepeats(then.path(), &scores);
+  ASSERT_TRUE(scores[0].repeat.has_value());
+  EXPECT_EQ(scores[0].repeat->placements, 2);
+  EXPECT_EQ(scores[0].repeat->tau, -1);
+  EXPECT_EQ(scores[0].repeat->simulated_tau, -1);  // 200 and 203 us
+  EXPECT_NEAR(scores[0].repeat->speed, (2 + 190.0 / 210) / 2, 1e-9);
+  EXPECT_THAT(PrintScores(scores), HasSubstr("Against another measurement"));
+}
+
+TEST_F(ScoreTest, AcceleratorsThatAreOneGpuAreMarked) {
+  Recording recording = Made(200, 203);
+  EXPECT_THAT(PrintScores({ScoreRecording(recording, costs_)}), ::testing::Not(HasSubstr("one GPU")));
+  for (const char* device : {"{name: a, kind: cpu", "{name: b, kind: cpu"}) {
+    const std::string gpu = std::string(device, 9) + "kind: gpu, copy_engines: 2";
+    recording.cluster.replace(recording.cluster.find(device), 19, gpu);
+  }
+  const Score score = ScoreRecording(recording, "constant(us=100)");
+  EXPECT_TRUE(score.shared_accelerator());
+  EXPECT_THAT(PrintScores({score}), HasSubstr("chain(ops=2,bytes=1000) *"));
+  EXPECT_THAT(PrintScores({score}), HasSubstr("accelerators that are one GPU"));
+}
+
 TEST_F(ScoreTest, RegretIsWhatTheSimulatorsChoiceCosts) {
   EXPECT_DOUBLE_EQ(ScoreRecording(Made(300, 200), costs_).regret, 0.5);
 }
@@ -239,6 +298,33 @@ TEST_F(ScoreTest, RecordingsReadBackEqual) {
   EXPECT_THAT(ScoreFolder(folder_.path()), SizeIs(1));
 }
 
+// Version 1 did not ask for the ends of the peaks; they are the peak then.
+TEST_F(ScoreTest, RecordingsOfVersionOneAreRead) {
+  const std::string path = folder_.path() + "/chain.json";
+  const auto write = [&](int version, bool ends) {
+    std::string text = profiler::PrintStepRecording(Made(200, 406));
+    text.replace(text.find("\"version\": 2"), 12, "\"version\": " + std::to_string(version));
+    for (const char* key : {", \"least_peak_bytes\": [2048,0]", ", \"most_peak_bytes\": [2048,0]"})
+      if (!ends) text.erase(text.find(key), std::string_view(key).size());
+    formats::WriteFile(path, text);
+  };
+  const auto message = [&]() -> std::string {
+    try {
+      ReadValidation(path);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  write(1, false);
+  EXPECT_EQ(profiler::PrintStepRecording(ReadValidation(path)), profiler::PrintStepRecording(Made(200, 406)));
+  write(2, false);
+  EXPECT_THAT(message(), HasSubstr("placements[0] has no \"least_peak_bytes\""));
+  write(3, true);
+  EXPECT_THAT(message(),
+              HasSubstr("version is 3, but this program knows berth.validation only up to version 2"));
+}
+
 TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   const std::string path = folder_.path() + "/chain.json";
   const auto message = [&](const std::string& from, const std::string& to) -> std::string {
@@ -271,6 +357,17 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   EXPECT_THAT(message("\"placement\": 1", "\"placement\": 2"), HasSubstr("traced.placement"));
 }
 
+TEST(TimeBudgetTest, IsSpentWhenItsClockSaysSo) {
+  double now = 1000;
+  const TimeBudget budget(5, [&now] { return now; });
+  EXPECT_FALSE(budget.Spent());
+  now = 1004.9;
+  EXPECT_FALSE(budget.Spent());
+  now = 1005;
+  EXPECT_TRUE(budget.Spent());
+  EXPECT_TRUE(TimeBudget(0, [&now] { return now; }).Spent());  // nothing is measured again
+}
+
 TEST(FileStemTest, TellsWorkloadsApart) {
   EXPECT_EQ(FileStem("rnnlm(batch=4,steps=8)"), "rnnlm-batch=4-steps=8");
   EXPECT_EQ(FileStem("some/where/graph.json"), "graph.json");
@@ -291,6 +388,10 @@ TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
               HasSubstr("is no folder of recordings"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
               HasSubstr("--placements from 2"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
+              HasSubstr("--again-seconds and --pause-us from 0"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again", "y"}),
+              HasSubstr("--again is for --recordings"));
 }
 
 TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
@@ -343,6 +444,26 @@ TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
     EXPECT_GE(now.right_verdicts, number("right_verdicts"));
     EXPECT_LE(std::filesystem::file_size(folder + "/" + FileStem(now.workload) + ".json.zst"), 4U << 20);
   }
+}
+
+// Workloads predicted from one another's probes; by curves of a class it was 85 % for ops that move bytes and 28 % for
+// contractions, which are a third of these.
+TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
+  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(BERTH_SOURCE_DIR "/results/accuracy/cpu");
+  ASSERT_FALSE(held_out.empty());
+  EXPECT_EQ(held_out.back().family, "all");
+  EXPECT_GT(held_out.back().ops, 350u);
+  EXPECT_LT(held_out.back().mape, kMostHeldOut);
+}
+
+// What is rendered in results/accuracy is what these recordings say now.
+TEST(CommittedAccuracyTest, TheTableIsFresh) {
+  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy";
+  const std::vector<ScoredFolder> folders = ScoreFolders(folder);
+  const ReportPage page = MakeAccuracyPage(folders);
+  const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
+  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(page)) << hint;
+  EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;
 }
 
 }  // namespace

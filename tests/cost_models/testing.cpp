@@ -86,7 +86,7 @@ Parameters ExampleParameters(const OpCase& op) {
   h200.graph_node_us = FittedNumber{1.2, evidence};
   h200.concurrency = Concurrency{{1, 0.6}, {3, 0.01, 0.02, std::nullopt}};
   h200.overlap_copy = FittedNumber{0.9, {1, 0.01, 0, std::nullopt}};
-  h200.tf32 = true;
+  h200.tf32 = Convolutions();
   KindParameters k40;
   k40.kind = "k40";
   k40.efficiency[OpClass::kGemm] = {0.4, evidence};

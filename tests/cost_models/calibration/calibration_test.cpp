@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ void ExpectTruth(const CalibrationResult& result, const Truth& truth, double tol
   // From the difference of two long times: what they are off by counts six times.
   EXPECT_CLOSE(h200.overlap_copy->value, truth.overlap_copy, 6 * tolerance);
   const LinkParameters& down = LinkOf(result, "h200-pinned-h2d");
-  EXPECT_CLOSE(down.knots.front().us, truth.alpha_us, 2 * tolerance + 0.02);
+  EXPECT_CLOSE(down.knots.front().us, truth.alpha_us + truth.copy_call_us, 2 * tolerance + 0.02);
   EXPECT_CLOSE(static_cast<double>(down.bandwidth), truth.gigabytes * 1e9, tolerance + 0.01);
   EXPECT_CLOSE(static_cast<double>(LinkOf(result, "h200-pinned-d2h").bandwidth), truth.gigabytes * 1e9 / 1.1,
                tolerance + 0.01);
@@ -94,7 +95,8 @@ RC_GTEST_PROP(CalibrateProperties, RecoversWhatIsPlanted, ()) {
   RC_ASSERT(close(h200.dispatch_us->value, truth.launch_us, 0.001));
   RC_ASSERT(close(h200.concurrency->rates.at(1), truth.concurrency, 0.001));
   RC_ASSERT(close(h200.overlap_copy->value, truth.overlap_copy, 0.02));
-  RC_ASSERT(close(LinkOf(result, "h200-pinned-h2d").knots.front().us, truth.alpha_us, 0.03));
+  RC_ASSERT(
+      close(LinkOf(result, "h200-pinned-h2d").knots.front().us, truth.alpha_us + truth.copy_call_us, 0.03));
   RC_ASSERT(
       close(static_cast<double>(LinkOf(result, "h200-pinned-h2d").bandwidth), truth.gigabytes * 1e9, 0.02));
   RC_ASSERT(close(LinkOf(result, "h200-pinned").both->value, truth.both, 0.05));
@@ -112,7 +114,7 @@ TEST(Calibrate, NeitherOrderNorFilesMatter) {
   EXPECT_EQ(PrintParameters(ParseParameters(whole, "p.json", BuiltinCatalogue())), whole);
 }
 
-TEST(Calibrate, OpTimesAreWithoutEventsAndWithOneGap) {
+TEST(Calibrate, OpTimesAreWithoutEventsAndWithOneTransition) {
   const Truth truth;
   const CalibrationResult result = CalibrateAll(FabricatedProbes(truth));
   const ObservedOp op = {
@@ -127,24 +129,65 @@ TEST(Calibrate, OpTimesAreWithoutEventsAndWithOneGap) {
   EXPECT_EQ(entry->samples, 30);
 }
 
-TEST(Calibrate, Tf32RowsStandForF32OnRequestAlone) {
-  const auto gemms = [](const CalibrationResult& result) {
-    std::vector<std::string> labels;
-    for (const ClassFit& fit : result.ops.front().classes) {
-      if (fit.op_class != OpClass::kGemm || fit.dtype != "f32") continue;
-      for (const OpPoint& point : fit.points)
-        labels.push_back(point.label.substr(0, point.label.find(" m=")));
+// An empty kernel between the events has the op's transition, so that what is left of the op holds one.
+TEST(Calibrate, WithoutAnEmptyKernelTheEventsAreTakenOffAndNoGapIsAdded) {
+  const auto without = With([](profiler::Recording& recording) {
+    for (auto& [name, part] : recording.parts) {
+      if (name != "launch") continue;
+      auto& result = std::get<sim::Attributes>(part.result.value);
+      std::erase_if(result, [](const auto& entry) { return entry.first == "empty_kernel"; });
     }
-    return labels;
+  });
+  const Truth truth;
+  const auto first = [](const std::vector<NamedRecording>& probes) {
+    return CalibrateAll(probes).parameters.table.front().us;
   };
+  EXPECT_NEAR(first(without) - first(FabricatedProbes(truth)), truth.excess_us - truth.event_pair_us, 1e-4);
+}
+
+// "gemm f32", "conv2d tf32", …: what the f32 entries of contractions were measured as.
+std::set<std::string> ModesOf(const CalibrationResult& result) {
+  std::set<std::string> modes;
+  for (const ClassFit& fit : result.ops.front().classes) {
+    if (!IsContraction(fit.op_class) || fit.dtype != "f32" || fit.borrowed) continue;
+    for (const OpPoint& point : fit.points) {
+      const std::size_t op = point.label.find(' ');
+      modes.insert(point.label.substr(0, point.label.find(' ', op + 1)));
+    }
+  }
+  return modes;
+}
+
+// The executor's convolutions run in TF32 and its products do not; so do its probes' rows, unless told otherwise.
+TEST(Calibrate, TheModeOfF32IsThatOfTheOpClass) {
+  using ::testing::ElementsAre;
   const CalibrationResult plain = CalibrateAll(FabricatedProbes({}));
-  EXPECT_THAT(gemms(plain), AllOf(Contains("gemm f32"), ::testing::Not(Contains("gemm tf32"))));
-  EXPECT_FALSE(plain.parameters.Find("h200")->tf32);
-  const CalibrationResult tf32 = CalibrateAll(FabricatedProbes({}), {.ops = {.tf32 = true}});
-  EXPECT_THAT(gemms(tf32), AllOf(Contains("gemm tf32"), ::testing::Not(Contains("gemm f32"))));
-  EXPECT_TRUE(tf32.parameters.Find("h200")->tf32);
-  EXPECT_CLOSE(tf32.parameters.Find("h200")->efficiency.at(OpClass::kConvolution).value, Truth().convolution,
-               0.005);
+  EXPECT_THAT(ModesOf(plain), ElementsAre("bmm f32", "conv2d tf32", "gemm f32"));
+  EXPECT_EQ(plain.parameters.Find("h200")->tf32, Convolutions());
+  EXPECT_THAT(plain.notes, Contains(AllOf(HasSubstr("gemm in tf32 left out"), HasSubstr("--tf32"))));
+  const CalibrationResult all = CalibrateAll(FabricatedProbes({}), {.ops = {.tf32 = AllContractions()}});
+  EXPECT_THAT(ModesOf(all), ElementsAre("bmm tf32", "conv2d tf32", "gemm tf32"));
+  EXPECT_EQ(all.parameters.Find("h200")->tf32, AllContractions());
+  const CalibrationResult none = CalibrateAll(FabricatedProbes({}), {.ops = {.tf32 = Tf32Classes()}});
+  EXPECT_THAT(ModesOf(none), ElementsAre("bmm f32", "conv2d f32", "gemm f32"));
+  for (const CalibrationResult* result : {&plain, &all, &none}) {
+    const auto& efficiency = result->parameters.Find("h200")->efficiency;
+    EXPECT_CLOSE(efficiency.at(OpClass::kConvolution).value, Truth().convolution, 0.005);
+    EXPECT_CLOSE(efficiency.at(OpClass::kGemm).value, Truth().gemm, 0.005);
+  }
+}
+
+// record.py says what PyTorch was found to allow.
+TEST(Calibrate, TheModeOfF32IsAsTheFrameworkWasFound) {
+  const auto found = [](bool matmul, bool cudnn) {
+    return *CalibrateAll(With([&](profiler::Recording& recording) {
+              recording.software.emplace_back(
+                  "allow_tf32", sim::Attribute{sim::Attributes{{"matmul", {matmul}}, {"cudnn", {cudnn}}}});
+            })).parameters.Find("h200");
+  };
+  EXPECT_EQ(found(false, true).tf32, Convolutions());
+  EXPECT_EQ(found(true, true).tf32, AllContractions());
+  EXPECT_EQ(found(false, false).tf32, Tf32Classes());
 }
 
 TEST(Calibrate, ColdTimesOnRequest) {
@@ -160,12 +203,13 @@ TEST(Calibrate, TheHostsCpuIsAKindOfItsOwn) {
   const auto entries = std::ranges::count(result.parameters.table, "cpu", &TableEntry::kind);
   EXPECT_GT(entries, 25);
   // A CPU has no TF32: its rows in f32 are what they were.
-  const CalibrationResult tf32 = CalibrateAll(both, {.ops = {.tf32 = true}});
+  const CalibrationResult tf32 = CalibrateAll(both, {.ops = {.tf32 = AllContractions()}});
   EXPECT_EQ(std::ranges::count(tf32.parameters.table, "cpu", &TableEntry::kind), entries);
   EXPECT_EQ(result.parameters.provenance.library, "cublas 130100, onednn 2.6");
-  EXPECT_THAT(result.notes, Contains(HasSubstr("the catalogue has no rates of 'cpu'")));
+  EXPECT_FALSE(result.parameters.Find("cpu")->cpu_lines.lines.empty());  // which need no rates
   const CalibrationResult named = CalibrateAll(both, {.kinds = {{"cpu", "cpu-broadwell"}}});
-  EXPECT_FALSE(named.parameters.Find("cpu-broadwell")->curves.empty());
+  EXPECT_FALSE(named.parameters.Find("cpu-broadwell")->cpu_lines.lines.empty());
+  EXPECT_TRUE(named.parameters.Find("cpu-broadwell")->curves.empty());
   const CalibrationResult alone = CalibrateAll({FabricatedCpuProbes()});
   EXPECT_EQ(alone.parameters.provenance.driver, "none");
   EXPECT_EQ(alone.parameters.provenance.machine, "a made-up CPU, 16 cores");

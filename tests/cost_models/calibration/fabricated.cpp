@@ -39,7 +39,7 @@ class Maker {
       sim::Attributes shape;
       ObservedOp op{.op = one.op, .phase = one.phase, .format = one.format, .shape = one.shape};
       for (const auto& [name, size] : one.shape) shape.emplace_back(name, sim::Attribute{size});
-      const double us = TrueMicros(op, truth_) - truth_.gap_us + truth_.event_pair_us;
+      const double us = TrueMicros(op, truth_) + truth_.excess_us;
       rows.push_back({sim::Attributes{{"op", {one.op}},
                                       {"phase", {one.phase}},
                                       {"format", {one.format}},
@@ -62,6 +62,7 @@ class Maker {
       const double us = CopyMicros(to_host, bytes) * (pinned ? 1 : 3);
       sim::Attributes row = {{"bytes", {bytes}}, {"host", Summary(us + 8)}};
       if (pinned) {
+        row.emplace_back("call", Summary(truth_.copy_call_us));
         row.emplace_back("device", Summary(us + truth_.event_pair_us, true));
         row.emplace_back("queued", Summary(us - truth_.alpha_us + 0.5));
       }
@@ -115,13 +116,15 @@ class Maker {
   }
 
   sim::Attribute Launch() {
-    return {sim::Attributes{{"call", Summary(truth_.launch_us)},
-                            {"roundtrip", Summary(9)},
-                            {"queued", Summary(2)},
-                            {"event_pair", Summary(truth_.event_pair_us)}}};
+    return {
+        sim::Attributes{{"call", Summary(truth_.launch_us)},
+                        {"roundtrip", Summary(9)},
+                        {"queued", Summary(truth_.empty_kernel_us + truth_.gap_us)},
+                        {"empty_kernel", Summary(truth_.excess_us + truth_.empty_kernel_us + truth_.gap_us)},
+                        {"event_pair", Summary(truth_.event_pair_us)}}};
   }
   sim::Attribute Gap() {
-    return {sim::Attributes{{"kernel", Summary(1.1)},
+    return {sim::Attributes{{"kernel", Summary(truth_.empty_kernel_us)},
                             {"gap_queued", Summary(truth_.gap_us)},
                             {"launch_call", Summary(3)},
                             {"launch_to_start", Summary(truth_.launch_to_start_us)}}};
@@ -180,7 +183,8 @@ double TrueMicros(const ObservedOp& op, const Truth& truth) {
   for (int i = 0; i < kOpClasses; ++i)
     efficiency[static_cast<std::size_t>(i)] = truth.EfficiencyOf(static_cast<OpClass>(i));
   return RooflineMicros(WorkOf(*graph->graph, graph->op), *BuiltinCatalogue().FindSheet("h200"), efficiency,
-                        BuiltinCatalogue().Tiles(), {.tf32 = op.format == "tf32"});
+                        BuiltinCatalogue().Tiles(),
+                        {.tf32 = op.format == "tf32" ? AllContractions() : Tf32Classes()});
 }
 
 std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files) {
@@ -229,7 +233,7 @@ NamedRecording FabricatedSteps(const Truth& truth) {
     profiler::Nanos ns;
   };
   const auto nanos = [&](const ObservedOp& op, double factor) {
-    return static_cast<profiler::Nanos>(1e3 * factor * TrueMicros(op, truth));
+    return static_cast<profiler::Nanos>(1e3 * (factor * TrueMicros(op, truth) - truth.gap_us));
   };
   const ObservedOp product = {
       .op = "gemm", .phase = "forward", .format = "f32", .shape = {{"m", 4096}, {"n", 3072}, {"k", 768}}};

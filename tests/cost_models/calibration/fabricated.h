@@ -19,7 +19,10 @@ struct Truth {
   double both = 0.78;
   double launch_us = 3.1;
   double event_pair_us = 1.4;
+  double excess_us = 1.7;        // of the time between events around an op, over its kernel and one gap
+  double empty_kernel_us = 1.1;  // on the device
   double gap_us = 0.9;
+  double copy_call_us = 3.6;  // the host's part of a copy
   double launch_to_start_us = 5.2;
   double node_us = 1.1;
   double concurrency = 0.64;

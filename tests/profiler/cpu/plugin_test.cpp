@@ -25,11 +25,11 @@ TEST(CpuPlugin, EveryCaseOfItsFormatHasKernels) {
     bool any = false;
     for (const OpCase& one : probe.cases()) {
       if (one.format != "f32") {
-        EXPECT_THROW(GraphOf(one), Unavailable);
+        EXPECT_THROW(GraphOnCpu(one), Unavailable);
         continue;
       }
       any = true;
-      const sim::OpGraph graph = GraphOf(one);
+      const sim::OpGraph graph = GraphOnCpu(one);
       if (++cases % 7 != 0) continue;  // making kernels for all of them takes a while
       for (sim::OpIndex op = 0; op < graph.size(); ++op)
         EXPECT_FALSE(MakeCpuKernel(graph, op).stand_in)
@@ -46,7 +46,7 @@ TEST(CpuPlugin, OpensWithAllItsSymbols) {
   ASSERT_NE(make, nullptr);
   const std::unique_ptr<Backend> backend = make();
   EXPECT_EQ(backend->Software().at(0).first, "onednn");
-  const sim::OpGraph graph = GraphOf({.op = "relu", .format = "f32", .shape = {{"elements", 8}}});
+  const sim::OpGraph graph = GraphOnCpu({.op = "relu", .format = "f32", .shape = {{"elements", 8}}});
   EXPECT_NE(backend->MakeKernelOnCpu(graph, 1).kernel, nullptr);
 }
 

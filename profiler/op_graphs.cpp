@@ -1,9 +1,10 @@
-// The cases of op probes as graphs of the ops that the executor runs.
+#include "profiler/op_graphs.h"
+
 #include <map>
 #include <string>
 #include <utility>
 
-#include "profiler/cpu/probe_table.h"
+#include "sim/error.h"
 
 namespace berth::profiler {
 namespace {
@@ -12,17 +13,23 @@ using Shape = std::vector<std::int64_t>;
 
 class Maker {
  public:
-  explicit Maker(const OpCase& one) : one_(one) { graph_.name = one.op; }
+  explicit Maker(const OpCase& one) : one_(one), dtype_(one.format == "tf32" ? "f32" : one.format) {
+    graph_.name = one.op;
+  }
 
-  std::int64_t dim(std::string_view name) const { return one_.dim(name); }
+  std::int64_t dim(std::string_view name) const {
+    for (const auto& [key, size] : one_.shape)
+      if (key == name) return size;
+    throw InputError("a probe of " + one_.op + " was recorded without its dimension '" + std::string(name) +
+                     "'");
+  }
   const OpCase& one() const { return one_; }
 
-  sim::TensorRef Input(const Shape& shape, const char* dtype = "f32") {
-    return Append("Placeholder", {}, {Tensor(shape, dtype)});
-  }
+  sim::TensorRef Input(const Shape& shape) { return Append("Placeholder", {}, {Tensor(shape, dtype_)}); }
+  sim::TensorRef Indices(const Shape& shape) { return Append("Placeholder", {}, {Tensor(shape, "i32")}); }
   // With room for `slots` numbers of the optimizer beside each weight.
   sim::TensorRef Variable(const Shape& shape, int slots) {
-    sim::Output output = Tensor(shape, "f32");
+    sim::Output output = Tensor(shape, dtype_);
     output.storage = sim::Output::Storage::kPersistent;
     const sim::TensorRef made = Append("Variable", {}, {output});
     graph_.ops.back().persistent_bytes = output.bytes * (1 + slots);
@@ -31,13 +38,23 @@ class Maker {
   sim::TensorRef Op(const std::string& type, const std::vector<sim::TensorRef>& inputs,
                     const std::vector<Shape>& outputs, sim::Attributes attributes = {}) {
     std::vector<sim::Output> made;
-    for (const Shape& shape : outputs) made.push_back(Tensor(shape, "f32"));
+    for (const Shape& shape : outputs) made.push_back(Tensor(shape, dtype_));
     const sim::TensorRef first = Append(type, inputs, std::move(made));
     graph_.ops.back().attributes = std::move(attributes);
     return first;
   }
-  // Writes into what it reads first.
-  void Update(const std::string& type, const std::vector<sim::TensorRef>& inputs) {
+  // One output element takes `depth` multiply-adds; of a gradient `elements` says how many there are in all.
+  sim::TensorRef Product(const std::string& type, const std::vector<sim::TensorRef>& inputs,
+                         const Shape& output, std::int64_t depth, const Shape& elements,
+                         sim::Attributes attributes = {}) {
+    const sim::TensorRef made = Op(type, inputs, {output}, std::move(attributes));
+    double flops = 2 * static_cast<double>(depth);
+    for (const std::int64_t axis : elements) flops *= static_cast<double>(axis);
+    graph_.ops.back().flops = flops;
+    return made;
+  }
+  // Adds to what it reads first.
+  void AddInto(const std::string& type, const std::vector<sim::TensorRef>& inputs) {
     sim::Output output = graph_.ops[static_cast<std::size_t>(inputs[0].op)].outputs[0];
     output.storage = sim::Output::Storage::kInput;
     output.alias = inputs[0];
@@ -50,11 +67,11 @@ class Maker {
   }
 
  private:
-  static sim::Output Tensor(const Shape& shape, const char* dtype) {
+  static sim::Output Tensor(const Shape& shape, const std::string& dtype) {
     sim::Output output;
     output.dtype = dtype;
     output.shape = shape;
-    output.bytes = 4;
+    output.bytes = BytesOf(dtype);
     for (const std::int64_t axis : shape) output.bytes *= axis;
     return output;
   }
@@ -70,6 +87,7 @@ class Maker {
   }
 
   const OpCase& one_;
+  const std::string dtype_;
   sim::OpGraph graph_;
 };
 
@@ -79,13 +97,14 @@ sim::Attribute List(std::int64_t a, std::int64_t b) {
 
 void MakeGemm(Maker& m) {
   const Shape a = {m.dim("m"), m.dim("k")}, b = {m.dim("k"), m.dim("n")}, c = {m.dim("m"), m.dim("n")};
-  m.Op("MatMul", {m.Input(a), m.Input(b)}, {c});
+  m.Product("MatMul", {m.Input(a), m.Input(b)}, c, m.dim("k"), c);
 }
 
 void MakeBatchedGemm(Maker& m) {
   const std::int64_t batch = m.dim("batch"), rows = m.dim("m"), columns = m.dim("n"), depth = m.dim("k");
-  m.Op("BatchMatMul", {m.Input({batch, rows, depth}), m.Input({batch, depth, columns})},
-       {{batch, rows, columns}});
+  const Shape products = {batch, rows, columns};
+  m.Product("BatchMatMul", {m.Input({batch, rows, depth}), m.Input({batch, depth, columns})}, products, depth,
+            products);
 }
 
 void MakeConvolution(Maker& m) {
@@ -93,21 +112,22 @@ void MakeConvolution(Maker& m) {
   const Shape images = {m.dim("batch"), side, side, m.dim("in")},
               filter = {m.dim("kernel_h"), m.dim("kernel_w"), m.dim("in"), m.dim("out")},
               results = {m.dim("batch"), out_side, out_side, m.dim("out")};
+  const std::int64_t taps = m.dim("kernel_h") * m.dim("kernel_w") * m.dim("in");
   const sim::Attributes attributes = {{"kernel", List(m.dim("kernel_h"), m.dim("kernel_w"))},
                                       {"strides", List(stride, stride)},
                                       {"padding", {std::string("SAME")}}};
-  if (m.one().phase == "forward") {
-    m.Op("Conv2D", {m.Input(images), m.Input(filter)}, {results}, attributes);
-  } else if (m.one().phase == "data_gradient") {
-    m.Op("Conv2DBackpropInput", {m.Input(results), m.Input(filter)}, {images}, attributes);
+  if (m.one().phase == "data_gradient") {
+    m.Product("Conv2DBackpropInput", {m.Input(results), m.Input(filter)}, images, taps, results, attributes);
+  } else if (m.one().phase == "filter_gradient") {
+    m.Product("Conv2DBackpropFilter", {m.Input(images), m.Input(results)}, filter, taps, results, attributes);
   } else {
-    m.Op("Conv2DBackpropFilter", {m.Input(images), m.Input(results)}, {filter}, attributes);
+    m.Product("Conv2D", {m.Input(images), m.Input(filter)}, results, taps, results, attributes);
   }
 }
 
 void MakeElementwise(Maker& m) {
   static const std::map<std::string, const char*> types = {
-      {"add", "Add"}, {"relu", "Relu"}, {"gelu", "Gelu"}, {"tanh", "Tanh"}, {"copy", "GatherGrad"}};
+      {"add", "Add"}, {"relu", "Relu"}, {"gelu", "Gelu"}, {"tanh", "Tanh"}, {"copy", "Concat"}};
   const Shape shape = {m.dim("elements")};
   std::vector<sim::TensorRef> inputs = {m.Input(shape)};
   if (m.one().op == "add") inputs.push_back(m.Input(shape));
@@ -145,9 +165,9 @@ void MakeBatchNorm(Maker& m) {
 void MakeEmbedding(Maker& m) {
   const Shape rows = {m.dim("tokens"), m.dim("width")};
   const sim::TensorRef table = m.Input({m.dim("rows"), m.dim("width")});
-  const sim::TensorRef ids = m.Input({m.dim("tokens")}, "i32");
+  const sim::TensorRef ids = m.Indices({m.dim("tokens")});
   if (m.one().phase == "backward") {
-    m.Update("ScatterAdd", {table, ids, m.Input(rows)});
+    m.AddInto("ScatterAdd", {table, ids, m.Input(rows)});
   } else {
     m.Op("GatherV2", {table, ids}, {rows});
   }
@@ -157,8 +177,8 @@ void MakeEmbedding(Maker& m) {
 void MakeLstmCell(Maker& m) {
   const std::int64_t batch = m.dim("batch"), width = m.dim("width");
   const Shape state = {batch, width}, wide = {batch, 4 * width};
-  const sim::TensorRef product =
-      m.Op("MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, {wide});
+  const sim::TensorRef product = m.Product(
+      "MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, wide, 2 * width, wide);
   sim::TensorRef gates =
       m.Op("Split", {product}, {state, state, state, state}, {{"axis", {std::int64_t{1}}}});
   std::vector<sim::TensorRef> gate;
@@ -173,19 +193,20 @@ void MakeLstmCell(Maker& m) {
 void MakeAttention(Maker& m) {
   const std::int64_t batch = m.dim("batch"), tokens = m.dim("tokens"), width = m.dim("width");
   const Shape values = {batch, tokens, width}, scores = {batch, tokens, tokens};
-  const sim::TensorRef score = m.Op("BatchMatMul", {m.Input(values), m.Input(values)}, {scores});
-  m.Op("BatchMatMul", {m.Op("Softmax", {score}, {scores}), m.Input(values)}, {values});
+  const sim::TensorRef score =
+      m.Product("BatchMatMul", {m.Input(values), m.Input(values)}, scores, width, scores);
+  m.Product("BatchMatMul", {m.Op("Softmax", {score}, {scores}), m.Input(values)}, values, tokens, values);
 }
 
 void MakeOptimizer(Maker& m) {
   const Shape shape = {m.dim("elements")};
-  const bool adam = m.one().op == "adam";
-  m.Update(adam ? "ApplyAdam" : "ApplyMomentum", {m.Variable(shape, adam ? 2 : 1), m.Input(shape)});
+  const bool momentum = m.one().op == "sgd_momentum";
+  m.Op(momentum ? "ApplyMomentum" : "ApplyAdam", {m.Variable(shape, momentum ? 1 : 2), m.Input(shape)}, {});
 }
 
 }  // namespace
 
-sim::OpGraph GraphOf(const OpCase& one) {
+std::optional<sim::OpGraph> GraphOf(const OpCase& one) {
   static const std::map<std::string_view, void (*)(Maker&)> makers = {
       {"gemm", MakeGemm},
       {"bmm", MakeBatchedGemm},
@@ -204,10 +225,10 @@ sim::OpGraph GraphOf(const OpCase& one) {
       {"attention", MakeAttention},
       {"sgd_momentum", MakeOptimizer},
       {"adam", MakeOptimizer},
+      {"adamw", MakeOptimizer},
   };
-  if (one.format != "f32") throw Unavailable("the CPU's kernels compute in f32 alone");
   const auto found = makers.find(one.op);
-  if (found == makers.end()) throw Unavailable("no kernel of the CPU computes " + one.op);
+  if (found == makers.end()) return std::nullopt;
   Maker maker(one);
   found->second(maker);
   return maker.Finish();

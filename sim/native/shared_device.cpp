@@ -1,4 +1,4 @@
-#include "sim/device_state.h"
+#include "sim/native/shared_device.h"
 
 namespace berth::sim {
 
@@ -8,6 +8,10 @@ std::int64_t OpRate(const Device& device, int running, bool copying) {
                                        ? kRateUnit * device.concurrency_ppm[k - 1]
                                        : kRateUnit * kPpm / running;
   return concurrency * (copying ? device.overlap_copy_ppm : kPpm);
+}
+
+bool HasFixedRate(const Device& device) {
+  return device.streams == 1 && device.overlap_copy_ppm == kPpm && OpRate(device, 1, false) == kRateOne;
 }
 
 }  // namespace berth::sim

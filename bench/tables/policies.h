@@ -1,0 +1,39 @@
+// The policies that zero-shot cells apply (PROTOCOL 1.14): each is trained once, however many cells want it, and kept
+// in a file.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/tables/fingerprint.h"
+#include "bench/tables/runner.h"
+
+namespace berth::bench {
+
+class Policies {
+ public:
+  // Both must outlive it. options.checkpoints is where the policies are kept; it must be given where there are
+  // zero-shot cells.
+  Policies(const CellSource& source, const RunOptions& options) : source_(source), options_(options) {}
+
+  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent, graphs, budget, seed.
+  std::string Scenario(const CellPlan& plan);
+  // Trains what these cells need, several at a time. False where it was stopped; what was learned by then is kept and
+  // options.resume goes on from it.
+  bool Train(const std::vector<const CellPlan*>& plans);
+  // Of a cell that was among those of Train().
+  std::string PathOf(const CellPlan& plan);
+
+ private:
+  bool TrainOne(const CellPlan& plan, const std::string& path);
+
+  const CellSource& source_;
+  const RunOptions& options_;
+  std::map<std::pair<const TableBlock*, const TableColumn*>, Fingerprint> trained_on_;
+};
+
+// "after 100000 samples on 16 other graphs": what a zero-shot cell's agent has behind it.
+std::string TrainingText(const CellPlan& plan);
+
+}  // namespace berth::bench

@@ -1,0 +1,145 @@
+#include "bench/validate/accuracy_table.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "bench/svg_plot.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// DESIGN 11: of the median error of step times, and of tau.
+constexpr double kGoalOnCpus = 0.10, kGoalOnGpus = 0.07, kGoalTau = 0.9;
+
+std::string Percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+bool MeetsError(const Score& score) {
+  return score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
+}
+
+std::string GoalText(const Score& score) {
+  const bool error = MeetsError(score), tau = score.tau >= kGoalTau;
+  if (error && tau) return "both met";
+  if (error) return "tau missed";
+  return tau ? "error missed" : "both missed";
+}
+
+std::string VerdictsText(const Score& score) {
+  return score.verdicts == 0 ? "–" : Percent(score.right_verdicts / static_cast<double>(score.verdicts));
+}
+
+ReportSection FolderSection(const ScoredFolder& folder) {
+  ReportSection section{.title = folder.name,
+                        .header = {"workload", "goals", "placements", "median", "p95", "tau", "of at most",
+                                   "machine's own tau", "regret", "memory verdicts right"},
+                        .left_columns = 2};
+  std::vector<std::string> machines, dates;
+  int error = 0, tau = 0;
+  for (const Score& s : folder.scores) {
+    section.rows.push_back(
+        {s.workload + (s.shared_accelerator() ? " (accelerators are one GPU)" : ""), GoalText(s),
+         std::to_string(s.placements.size()), Percent(s.median_error), Percent(s.p95_error),
+         fmt::format("{:.3f}", s.tau), fmt::format("{:.3f}", s.tau_ceiling),
+         s.repeat ? fmt::format("{:.3f} ({:.3f})", s.repeat->tau, s.repeat->simulated_tau) : std::string("–"),
+         Percent(s.regret), VerdictsText(s)});
+    machines.push_back(s.machine);
+    dates.push_back(s.date.substr(0, 10));
+    error += MeetsError(s) ? 1 : 0;
+    tau += s.tau >= kGoalTau ? 1 : 0;
+  }
+  std::ranges::sort(machines);
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  section.sentences.push_back(fmt::format("{}, {} to {}", fmt::join(machines, "; "),
+                                          *std::ranges::min_element(dates),
+                                          *std::ranges::max_element(dates)));
+  section.sentences.push_back(fmt::format("of {} workloads {} meet the goal of the error and {} that of tau",
+                                          folder.scores.size(), error, tau));
+  return section;
+}
+
+ReportSection HeldOutSection(const ScoredFolder& folder) {
+  ReportSection section{.title = folder.name + ": ops of a workload, predicted from the probes of the others",
+                        .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"}};
+  for (const HeldOutOps& one : folder.held_out) {
+    section.rows.push_back({one.family, std::to_string(one.ops), Percent(one.mape), Percent(one.median),
+                            Percent(one.p95), Percent(one.time_weighted)});
+  }
+  return section;
+}
+
+ReportSection Meanings() {
+  return {
+      .title = "What the figures mean",
+      .sentences = {
+          fmt::format(
+              "goals: step times within {:.0f} % median on CPUs and {:.0f} % where there is a GPU; tau "
+              "{} or more",
+              100 * kGoalOnCpus, 100 * kGoalOnGpus, kGoalTau),
+          "median, p95: of |simulated / measured - 1| over placements, of median steps",
+          "tau: Kendall's tau-b over pairs of placements further apart than their steps' median deviation",
+          "of at most: what the spread of the steps leaves of it, from their first half against their second",
+          "machine's own tau: of another measurement (NAME-again) against this one, over the placements that "
+          "both have; in parentheses the simulator's over the same pairs",
+          "regret: of the placement that is simulated fastest, against the fastest measured",
+          "memory verdicts: fits or does not, of limits at 90 to 110 % of the simulated peak"}};
+}
+
+}  // namespace
+
+std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
+  std::vector<std::string> names;
+  if (fs::is_directory(root)) {
+    for (const auto& entry : fs::directory_iterator(root))
+      if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  if (names.empty())
+    throw InputError(root + ": holds no folder of recordings; `berth validate --record --out " + root +
+                     "/NAME` makes one");
+  std::ranges::sort(names);
+  std::vector<ScoredFolder> folders;
+  for (const std::string& name : names) {
+    const std::string folder = (fs::path(root) / name).string();
+    folders.push_back({name, ScoreFolder(folder), HoldWorkloadsOut(folder)});
+    const fs::path again = fs::path(root) / (name + "-again");
+    if (fs::is_directory(again)) CompareRepeats(again.string(), &folders.back().scores);
+  }
+  return folders;
+}
+
+ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders) {
+  ReportPage page{.title = "accuracy: simulated against measured step times",
+                  .facts = {{"command", "berth table accuracy --export"}}};
+  for (const ScoredFolder& folder : folders) {
+    page.sections.push_back(FolderSection(folder));
+    if (!folder.held_out.empty()) page.sections.push_back(HeldOutSection(folder));
+  }
+  page.sections.push_back(Meanings());
+  return page;
+}
+
+std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders) {
+  std::string figures;
+  for (const ScoredFolder& folder : folders) {
+    figures += "<section>\n<h2>" + folder.name + ": measured against simulated</h2>\n<div class=\"bars\">\n";
+    for (const Score& score : folder.scores) {
+      Plot plot{
+          .title = score.workload, .x_label = "simulated, us", .y_label = "measured, us", .diagonal = true};
+      PlotSeries steps{.name = "placements"};
+      for (const ScoredPlacement& p : score.placements)
+        steps.points.emplace_back(p.simulated_us, p.measured_us);
+      plot.series = {std::move(steps)};
+      figures += SvgFigure(plot);
+    }
+    figures += "</div>\n</section>\n";
+  }
+  return PrintReportHtml(page, figures);
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,27 @@
+// The table `accuracy`: all that was measured and simulated, folder by folder, against the goals of DESIGN 11.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/report_page.h"
+#include "bench/validate/held_out.h"
+#include "bench/validate/score.h"
+
+namespace berth::bench {
+
+struct ScoredFolder {
+  std::string name;  // "cpu"
+  std::vector<Score> scores;
+  std::vector<HeldOutOps> held_out;
+};
+
+// The folders of recordings in `root`, by name. NAME-again is another measurement of what NAME holds, and is compared
+// with it, too (CompareRepeats). Throws InputError where there is none.
+std::vector<ScoredFolder> ScoreFolders(const std::string& root);
+
+// As text, Markdown and, with the steps of each workload as a drawing, HTML.
+ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders);
+std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders);
+
+}  // namespace berth::bench

@@ -1,0 +1,68 @@
+// How long each link is in use and what it carries (docs/model.md section 4, "Link use"). Internal to sim/.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/native/plan.h"
+
+namespace berth::sim {
+
+// Where transfers may share a link, each of its directions counts those that use it. Where they may not, at
+// most one at a time uses a route, and the time of a route is time of each of its links.
+template <bool kExclusive>
+class LinkMeter {
+ public:
+  explicit LinkMeter(const Problem::Compiled& compiled)
+      : c_(compiled),
+        route_bytes_(compiled.routes.size()),
+        use_(kExclusive ? compiled.routes.size() : 2 * compiled.cluster->links.size()) {}
+
+  void Reset() {
+    std::fill(route_bytes_.begin(), route_bytes_.end(), 0);
+    std::fill(use_.begin(), use_.end(), Use{});
+  }
+  void Start(const Parcel& parcel, Picos now) {
+    route_bytes_[parcel.route] += parcel.bytes;
+    ForEachUse(parcel.route, [&](Use& use) {
+      if (use.active++ == 0) use.since = now;
+    });
+  }
+  void End(const Parcel& parcel, Picos now) {
+    ForEachUse(parcel.route, [&](Use& use) {
+      if (--use.active == 0) use.busy += now - use.since;
+    });
+  }
+  void Report(std::vector<LinkUse>& links) const {
+    links.assign(c_.cluster->links.size(), {});
+    for (Problem::Compiled::Id r = 0; r < static_cast<Problem::Compiled::Id>(c_.routes.size()); ++r) {
+      for (auto i = c_.routes[r].first; i < c_.routes[r].last; ++i) {
+        LinkUse& link = links[static_cast<std::size_t>(c_.route_links[static_cast<std::size_t>(i)])];
+        link.bytes += route_bytes_[r];
+        if (kExclusive) link.busy += use_[r].busy;
+      }
+    }
+    if (kExclusive) return;
+    for (std::size_t l = 0; l < links.size(); ++l)
+      links[l].busy = use_.data()[2 * l].busy + use_.data()[2 * l + 1].busy;
+  }
+
+ private:
+  struct Use {
+    Picos since = 0;
+    Picos busy = 0;
+    std::int32_t active = 0;
+  };
+  template <typename Change>
+  void ForEachUse(Problem::Compiled::Id route, const Change& change) {
+    if constexpr (kExclusive) return change(use_[route]);
+    for (auto i = c_.routes[route].first; i < c_.routes[route].last; ++i)
+      change(use_[c_.route_directions[static_cast<std::size_t>(i)]]);
+  }
+
+  const Problem::Compiled& c_;
+  ById<Bytes> route_bytes_;
+  ById<Use> use_;  // by route or by link direction
+};
+
+}  // namespace berth::sim

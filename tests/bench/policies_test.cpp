@@ -1,0 +1,144 @@
+// Zero-shot cells: their policy is trained once, on other graphs, and changes no more; stopped and resumed they are the
+// same.
+#include "bench/tables/policies.h"
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/agent.h"
+#include "bench/tables/runner.h"
+#include "sim/error.h"
+#include "tests/bench/tiny_table.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using tests::TempFolder;
+
+TableDefinition ZeroShotTable() {
+  TableDefinition table = testing::TinyTable();
+  TableBlock& block = table.blocks.front();
+  block.columns.clear();
+  for (const bool last : {true, false}) {
+    TableColumn column;
+    column.key = last ? "last" : "best";
+    column.title = column.key;
+    column.agent = "placeto";
+    column.sampled = column.on_request = column.zero_shot = true;
+    column.last = last;
+    column.samples = 40;
+    block.columns.push_back(column);
+  }
+  block.training = {{"chain(ops=5)", "diamond(width=4)"}, 60, 30};
+  for (TableLine& line : block.lines) line.fitted.clear();
+  return table;
+}
+
+class ZeroShot : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      agents::MakeAgent("placeto");
+    } catch (const RunError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  static PlanOptions Wanted() {
+    PlanOptions wanted;
+    wanted.cells = {"*/last", "*/best"};
+    wanted.seeds = 2;
+    return wanted;
+  }
+
+  RunOptions Options() const {
+    RunOptions options;
+    options.threads = 2;
+    options.checkpoints = folder_.path();
+    return options;
+  }
+
+  const TempFolder folder_;
+};
+
+TEST_F(ZeroShot, OnePassOfAPolicyThatIsTrainedOnceForEachSeed) {
+  const TableDefinition table = ZeroShotTable();
+  const auto records = RunCells(table, Testbed(""), PlanCells(table, Wanted()), Options());
+  ASSERT_EQ(records.size(), 8u);               // 2 rows, 2 columns, 2 seeds
+  EXPECT_EQ(folder_.Files().size(), 2u + 2u);  // a policy and its log for each seed
+  for (const CellRecord& record : records) {
+    EXPECT_EQ(record.samples, 6) << record.row;  // diamond(width=3) has 5 units
+    EXPECT_THAT(record.agent, HasSubstr(" after 60 samples on 2 other graphs"));
+  }
+  for (const CellRecord& last : records) {
+    for (const CellRecord& best : records) {
+      if (last.column == "last" && best.column == "best" && last.row == best.row && last.seed == best.seed)
+        EXPECT_GE(*last.unlimited_runtime_us, *best.runtime_us);
+    }
+  }
+}
+
+TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {
+  TableDefinition table = ZeroShotTable();
+  const auto scenario = [&] {
+    const Testbed testbed("");
+    const TableCells cells(table, testbed);
+    const RunOptions options = Options();
+    return Policies(cells, options).Scenario(PlanCells(table, Wanted()).front());
+  };
+  const std::string first = scenario();
+  EXPECT_EQ(scenario(), first);
+  table.blocks.front().training.samples = 61;
+  const std::string longer = scenario();
+  table.blocks.front().training.workloads.emplace_back("chain(ops=6)");
+  const std::string more = scenario();
+  table.blocks.front().columns.front().agent = "placeto(rounds=2)";
+  EXPECT_EQ((std::set<std::string>{first, longer, more, scenario()}).size(), 4u);
+}
+
+TEST_F(ZeroShot, StoppedTrainingGoesOnToTheSameCells) {
+  const TableDefinition table = ZeroShotTable();
+  const auto plans = PlanCells(table, Wanted());
+  const auto runtimes = [&](const std::vector<CellRecord>& records) {
+    std::vector<double> values;
+    for (const CellRecord& record : records) values.push_back(*record.unlimited_runtime_us);
+    return values;
+  };
+  const auto whole = runtimes(RunCells(table, Testbed(""), plans, Options()));
+  const TempFolder folder;
+  std::atomic<bool> stop = false;
+  RunOptions options = Options();
+  options.checkpoints = folder.path();
+  options.threads = 1;
+  options.stop = &stop;
+  options.on_training = [&](const std::string&, std::int64_t samples, std::int64_t) { stop = samples >= 20; };
+  EXPECT_TRUE(RunCells(table, Testbed(""), plans, options).empty());
+  stop = false;
+  options.on_training = nullptr;
+  options.resume = true;
+  EXPECT_EQ(runtimes(RunCells(table, Testbed(""), plans, options)), whole);
+}
+
+TEST_F(ZeroShot, CellsThatAreDoneNeedNoPolicy) {
+  const TableDefinition table = ZeroShotTable();
+  const auto plans = PlanCells(table, Wanted());
+  RunOptions options = Options();
+  options.done = RunCells(table, Testbed(""), plans, options);
+  const TempFolder empty;
+  options.checkpoints = empty.path();
+  options.resume = true;
+  int skipped = 0;
+  options.on_cell = [&](const CellRecord&, bool kept) { skipped += kept ? 1 : 0; };
+  EXPECT_EQ(RunCells(table, Testbed(""), plans, options).size(), plans.size());
+  EXPECT_EQ(skipped, static_cast<int>(plans.size()));
+  EXPECT_TRUE(empty.Files().empty());
+}
+
+}  // namespace
+}  // namespace berth::bench

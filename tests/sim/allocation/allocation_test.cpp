@@ -1,0 +1,88 @@
+// Nothing is allocated in a run: a simulator that has run once runs any other placement, issue order and
+// recording of ops without a call of operator new. A program of its own, because it replaces that operator
+// (count_allocations.cpp).
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/simulator.h"
+#include "tests/sim/allocation/count_allocations.h"
+#include "tests/sim/random_case.h"
+
+namespace berth::sim {
+namespace {
+
+std::int64_t AllocationsOf(Simulator& simulator, const Placement& placement, const RunOptions& options) {
+  const std::int64_t before = CountAllocations();
+  simulator.Run(placement, options);
+  return CountAllocations() - before;
+}
+
+// All on one device, which sends nothing; then placements that scatter, so that the first run needs least.
+std::vector<Placement> Placements(const RandomCase& c) {
+  std::vector<Placement> placements(1);
+  placements[0].device.assign(c.graph.ops.size(), 0);
+  Dice dice(c.seed);
+  for (int i = 0; i < 6; ++i) placements.push_back(MakeRandomPlacement(c.graph, c.cluster, dice));
+  Placement& prioritised = placements.emplace_back(placements.back());
+  prioritised.order.clear();
+  prioritised.priority.resize(c.graph.ops.size());
+  std::iota(prioritised.priority.begin(), prioritised.priority.end(), 0.0);
+  Placement& ordered = placements.emplace_back(prioritised);
+  ordered.priority.clear();
+  ordered.order = c.graph.topological_order();
+  return placements;
+}
+
+struct Machine {
+  Preset preset;
+  std::string interconnect;
+  Dispatch::Per per;
+  Dispatch::Order order;
+};
+
+std::vector<Machine> Machines() {
+  std::vector<Machine> machines;
+  for (const char* interconnect : {"ideal", "fifo", "fair"}) {
+    for (const auto per : {Dispatch::Per::kDevice, Dispatch::Per::kProcess}) {
+      for (const auto order : {Dispatch::Order::kReady, Dispatch::Order::kProgram})
+        machines.push_back({Preset::kNative, interconnect, per, order});
+    }
+  }
+  machines.push_back({Preset::kPlaceto, "fifo", Dispatch::Per::kDevice, Dispatch::Order::kReady});
+  return machines;
+}
+
+TEST(Allocation, TheCounterCounts) {
+  const std::int64_t before = CountAllocations();
+  std::vector<int> numbers(100);
+  EXPECT_GT(CountAllocations(), before) << numbers.size();
+}
+
+TEST(Allocation, NoRunButTheFirstAllocates) {
+  for (const Machine& machine : Machines()) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      RandomCase c = MakeRandomCase(seed, {.max_ops = 200});
+      c.cluster.preset = machine.preset;
+      if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
+      c.cluster.dispatch.per = machine.per;
+      c.cluster.dispatch.order = machine.order;
+      const Problem problem(c.graph, c.cluster, c.costs);
+      for (const auto record : {RunOptions::Record::kNothing, RunOptions::Record::kOps}) {
+        const auto simulator = MakeSimulator(problem);
+        const std::vector<Placement> placements = Placements(c);
+        simulator->Run(placements[0], {record, {}});
+        for (const Placement& placement : placements) {
+          ASSERT_EQ(0, AllocationsOf(*simulator, placement, {record, {}}))
+              << machine.interconnect << " " << PrintCase(c);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::sim
