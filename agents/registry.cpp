@@ -8,15 +8,18 @@ namespace berth::agents {
 namespace {
 
 // Of all learners that draw whole placements, after their own; defaults are those of preset=tuned.
-#define BERTH_ONE_SHOT_PARAMETERS                                                                     \
-  "learner=reinforce|ppo, batch=16, reward=shaped|root, baseline=others|average|failing|mean, "       \
-  "standardise=yes, "                                                                                 \
-  "loss=mean|sum, valid_part=1, valid_update=0, lr=3e-3, lr_end=lr/10, entropy=0.02, entropy_end=0, " \
-  "clip=1, "                                                                                          \
-  "epochs=4, minibatches=1, range=0.2, greedy=50"
+#define BERTH_ONE_SHOT_PARAMETERS(learner, batch, lr)                                            \
+  "learner=" learner ", batch=" batch                                                            \
+  ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, " \
+  "valid_part=1, valid_update=0, lr=" lr                                                         \
+  ", lr_end=lr/10, entropy=0.02, entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define BERTH_SEQUENCE_PARAMETERS \
   "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
+// Of those with a graph encoder and a placer in segments.
+#define BERTH_GRAPH_PLACER_PARAMETERS                                                                  \
+  "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
+  "segment=128 (full: 256), passes=1, "
 
 }  // namespace
 
@@ -56,13 +59,14 @@ const std::vector<AgentRow>& Agents() {
        MakeBruteForce},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
+       "preset=tuned|paper|code, size=small|full, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS(
+           "reinforce|ppo", "16", "3e-3"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
        "placements=4 (of each grouping; code: 1), " BERTH_SEQUENCE_PARAMETERS
-       "freeze=0 (code: 500), as_shipped=no, " BERTH_ONE_SHOT_PARAMETERS,
+       "freeze=0 (code: 500), as_shipped=no, " BERTH_ONE_SHOT_PARAMETERS("reinforce|ppo", "16", "3e-3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
@@ -75,10 +79,20 @@ const std::vector<AgentRow>& Agents() {
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
        AgentKind::kLearner, MakeLearner},
+      {"sgdp",
+       "a graph network reads the units, attention in segments places all at once, gates between graphs; PPO",
+       "Zhou et al.: GDP, 2019; SGDP, IEEE Micro 2020; GO, NeurIPS 2020",
+       BERTH_GRAPH_PLACER_PARAMETERS
+       "superposition=yes, graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "16", "1e-3"),
+       AgentKind::kLearner, MakeLearner},
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS,
+       "grouping), " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "3e-3"),
+       AgentKind::kLearner, MakeLearner},
+      {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
+       BERTH_GRAPH_PLACER_PARAMETERS "graph=yes, " BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "1e-3"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

@@ -1,4 +1,4 @@
-// The factories of the table in plugin.cpp, one source each.
+// The factories of the table in plugin.cpp, one source each; encoder_placer is in sgdp.cpp.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@ namespace berth::agents::rl {
 std::unique_ptr<Agent> MakeRnn(const Spec& spec);
 std::unique_ptr<Agent> MakeHierarchical(const Spec& spec);
 std::unique_ptr<Agent> MakePlaceto(const Spec& spec);
+std::unique_ptr<Agent> MakeSgdp(const Spec& spec);
 std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec);
+std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec);
 
 }  // namespace berth::agents::rl

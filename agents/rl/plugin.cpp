@@ -12,7 +12,9 @@ extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
       {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
       {"hierarchical", "", "", "", AgentKind::kLearner, rl::MakeHierarchical},
       {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
+      {"sgdp", "", "", "", AgentKind::kLearner, rl::MakeSgdp},
       {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
+      {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
   };
   return &rows;
 }

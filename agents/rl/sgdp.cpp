@@ -1,0 +1,198 @@
+// `sgdp`: a graph network reads the units, attention in segments places them all in one shot; PPO. And
+// `encoder_placer`, the same without superposition, to which Mars compares itself.
+//
+// Source of sgdp: Zhou et al., GDP (arXiv 1910.01578), in IEEE Micro 2020 as SGDP and in NeurIPS 2020 as GO
+// (PAPERS 4, PROTOCOL 4.5). Nearly all of it is recalled, not read; what layers there are is said in graph_sage.h and
+// segment_placer.h, the learner in one_shot_learner.h. One graph: `berth place`; a batch of graphs: `berth train`;
+// fine-tuning: `berth place --init`.
+//
+// Assumptions, where nothing is known [PROTOCOL 4.5 unless noted]:
+//   - all sizes: those of a public third-party program that reproduces GO for fusion (`size=full`), or smaller ones;
+//   - the features of a unit: node_features.h and the mean over its ops of a learned embedding of their type (32);
+//   - PPO's batch (16), epochs (4) and clip range (0.2), ratio and clip for each node with one advantage for all, the
+//     mean over nodes, the entropy's weight and its end, Adam at 3e-4 with clip 1, no value network;
+//   - each graph has its own running mean as baseline; batches of graphs are learned by turns, one graph an update;
+//   - segments of units in topological order, by depth and index (ours);
+//   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads (ours); the
+//     number of GO is 3, of SGDP 1.
+// `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline, standardised
+// advantages, Adam from 1e-3 on, entropy weight 0.02 to 0.
+//
+// Source of encoder_placer: the comparison in Mars (ICPP 2021; PAPERS 5, PROTOCOL 4.6), which says no more than its
+// design. It learns as `mars` does, so that designs are compared and not learners; learner=reinforce is the other
+// candidate. Both its learner and its sizes are assumptions.
+//
+// Where they fail: devices of units are drawn independently, so two units that should move together find that out only
+// by chance, and with thousands of units all placements of a batch are about equally good.
+#include <ATen/ATen.h>
+
+#include "agents/rl/categorical.h"
+#include "agents/rl/graph_sage.h"
+#include "agents/rl/learners.h"
+#include "agents/rl/node_features.h"
+#include "agents/rl/one_shot_learner.h"
+#include "agents/rl/segment_placer.h"
+#include "agents/rl/unit_features.h"
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+constexpr std::int64_t kTypeEmbedding = 32;
+constexpr int kEncoderLayers = 2;
+
+struct GraphPlacerOptions {
+  std::string agent;
+  bool graph = true;            // false hides the edges from the encoder (an ablation)
+  SegmentPlacer::Sizes placer;  // choices follow from the task
+};
+
+class GraphPlacerPolicy : public Policy {
+ public:
+  GraphPlacerPolicy(const GraphPlacerOptions& options, const std::vector<const Task*>& tasks, Rng& init)
+      : tasks_(tasks),
+        sizes_(SizesFor(options, tasks)),
+        vocabulary_(tasks),
+        embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
+        encoder_(kTypeEmbedding + kNodeFeatures, sizes_.width, kEncoderLayers, at::kFloat, init),
+        placer_(sizes_, at::kFloat, init),
+        parameters_{embedding_} {
+    Append(parameters_, encoder_.parameters());
+    Append(parameters_, placer_.parameters());
+    for (const Task* task : tasks) {
+      const UnitGraph graph(task->units.size(), task->edges, /*reach=*/false);
+      orders_.push_back(graph.order());
+      features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
+      graphs_.push_back(options.graph ? Neighbourhood(graph) : Neighbourhood::Empty(graph.size()));
+    }
+    CountAllTypes();
+  }
+
+  // All draws are from one forward pass.
+  Draws Draw(std::size_t task, std::int64_t count, const Moment&, Rng* rng) override {
+    const at::NoGradGuard no_grad;
+    const DrawnActions drawn = DrawActions(Logits(task).repeat({count, 1}), rng);
+    Draws draws;
+    draws.kinds = {{drawn.actions.view({count, -1}), drawn.log_probability.view({count, -1}), {}, 1}};
+    for (std::int64_t i = 0; i < count; ++i)
+      draws.placements.push_back(PlacementOf(task, draws.kinds[0].actions[i]));
+    return draws;
+  }
+
+  std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
+    const at::Tensor& actions = draws.kinds[0].actions;
+    return {TermsOfActions(Logits(task).expand({actions.size(0), -1, -1}), actions)};
+  }
+
+  const Tensors& parameters() const override { return parameters_; }
+
+  void Save(StateWriter& out) const override {
+    out.Put(sizes_.choices);
+    vocabulary_.Save(out);
+    SaveTensors(parameters_, out);
+  }
+  void Load(StateReader& in) override {
+    const auto choices = in.Get<std::int64_t>();
+    if (choices != sizes_.choices) {
+      in.Fail("the policy is one for " + std::to_string(choices) + " devices, but " +
+              std::to_string(sizes_.choices) + " are needed");
+    }
+    vocabulary_.Load(in);
+    LoadTensors(in, parameters_);
+    CountAllTypes();
+  }
+
+ private:
+  static SegmentPlacer::Sizes SizesFor(const GraphPlacerOptions& options,
+                                       const std::vector<const Task*>& tasks) {
+    SegmentPlacer::Sizes sizes = options.placer;
+    sizes.choices = CommonDevices(options.agent, tasks);
+    return sizes;
+  }
+
+  void CountAllTypes() {
+    types_.clear();
+    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+      const at::Tensor counts = Reordered(CountTypes(*tasks_[t], vocabulary_), orders_[t]);
+      types_.push_back(counts / counts.sum(1, true));
+    }
+  }
+
+  at::Tensor Logits(std::size_t task) const {  // [units, devices], rows in the order
+    const at::Tensor rows = at::cat({types_[task].matmul(embedding_), features_[task]}, 1);
+    return placer_.Logits(encoder_.Forward(rows, graphs_[task]));
+  }
+
+  UnitPlacement PlacementOf(std::size_t task, const at::Tensor& actions) const {
+    UnitPlacement placement(orders_[task].size());
+    const std::int64_t* const slot = actions.data_ptr<std::int64_t>();
+    for (std::size_t i = 0; i < placement.size(); ++i) {
+      placement[static_cast<std::size_t>(orders_[task][i])] =
+          tasks_[task]->devices[static_cast<std::size_t>(slot[i])];
+    }
+    return placement;
+  }
+
+  const std::vector<const Task*> tasks_;
+  const SegmentPlacer::Sizes sizes_;
+  TypeVocabulary vocabulary_;
+  at::Tensor embedding_;
+  GraphSage encoder_;
+  SegmentPlacer placer_;
+  Tensors parameters_;
+  std::vector<std::vector<UnitIndex>> orders_;  // by task
+  std::vector<Neighbourhood> graphs_;           // by task, like all below with rows in the order
+  Tensors features_;
+  Tensors types_;  // parts of a unit's ops
+};
+
+// What is the same in both agents; `superposition` is a parameter where it is on.
+std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, const OneShotOptions& paper) {
+  ParameterReader read(spec);
+  const bool tuned = read.Choice("preset", {"tuned", "paper"}) == "tuned";
+  const bool full = read.Choice("size", {"small", "full"}) == "full";
+  GraphPlacerOptions policy;
+  policy.agent = spec.name;
+  SegmentPlacer::Sizes& placer = policy.placer;
+  placer.heads = read.Int("heads", full ? 8 : 4, 1, 1024);
+  placer.width = read.Int("width", full ? 128 : 64, 1, 8192);
+  placer.layers = read.Int("layers", full ? 3 : 2, 0, 100);
+  placer.segment = read.Int("segment", full ? 256 : 128, 1, 1 << 20);
+  placer.passes = static_cast<int>(read.Int("passes", 1, 1, 100));
+  placer.superposition = superposition && read.Bool("superposition", true);
+  policy.graph = read.Bool("graph", true);
+  OneShotOptions learner = paper;
+  if (tuned) {
+    learner = OneShotOptions{};
+    learner.algorithm = paper.algorithm;
+    learner.batch = paper.batch;
+    learner.learning_rate = {1e-3, 1e-4, 1};
+  }
+  learner = ReadOneShotOptions(read, learner);
+  read.Finish();
+  if (placer.width % placer.heads != 0) {
+    throw InputError(spec.name + ": width=" + std::to_string(placer.width) + " cannot be split among heads=" +
+                     std::to_string(placer.heads) + "; expected a multiple");
+  }
+  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
+    return std::make_unique<GraphPlacerPolicy>(policy, tasks, init);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeSgdp(const Spec& spec) {
+  OneShotOptions paper = PublishedPpo();
+  paper.batch = 16;
+  paper.baseline = Baseline::kRunningMean;
+  paper.entropy = {0.01, 0.001, 1};
+  return MakeGraphPlacer(spec, /*superposition=*/true, paper);
+}
+
+std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
+  OneShotOptions paper = PublishedPpo();
+  paper.batch = 10;
+  return MakeGraphPlacer(spec, /*superposition=*/false, paper);
+}
+
+}  // namespace berth::agents::rl
