@@ -4,6 +4,9 @@
 // As in TensorFlow's open planner: the choice before is fed back as an embedding of the decoder's width (a start
 // embedding at first), the decoder starts from the encoder's last state, the mixture is of the projected memory
 // and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W / temperature).
+//
+// Long sequences in segments, as Mars (PAPERS 5) describes it: each segment is read on its own, in both directions, and
+// attention stays inside it; the decoder's state runs on through all of them, its gradient ends at their borders.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +28,14 @@ class SequencePlacer {
     Attention::Kind attention = Attention::Kind::kAdditive;
     double temperature = 1;
     double tanh_constant = 0;  // 0 = logits are not bounded
+    std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
 
   // Several sequences of one length, read once for all draws.
   struct Encoded {
-    at::Tensor memory;  // [sequences, items, width]
-    Lstm::State last;   // [sequences, width]
+    Tensors memory;    // by segment: [sequences, items, width]
+    Lstm::State last;  // of the first segment: [sequences, width]
   };
   Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
 
