@@ -100,7 +100,8 @@ const std::vector<AgentRow>& Agents() {
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
-       "segment=128, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10", "3e-3"),
+       "aligned=no, segment=128, " BERTH_SEQUENCE_PARAMETERS BERTH_ONE_SHOT_PARAMETERS("ppo|reinforce", "10",
+                                                                                       "3e-3"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

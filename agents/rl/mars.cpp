@@ -40,6 +40,7 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool full) {
   SequencePlacer::Sizes& placer = options.sequence.placer;
   placer.width = full ? 512 : 128;
   placer.both_directions = true;
+  placer.aligned = read.Bool("aligned", false);
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;

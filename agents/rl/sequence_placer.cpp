@@ -24,7 +24,7 @@ at::Tensor NoiseFor(const at::Tensor& logits, double factor, Rng& rng) {
 SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init)
     : sizes_(sizes),
       encoder_(sizes.input, sizes.width, sizes.both_directions, BiasOf(sizes), type, init),
-      decoder_(sizes.width, sizes.width, false, BiasOf(sizes), type, init),
+      decoder_(sizes.aligned ? 2 * sizes.width : sizes.width, sizes.width, false, BiasOf(sizes), type, init),
       attention_(sizes.attention, sizes.width, type, init),
       embeddings_(GlorotMatrix(sizes.choices + 1, sizes.width, type, init)),
       output_{GlorotMatrix(2 * sizes.width, sizes.choices, type, init)} {
@@ -56,6 +56,14 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
   return encoded;
 }
 
+// What the decoder reads, [items, rows, input]: the choices before, `before` [items, rows], and the items themselves.
+at::Tensor SequencePlacer::InputsOf(const at::Tensor& before, const at::Tensor& memory) const {
+  const std::int64_t items = before.size(0), rows = before.size(1);
+  const at::Tensor fed = embeddings_.index_select(0, before.reshape({-1})).view({items, rows, -1});
+  if (!sizes_.aligned) return fed;
+  return at::cat({fed, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1);
+}
+
 // `h` [sequences, queries, width].
 at::Tensor SequencePlacer::LogitsOf(const at::Tensor& h, const at::Tensor& memory) const {
   at::Tensor logits = at::cat({h, attention_.Mix(h, memory)}, -1).matmul(output_[0]);
@@ -72,7 +80,7 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   Tensors actions, log_probabilities, noises;
   for (const at::Tensor& memory : encoded.memory) {
     for (std::int64_t item = 0; item < memory.size(1); ++item) {
-      state = decoder_.Step(embeddings_.index_select(0, before), state);
+      state = decoder_.Step(InputsOf(before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
       at::Tensor logits =
           LogitsOf(state.h.view({sequences, draws, sizes_.width}), memory).view({rows, sizes_.choices});
       if (noise > 0 && rng != nullptr) {
@@ -98,9 +106,7 @@ at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& acti
   std::int64_t first = 0;
   for (const at::Tensor& memory : encoded.memory) {
     const std::int64_t items = memory.size(1);
-    const at::Tensor inputs =
-        embeddings_.index_select(0, before.narrow(0, first, items).reshape({-1})).view({items, rows, -1});
-    const Lstm::Output out = decoder_.Forward(inputs, &state);
+    const Lstm::Output out = decoder_.Forward(InputsOf(before.narrow(0, first, items), memory), &state);
     const at::Tensor h = out.h.transpose(0, 1);  // [rows, items, width]
     logits.push_back(LogitsOf(h.reshape({sequences, draws * items, sizes_.width}), memory)
                          .view({rows, items, sizes_.choices}));

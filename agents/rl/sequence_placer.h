@@ -28,6 +28,7 @@ class SequencePlacer {
     Attention::Kind attention = Attention::Kind::kAdditive;
     double temperature = 1;
     double tanh_constant = 0;  // 0 = logits are not bounded
+    bool aligned = false;      // the decoder also reads the item's row of the memory as it names its choice
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
@@ -49,6 +50,7 @@ class SequencePlacer {
   const Tensors& parameters() const { return parameters_; }
 
  private:
+  at::Tensor InputsOf(const at::Tensor& before, const at::Tensor& memory) const;
   at::Tensor LogitsOf(const at::Tensor& h, const at::Tensor& memory) const;
 
   Sizes sizes_;
