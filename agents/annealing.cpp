@@ -29,17 +29,14 @@ class Annealing final : public Agent {
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     const auto done = [&] { return evaluator.remaining() == 0 || evaluator.stop_requested(); };
-    const auto sample = [&](const UnitPlacement& placement) {
-      evaluator.CountProposal();
-      return ObjectiveOf(task, evaluator.Evaluate(placement));
-    };
     Rng rng(options.seed, "annealing");
     const Moves moves(task);
     UnitPlacement current;
     Objective objective;
     for (const UnitPlacement& placement : StartsOf(start_, task, moves, options.seed)) {
       if (done()) return;
-      const Objective value = sample(placement);
+      evaluator.CountProposal();
+      const Objective value = ObjectiveOf(task, evaluator.Evaluate(placement));
       if (value < objective) {
         current = placement;
         objective = value;
@@ -52,7 +49,8 @@ class Annealing final : public Agent {
       const double progress = static_cast<double>(evaluator.samples() - first) / steps;
       const double temperature = hot_ * std::pow(cold_ / hot_, progress);
       const UnitPlacement candidate = moves.Neighbour(current, rng);
-      const Objective value = sample(candidate);
+      evaluator.CountProposal();
+      const Objective value = ObjectiveOf(task, evaluator.EvaluateNear(current, candidate));
       const double chance = rng.Uniform();  // drawn whether needed or not: one number a sample
       if (chance < std::exp(-Loss(task, objective, value) / temperature)) {
         current = candidate;

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "agents/placements.h"
+#include "agents/shared_evaluation.h"
 #include "sim/error.h"
+#include "sim/incremental.h"
 
 namespace berth::agents {
 namespace {
@@ -50,6 +52,11 @@ struct Evaluator::Impl {
   std::unique_ptr<sim::Simulator> simulator;
   std::unique_ptr<sim::BatchSimulator> batch;  // made at the first batch: it holds scratch for every thread
 
+  std::unique_ptr<sim::IncrementalSimulator> incremental;
+  UnitPlacement near_base;      // what EvaluateNear() was last asked about,
+  std::int64_t near_count = 0;  // and how often
+  std::vector<sim::Move> moves;
+
   std::int64_t samples = 0;
   std::unordered_set<std::uint64_t> distinct;
   UnitPlacement best;
@@ -57,6 +64,7 @@ struct Evaluator::Impl {
   std::vector<CurvePoint> curve;
   double simulator_seconds = 0;
   double earlier_seconds = 0;  // of the runs before a resume
+  bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
   Clock::time_point opened = Clock::now();
 
   Impl(const Task& the_task, const Options& the_options) : task(the_task), options(the_options) {
@@ -80,6 +88,29 @@ struct Evaluator::Impl {
     const sim::Outcome& outcome = simulator->Run(ops, run_options);
     simulator_seconds += SecondsSince(start);
     return FromOutcome(outcome, want_starts);
+  }
+
+  // A base costs about two runs. It is made when it is asked for the third time: the first tries from a base
+  // that is soon left run from scratch.
+  Evaluation SimulateNear(const UnitPlacement& base, const UnitPlacement& placement,
+                          const sim::RunOptions& run_options) {
+    BERTH_CHECK(IsLegal(base) && IsLegal(placement));
+    if (!incremental) incremental = sim::MakeIncrementalSimulator(*task.problem);
+    if (base != near_base) {
+      near_base = base;
+      near_count = 0;
+    }
+    if (!incremental->replays() || ++near_count < 3) return Simulate(placement, run_options, false);
+    moves.clear();
+    for (std::size_t unit = 0; unit < base.size(); ++unit) {
+      if (base[unit] == placement[unit]) continue;
+      for (const sim::OpIndex op : task.units.ops[unit]) moves.push_back({op, placement[unit]});
+    }
+    const Clock::time_point start = Clock::now();
+    if (near_count == 3) incremental->Base(Expand(task, base));
+    const sim::Outcome& outcome = incremental->Try(moves, run_options);
+    simulator_seconds += SecondsSince(start);
+    return FromOutcome(outcome, false);
   }
 
   std::vector<Evaluation> SimulateBatch(std::span<const UnitPlacement> placements, bool want_starts) {
@@ -106,6 +137,23 @@ struct Evaluator::Impl {
     return evaluations;
   }
 
+  bool shared() const { return options.ranks != nullptr && !options.ranks->alone(); }
+  bool AskedToStop() const {
+    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  }
+
+  // This rank's part, then everybody's.
+  std::vector<Evaluation> SimulateShared(std::span<const UnitPlacement> placements, bool want_starts) {
+    const auto [begin, end] = options.ranks->ShareOf(placements.size());
+    RankReport own;
+    if (begin < end) own.evaluations = SimulateBatch(placements.subspan(begin, end - begin), want_starts);
+    own.stop = AskedToStop();
+    RankReport all = ExchangeReports(*options.ranks, own);
+    BERTH_CHECK_EQ(all.evaluations.size(), placements.size());
+    others_stop = all.stop;
+    return std::move(all.evaluations);
+  }
+
   void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
     ++samples;
     distinct.insert(HashOf(placement));
@@ -126,7 +174,21 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
   BERTH_CHECK_LT(samples(), budget());
   sim::RunOptions run_options = MakeRunOptions(want_starts);
   run_options.cutoff = cutoff;
-  Evaluation evaluation = impl_->Simulate(placement, run_options, want_starts);
+  return Sampled(placement, impl_->Simulate(placement, run_options, want_starts));
+}
+
+Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacement& placement,
+                                   std::optional<sim::Picos> cutoff) {
+  BERTH_CHECK_LT(samples(), budget());
+  sim::RunOptions run_options;
+  run_options.cutoff = cutoff;
+  return Sampled(placement, impl_->SimulateNear(base, placement, run_options));
+}
+
+Evaluation Evaluator::Sampled(const UnitPlacement& placement, Evaluation evaluation) {
+  // Every rank has simulated it; all learn whether one of them is to stop.
+  if (impl_->shared())
+    impl_->others_stop = ExchangeReports(*impl_->options.ranks, {{}, impl_->AskedToStop()}).stop;
   impl_->Count(placement, evaluation);
   if (observer) observer(samples(), placement, evaluation);
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
@@ -139,7 +201,8 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   if (placements.empty()) return {};
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
-  std::vector<Evaluation> evaluations = impl_->SimulateBatch(paid, want_starts);
+  std::vector<Evaluation> evaluations =
+      impl_->shared() ? impl_->SimulateShared(paid, want_starts) : impl_->SimulateBatch(paid, want_starts);
   for (std::size_t i = 0; i < paid.size(); ++i) {
     impl_->Count(paid[i], evaluations[i]);
     if (observer) observer(samples(), paid[i], evaluations[i]);
@@ -159,7 +222,8 @@ std::int64_t Evaluator::distinct() const {
 }
 
 bool Evaluator::stop_requested() const {
-  return impl_->options.stop != nullptr && impl_->options.stop->load(std::memory_order_relaxed);
+  // Ranks that stopped at different calls would wait for one another for ever.
+  return impl_->shared() ? impl_->others_stop : impl_->AskedToStop();
 }
 
 bool Evaluator::has_best() const {

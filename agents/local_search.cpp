@@ -70,7 +70,8 @@ class Climber {
   bool StandOn(const UnitPlacement& placement) {
     if (!tried_.insert(HashOf(placement)).second) return false;
     current_ = placement;
-    objective_ = Sample(placement, std::nullopt);
+    evaluator_.CountProposal();
+    objective_ = ObjectiveOf(task_, evaluator_.Evaluate(placement));
     KeepBest();
     return true;
   }
@@ -86,16 +87,12 @@ class Climber {
     if (!tried_.insert(HashOf(candidate)).second) return;
     std::optional<sim::Picos> cutoff;
     if (objective_.overflow == 0) cutoff = objective_.runtime;
-    const Objective objective = Sample(candidate, cutoff);
+    evaluator_.CountProposal();
+    const Objective objective = ObjectiveOf(task_, evaluator_.EvaluateNear(current_, candidate, cutoff));
     if (objective > objective_) return;
     current_ = candidate;
     objective_ = objective;
     KeepBest();
-  }
-
-  Objective Sample(const UnitPlacement& placement, std::optional<sim::Picos> cutoff) {
-    evaluator_.CountProposal();
-    return ObjectiveOf(task_, evaluator_.Evaluate(placement, false, cutoff));
   }
 
   void KeepBest() {

@@ -19,8 +19,8 @@ std::string& CommandLine() {
 
 }  // namespace
 
-void RememberCommandLine(int argc, const char* const* argv) {
-  CommandLine() = argc > 1 ? "berth " + profiler::ShellText(argc - 1, argv + 1) : "berth";
+void RememberCommandLine(int argc, const char* const* argv, const std::string& program) {
+  CommandLine() = argc > 1 ? program + " " + profiler::ShellText(argc - 1, argv + 1) : program;
 }
 
 Provenance CurrentProvenance() {

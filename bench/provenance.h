@@ -6,7 +6,7 @@
 namespace berth::bench {
 
 struct Provenance {
-  std::string command;  // as typed, the program called "berth"
+  std::string command;  // as typed, but for the program's path
   std::string version;
   std::string revision;  // git commit the program was built from, "unknown" outside a repository
   bool dirty = false;    // built from a tree with changes that are in no commit
@@ -15,7 +15,7 @@ struct Provenance {
 };
 
 // Remembers the command line; called once by main().
-void RememberCommandLine(int argc, const char* const* argv);
+void RememberCommandLine(int argc, const char* const* argv, const std::string& program = "berth");
 
 // The provenance of what is made now.
 Provenance CurrentProvenance();

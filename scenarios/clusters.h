@@ -12,8 +12,11 @@ std::string HierarchicalCluster(const Spec& spec);
 std::string PlacetoCluster(const Spec& spec);
 std::string P100Cluster(const Spec& spec);
 std::string V100Cluster(const Spec& spec);
+std::string Dgx2Cluster(const Spec& spec);
 std::string A100Cluster(const Spec& spec);
 std::string H100Cluster(const Spec& spec);
 std::string H200Cluster(const Spec& spec);
+std::string PcieTreeCluster(const Spec& spec);
+std::string H100HostsCluster(const Spec& spec);
 
 }  // namespace berth::scenarios

@@ -147,9 +147,14 @@ const std::vector<ClusterRow>& Clusters() {
       {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers",
        "gpus=2,interconnect=fair,host=device,order=program,memory=16GB", P100Cluster},
       {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", kHost, V100Cluster},
+      {"dgx2", "DGX-2: 16 V100 on NVSwitch", "gpus=16,interconnect=fair,host=device,order=ready",
+       Dgx2Cluster},
       {"a100", "DGX A100 on NVSwitch", kHost, A100Cluster},
       {"h100", "DGX H100 on NVSwitch", kHost, H100Cluster},
       {"h200", "DGX H200 on NVSwitch", kHost, H200Cluster},
+      {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", kHost, PcieTreeCluster},
+      {"h100_hosts", "DGX H100s on InfiniBand; nics=host: one for all GPUs of a host",
+       "gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu", H100HostsCluster},
   };
   return rows;
 }

@@ -1,85 +1,55 @@
 #include "sim/placeto_simulator.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "sim/error.h"
+#include "sim/placeto_queues.h"
+#include "sim/placeto_rules.h"
 #include "sim/placeto_wiring.h"
 
 namespace berth::sim {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
-constexpr Picos kOpPause = 5'700'000;     // after an op that takes time
-constexpr Picos kSendPause = 25'000'000;  // after a sending
-
-Picos FloorMicro(Picos time) {
-  return time / kPicosPerMicro * kPicosPerMicro;
-}
-
-// Everything one after the other: no time of a run is beyond it.
-Wide LatestTime(const PlacetoWiring& wiring, const CostTable& costs) {
-  Wide sum = 0;
-  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
-    sum += Wide(*std::max_element(row, row + costs.devices)) + kOpPause;
-  }
-  for (const auto& parcel : wiring.parcels) sum += Wide(parcel.duration) + kSendPause;
-  return sum;
-}
-
-// Every device runs one op at a time and every channel sends one parcel, first in, first out. So at most 2 D
-// completions are pending, the next event is the least of 2 D keys, and a pause can be added to the start of
-// what comes next instead of being an event. A key is time * 2^bits + resource, devices first: its order is
-// the tie-break of DESIGN 4.3. Key is as wide as the latest time of the problem needs.
-//
-// Under a random placement whether a reader is local, ready or the last one is a toss-up, and a mispredicted
-// branch costs as much as the rest of an event. The inner loops therefore have no such branches: they push
-// first and count later, and they run over whole groups of readers.
-template <typename Key>
+// What an op reads arrives when its producer ends or when the producer's sending ends, and the end of a
+// sending is known when it is queued. So readers are visited once, when their producer ends. An op whose last
+// producer has ended joins its device's queue at once, or waits in the list of the sending that arrives last.
+template <typename Queues>
 class PlacetoSimulator final : public Simulator {
  public:
   PlacetoSimulator(const Problem& problem, PlacetoWiring wiring);
   const Outcome& Run(const Placement& placement, const RunOptions& options) override;
 
  private:
-  static constexpr std::size_t kKeysAtOnce = 8;
-  static constexpr Key kIdle = ~Key{0};
+  using Key = typename Queues::Key;
+  using View = typename Queues::View;
   static constexpr Picos kNever = std::numeric_limits<Picos>::max();
+  static constexpr OpIndex kNobody = -1;
 
-  struct OpState {
-    std::int32_t missing;  // producers that have not arrived
-    DeviceIndex device;
-    // Its cost; from its start on the end of its use of what it reads, as far as that decides when memory is
-    // released.
-    Picos cost_or_use;
-  };
-  // A device or a channel with its queue: places [head, tail) of ready_ or outbox_ wait.
-  struct Server {
-    std::uint32_t head = 0;
-    std::uint32_t tail = 0;
-    std::uint32_t first = 0;
-    std::uint32_t current = 0;  // the op that runs, the parcel that is sent
-    Picos pause = 0;            // after `current`
-    Picos free = 0;             // end of the last pause
-    Picos busy = 0;
+  static constexpr OpIndex kEnded = -2;
+
+  // What is known of an op that has not joined its queue.
+  struct Waiting {
+    std::int32_t missing = 0;  // producers that have not ended
+    DeviceIndex device = 0;
+    Key last = 0;  // the key of the sending that arrives last, of those that are known; 0 = none
   };
 
   void Reset(const Placement& placement);
   bool RunEvents(Picos cutoff);
-  Key NextKey() const;
-  void EndOp(std::size_t d, Picos now);
-  void EndSending(std::size_t d, Picos now);
-  void StartNextOp(std::size_t d, Picos now);
-  void StartNextSending(std::size_t d, Picos now);
-  void StartIdleReaders(const PlacetoWiring::Parcel& parcel, Picos now);
-  void DeliverSeveralOutputs(std::size_t op, std::size_t d, Picos now);
-  void NoteQueued(std::uint32_t parcel, std::size_t from, Picos now);
+  void JoinDevice(View queues, OpIndex op, DeviceIndex device, Picos now);
+  void JoinChannel(View queues, std::size_t from, Key key);
+  void JoinOrWait(View queues, OpIndex op, Picos now);
+  bool HasEnded(View queues, Key sending) const;
+  void Deliver(View queues, OpIndex reader, std::uint32_t parcel, std::size_t d, Picos now);
+  void DeliverAll(View queues, std::size_t op, std::size_t d, Picos now);
+  void RecordTransfer(std::uint32_t parcel, std::size_t from, OpIndex reader, Picos now, Picos end);
 
+  DeviceIndex DeviceOf(OpIndex op) const { return waiting_[static_cast<std::size_t>(op)].device; }
   Picos LastUse(OpIndex op) const;
   Bytes Peak(std::size_t d);
   void RecordOps();
@@ -89,21 +59,26 @@ class PlacetoSimulator final : public Simulator {
   const PlacetoWiring wiring_;
   const std::size_t op_count_;
   const std::size_t device_count_;
-  const int bits_;
-  const Key mask_;
-  std::vector<Key> keys_;        // devices, then channels; kIdle where nothing is pending
-  std::vector<OpState> ops_;     // the last one is the reader that fills groups: on no device, never ready
-  std::vector<Server> devices_;  // one more for that reader
-  std::vector<Server> channels_;
-  // By device, one place more for each than it can need because pushing writes before it is known whether it
-  // counts.
-  std::vector<OpIndex> ready_;            // the ops of a device in the order they run
-  std::vector<Picos> start_;              // [place in ready_]
-  std::vector<std::uint32_t> outbox_;     // the parcels of a device in the order they are sent
-  std::vector<std::uint64_t> queued_in_;  // [parcel]: the last run in which it was queued
+  Queues queues_;                 // devices, then channels
+  std::vector<Waiting> waiting_;  // [op]; the last one is the reader that fills groups: never ready
+  // [op]: its cost; once it is queued the end of its use of what it reads, as far as that decides when memory
+  // is released.
+  std::vector<Picos> cost_or_use_;
+  std::vector<Picos> start_;  // [place in the queues] of an op
+  std::vector<Picos> busy_;   // [device]
+  // [place in the queues] of a sending: the ops that it makes ready, ascending, as a list through next_woken_;
+  // kEnded when it has ended.
+  std::vector<OpIndex> woken_;
+  std::vector<OpIndex> next_woken_;  // [op]
+  std::vector<OpIndex> complete_;    // scratch: ops whose producers all have ended
+  std::vector<std::uint32_t> most_;  // [server]: how many items it serves at most
+  struct Sending {
+    Key key = 0;
+    std::uint64_t run = 0;  // the last in which it was queued
+  };
+  std::vector<Sending> sendings_;  // [parcel]; of ops with several parcels only
   std::uint64_t run_ = 0;
   bool record_transfers_ = false;
-  std::vector<std::uint32_t> transfer_of_;  // [parcel]: its entry of Outcome::transfers
 
   std::vector<Bytes> release_;  // scratch of Peak()
   std::vector<std::uint32_t> bucket_;
@@ -111,246 +86,205 @@ class PlacetoSimulator final : public Simulator {
   Outcome outcome_;
 };
 
-template <typename Key>
-PlacetoSimulator<Key>::PlacetoSimulator(const Problem& problem, PlacetoWiring wiring)
+template <typename Queues>
+PlacetoSimulator<Queues>::PlacetoSimulator(const Problem& problem, PlacetoWiring wiring)
     : problem_(problem),
       wiring_(std::move(wiring)),
       op_count_(problem.graph().ops.size()),
       device_count_(problem.cluster().devices.size()),
-      bits_(std::bit_width(2 * device_count_ - 1)),
-      mask_((Key{1} << bits_) - 1),
-      keys_((2 * device_count_ + kKeysAtOnce - 1) / kKeysAtOnce * kKeysAtOnce),
-      ops_(op_count_ + 1),
-      devices_(device_count_ + 1),
-      channels_(device_count_),
-      ready_(op_count_ + device_count_ + 1),
-      start_(ready_.size()),
-      outbox_(wiring_.parcels.size() + device_count_),
-      queued_in_(wiring_.parcels.size()),
+      queues_(2 * device_count_, op_count_ + wiring_.durations.size() + 2 * device_count_),
+      waiting_(op_count_ + 1),
+      cost_or_use_(op_count_ + 1),
+      start_(op_count_ + device_count_),
+      busy_(device_count_),
+      woken_(op_count_ + wiring_.durations.size() + 2 * device_count_),
+      next_woken_(op_count_),
+      complete_(op_count_ + kReaderGroup),
+      most_(2 * device_count_),
+      sendings_(wiring_.durations.size()),
       release_(op_count_ + 1),
       bucket_(2 * op_count_ + 2) {
   outcome_.devices.resize(device_count_);
 }
 
-template <typename Key>
-void PlacetoSimulator<Key>::Reset(const Placement& placement) {
+template <typename Queues>
+void PlacetoSimulator<Queues>::Reset(const Placement& placement) {
   ++run_;
   const Picos* costs = problem_.costs().picos.data();
-  std::fill(keys_.begin(), keys_.end(), kIdle);
-  std::fill(devices_.begin(), devices_.end(), Server{});
-  std::fill(channels_.begin(), channels_.end(), Server{});
+  std::fill(most_.begin(), most_.end(), 0);
+  std::fill(busy_.begin(), busy_.end(), 0);
   for (std::size_t i = 0; i < op_count_; ++i) {
     const auto d = static_cast<std::size_t>(placement.device[i]);
-    ops_[i] = {wiring_.producers[i], placement.device[i], costs[i * device_count_ + d]};
-    ++devices_[d].tail;
-    channels_[d].tail += wiring_.ops[i + 1].parcel - wiring_.ops[i].parcel;
+    const Picos cost = costs[i * device_count_ + d];
+    waiting_[i] = {wiring_.producers[i], placement.device[i], 0};
+    cost_or_use_[i] = cost;
+    busy_[d] += cost;
+    ++most_[d];
+    most_[device_count_ + d] += wiring_.parcels[i + 1] - wiring_.parcels[i];
   }
-  ops_[op_count_] = {std::numeric_limits<std::int32_t>::max(), static_cast<DeviceIndex>(device_count_),
-                     -kNever};
-  std::uint32_t place = 0, parcel = 0;
-  for (std::size_t d = 0; d <= device_count_; ++d) {
-    const auto ops = devices_[d].tail;
-    devices_[d].first = devices_[d].head = devices_[d].tail = place;
-    place += ops + 1;
-    if (d == device_count_) break;
-    const auto parcels = channels_[d].tail;
-    channels_[d].first = channels_[d].head = channels_[d].tail = parcel;
-    parcel += parcels + 1;
-  }
-  for (std::size_t i = 0; i < op_count_; ++i) {
-    if (ops_[i].missing > 0) continue;
-    ready_[devices_[static_cast<std::size_t>(ops_[i].device)].tail++] = static_cast<OpIndex>(i);
-  }
+  waiting_[op_count_] = {std::numeric_limits<std::int32_t>::max(), -1, 0};
+  cost_or_use_[op_count_] = -kNever;
+  queues_.Reset(most_.data());
 }
 
-template <typename Key>
-inline Key PlacetoSimulator<Key>::NextKey() const {
-  Key best = kIdle;
-  const Key* const end = keys_.data() + keys_.size();
-  for (const Key* k = keys_.data(); k != end; k += kKeysAtOnce) {
-    const Key low = std::min(std::min(k[0], k[1]), std::min(k[2], k[3]));
-    const Key high = std::min(std::min(k[4], k[5]), std::min(k[6], k[7]));
-    best = std::min(best, std::min(low, high));
+template <typename Queues>
+inline void PlacetoSimulator<Queues>::JoinDevice(View queues, OpIndex op, DeviceIndex device, Picos now) {
+  const auto d = static_cast<std::size_t>(device);
+  Picos& cost_or_use = cost_or_use_[static_cast<std::size_t>(op)];
+  const Picos cost = cost_or_use;
+  const Key key = queues.KeyOf(d, now, cost);
+  const Picos start = queues.TimeOf(key) - cost;
+  start_[queues.servers[d].tail] = start;
+  cost_or_use = EndOfUse(start, cost);
+  queues.Join(d, key, static_cast<std::uint32_t>(op), PauseAfterOp(cost));
+}
+
+template <typename Queues>
+inline void PlacetoSimulator<Queues>::JoinChannel(View queues, std::size_t from, Key key) {
+  woken_[queues.PlaceOf(key)] = kNobody;
+  queues.Join(device_count_ + from, key, 0, kSendPause);
+}
+
+// True for none.
+template <typename Queues>
+inline bool PlacetoSimulator<Queues>::HasEnded(View queues, Key sending) const {
+  return sending == 0 || woken_[queues.PlaceOf(sending)] == kEnded;
+}
+
+// For an op whose producers have all ended.
+template <typename Queues>
+inline void PlacetoSimulator<Queues>::JoinOrWait(View queues, OpIndex op, Picos now) {
+  const Waiting& waiting = waiting_[static_cast<std::size_t>(op)];
+  if (HasEnded(queues, waiting.last)) {
+    JoinDevice(queues, op, waiting.device, now);
+    return;
   }
-  return best;
+  OpIndex* next = &woken_[queues.PlaceOf(waiting.last)];
+  while (*next != kNobody && *next < op) next = &next_woken_[static_cast<std::size_t>(*next)];
+  next_woken_[static_cast<std::size_t>(op)] = *next;
+  *next = op;
 }
 
-// Starts the head of a device's queue, at once or when its pause is over.
-template <typename Key>
-inline void PlacetoSimulator<Key>::StartNextOp(std::size_t d, Picos now) {
-  Server& device = devices_[d];
-  const auto op = static_cast<std::uint32_t>(ready_[device.head]);
-  OpState& state = ops_[op];
-  const Picos cost = state.cost_or_use;
-  const Picos start = std::max(now, device.free);
-  start_[device.head++] = start;
-  device.current = op;
-  device.pause = cost > 0 ? kOpPause : 0;
-  device.busy += cost;
-  state.cost_or_use = FloorMicro(start) + FloorMicro(cost) - kPicosPerMicro;
-  keys_[d] = (static_cast<Key>(start + cost) << bits_) | static_cast<Key>(d);
-}
-
-// Starts the head of an idle channel's queue, if there is one.
-template <typename Key>
-inline void PlacetoSimulator<Key>::StartNextSending(std::size_t d, Picos now) {
-  Server& channel = channels_[d];
-  const bool waits = channel.head != channel.tail;
-  const std::uint32_t parcel = outbox_[channel.head];  // an old one if nothing waits
-  const Picos start = std::max(now, channel.free);
-  const Picos end = start + wiring_.parcels[parcel].duration;
-  const std::size_t resource = device_count_ + d;
-  const Key key = (static_cast<Key>(end) << bits_) | static_cast<Key>(resource);
-  keys_[resource] = key | (Key{waits} - 1);  // kIdle, all ones, if nothing waits
-  channel.current = parcel;
-  channel.head += waits;
-  if (record_transfers_ && waits) {
-    TransferTimes& times = outcome_.transfers[transfer_of_[parcel]];
-    times.start = start;
-    times.end = end;
-  }
-}
-
-template <typename Key>
-void PlacetoSimulator<Key>::NoteQueued(std::uint32_t parcel, std::size_t from, Picos now) {
+template <typename Queues>
+void PlacetoSimulator<Queues>::RecordTransfer(std::uint32_t parcel, std::size_t from, OpIndex reader,
+                                              Picos now, Picos end) {
   const TensorRef tensor = wiring_.tensors[parcel];
-  const auto readers = wiring_.readers.begin() + wiring_.parcels[parcel].reader;
-  const auto sender = static_cast<DeviceIndex>(from);
-  const auto remote = std::find_if(readers, wiring_.readers.end(), [&](OpIndex reader) {
-    return ops_[static_cast<std::size_t>(reader)].device != sender;
-  });
   const auto& outputs = problem_.graph().ops[static_cast<std::size_t>(tensor.op)].outputs;
   const auto output = static_cast<std::size_t>(tensor.output);
   TransferTimes times;
   times.tensor = tensor;
-  times.from = sender;
-  times.to = ops_[static_cast<std::size_t>(*remote)].device;
+  times.from = static_cast<DeviceIndex>(from);
+  times.to = DeviceOf(reader);
   times.bytes = output < outputs.size() ? outputs[output].bytes : 0;
   times.queued = now;
-  transfer_of_[parcel] = static_cast<std::uint32_t>(outcome_.transfers.size());
+  times.start = end - wiring_.durations[parcel];
+  times.end = end;
   outcome_.transfers.push_back(times);
 }
 
-// EndOp() for an op several of whose outputs are read: they queue in the order of their first remote readers.
-template <typename Key>
-void PlacetoSimulator<Key>::DeliverSeveralOutputs(std::size_t op, std::size_t d, Picos now) {
-  Server& device = devices_[d];
-  Server& channel = channels_[d];
-  for (auto e = wiring_.first_edge[op]; e < wiring_.first_edge[op + 1]; ++e) {
-    const auto [consumer, parcel] = wiring_.edges[e];
-    OpState& state = ops_[static_cast<std::size_t>(consumer)];
-    if (static_cast<std::size_t>(state.device) == d) {
-      if (--state.missing == 0) ready_[device.tail++] = consumer;
-    } else if (queued_in_[parcel] != run_) {
-      queued_in_[parcel] = run_;
-      outbox_[channel.tail++] = parcel;
-      if (record_transfers_) NoteQueued(parcel, d, now);
+// One reader at the end of an op on d.
+template <typename Queues>
+void PlacetoSimulator<Queues>::Deliver(View queues, OpIndex reader, std::uint32_t parcel, std::size_t d,
+                                       Picos now) {
+  Waiting& waiting = waiting_[static_cast<std::size_t>(reader)];
+  if (static_cast<std::size_t>(waiting.device) != d) {
+    Sending& sending = sendings_[parcel];
+    if (sending.run != run_) {
+      sending = {queues.KeyOf(device_count_ + d, now, wiring_.durations[parcel]), run_};
+      JoinChannel(queues, d, sending.key);
+      if (record_transfers_) RecordTransfer(parcel, d, reader, now, queues.TimeOf(sending.key));
     }
+    if (sending.key > waiting.last || HasEnded(queues, waiting.last)) waiting.last = sending.key;
   }
+  if (--waiting.missing == 0) JoinOrWait(queues, reader, now);
 }
 
-template <typename Key>
-inline void PlacetoSimulator<Key>::EndOp(std::size_t d, Picos now) {
-  Server& device = devices_[d];
-  Server& channel = channels_[d];
-  const std::size_t op = device.current;
-  const auto [begin, parcel] = wiring_.ops[op];
-  const auto [end, next_parcel] = wiring_.ops[op + 1];
-  if (next_parcel - parcel < 2) {
-    const auto here = static_cast<DeviceIndex>(d), nowhere = static_cast<DeviceIndex>(device_count_);
-    const OpIndex* const last = wiring_.readers.data() + end;
-    std::uint32_t tail = device.tail;
-    bool sends = false;
-    for (const OpIndex* group = wiring_.readers.data() + begin; group != last; group += kReaderGroup) {
-      for (std::uint32_t i = 0; i < kReaderGroup; ++i) {
-        OpState& state = ops_[static_cast<std::size_t>(group[i])];
-        const bool local = state.device == here;
-        state.missing -= local;
-        ready_[tail] = group[i];
-        tail += local & (state.missing == 0);
-        sends |= !local & (state.device != nowhere);
-      }
+// The end of an op in general. Several outputs queue in the order of their first remote readers. A sending
+// that takes no time may have a smaller key than one that has ended.
+template <typename Queues>
+void PlacetoSimulator<Queues>::DeliverAll(View queues, std::size_t op, std::size_t d, Picos now) {
+  const PlacetoWiring::Item& item = wiring_.ops[op];
+  if (item.duration == PlacetoWiring::kSeveral) {
+    for (auto e = wiring_.first_edge[op]; e < wiring_.first_edge[op + 1]; ++e) {
+      Deliver(queues, wiring_.edges[e].consumer, wiring_.edges[e].parcel, d, now);
     }
-    device.tail = tail;
-    outbox_[channel.tail] = parcel;
-    channel.tail += sends;
-    if (record_transfers_ && sends) NoteQueued(parcel, d, now);
   } else {
-    DeliverSeveralOutputs(op, d, now);
-  }
-  device.free = now + device.pause;
-  keys_[d] = kIdle;
-  if (device.head != device.tail) StartNextOp(d, now);
-  if (keys_[device_count_ + d] == kIdle) StartNextSending(d, now);
-}
-
-template <typename Key>
-inline void PlacetoSimulator<Key>::EndSending(std::size_t d, Picos now) {
-  Server& channel = channels_[d];
-  const PlacetoWiring::Parcel& parcel = wiring_.parcels[channel.current];
-  const auto here = static_cast<DeviceIndex>(d);
-  const OpIndex* const last = wiring_.readers.data() + parcel.end;
-  bool wakes = false;
-  for (const OpIndex* group = wiring_.readers.data() + parcel.reader; group != last; group += kReaderGroup) {
-    for (std::uint32_t i = 0; i < kReaderGroup; ++i) {
-      OpState& state = ops_[static_cast<std::size_t>(group[i])];
-      const bool remote = state.device != here;
-      state.missing -= remote;
-      const bool ready = remote & (state.missing == 0);
-      Server& device = devices_[static_cast<std::size_t>(state.device)];
-      ready_[device.tail] = group[i];
-      device.tail += ready;
-      wakes |= ready & (keys_[static_cast<std::size_t>(state.device)] == kIdle);
+    for (std::uint32_t i = 0; i < item.readers; ++i) {
+      Deliver(queues, wiring_.readers[item.reader + i], wiring_.parcels[op], d, now);
     }
-  }
-  if (wakes) StartIdleReaders(parcel, now);
-  channel.free = now + kSendPause;
-  StartNextSending(d, now);
-}
-
-template <typename Key>
-void PlacetoSimulator<Key>::StartIdleReaders(const PlacetoWiring::Parcel& parcel, Picos now) {
-  for (auto i = parcel.reader; i < parcel.end; ++i) {
-    const auto d = static_cast<std::size_t>(ops_[static_cast<std::size_t>(wiring_.readers[i])].device);
-    if (devices_[d].head != devices_[d].tail && keys_[d] == kIdle) StartNextOp(d, now);
   }
 }
 
 // False if it was given up at the cutoff.
-template <typename Key>
-bool PlacetoSimulator<Key>::RunEvents(Picos cutoff) {
-  for (std::size_t d = 0; d < device_count_; ++d) {
-    if (devices_[d].head != devices_[d].tail) StartNextOp(d, 0);
-  }
+template <typename Queues>
+bool PlacetoSimulator<Queues>::RunEvents(Picos cutoff) {
+  const View queues = queues_.view();
+  const PlacetoWiring::Item* const items = wiring_.ops.data();
+  const OpIndex* const readers = wiring_.readers.data();
+  Waiting* const waiting = waiting_.data();
+  OpIndex* const complete = complete_.data();
+  const std::size_t devices = device_count_;
+  const std::uint32_t first_sending = queues.servers[devices].first;
+  for (const OpIndex op : wiring_.sources) JoinDevice(queues, op, DeviceOf(op), 0);
   for (;;) {
-    const Key key = NextKey();
-    if (key == kIdle) return true;
-    const auto now = static_cast<Picos>(key >> bits_);
+    const Key key = queues.Next();
+    if (key == Queues::kIdle) return true;
+    const Picos now = queues.TimeOf(key);
     if (now > cutoff) {
       outcome_.runtime = now;
       return false;
     }
-    const auto resource = static_cast<std::size_t>(key & mask_);
-    if (resource < device_count_) {
-      EndOp(resource, now);
-    } else {
-      EndSending(resource - device_count_, now);
+    const std::uint32_t place = queues.PlaceOf(key);
+    const auto [key_again, op, server] = queues.Pop(key);
+    if (place >= first_sending) {
+      OpIndex& woken = woken_[place];
+      for (OpIndex i = woken; i != kNobody; i = next_woken_[static_cast<std::size_t>(i)]) {
+        JoinDevice(queues, i, DeviceOf(i), now);
+      }
+      woken = kEnded;
+      continue;
     }
+    const PlacetoWiring::Item item = items[op];
+    if (item.duration == PlacetoWiring::kSeveral) {
+      DeliverAll(queues, op, server, now);
+      continue;
+    }
+    const Key sending = queues.KeyOf(devices + server, now, item.duration);
+    if ((queues.TimeOf(sending) == now) | record_transfers_) {
+      DeliverAll(queues, op, server, now);
+      continue;
+    }
+    const auto here = static_cast<DeviceIndex>(server);
+    std::uint32_t local_readers = 0;
+    OpIndex* end = complete;
+    const OpIndex* const last = readers + item.reader + InGroups(item.readers);
+    for (const OpIndex* group = readers + item.reader; group != last; group += kReaderGroup) {
+      for (std::uint32_t i = 0; i < kReaderGroup; ++i) {
+        Waiting& reader = waiting[group[i]];
+        const bool local = reader.device == here;
+        local_readers += local;
+        reader.last = std::max(reader.last, sending & (Key{local} - 1));
+        *end = group[i];
+        end += --reader.missing == 0;
+      }
+    }
+    if (local_readers != item.readers) JoinChannel(queues, server, sending);
+    for (const OpIndex* r = complete; r != end; ++r) JoinOrWait(queues, *r, now);
   }
 }
 
 // ---- peak memory ----
 
 // An op's outputs are held from its start until the last use of its readers; -kNever if it has none.
-template <typename Key>
-inline Picos PlacetoSimulator<Key>::LastUse(OpIndex op) const {
+template <typename Queues>
+inline Picos PlacetoSimulator<Queues>::LastUse(OpIndex op) const {
   const auto i = static_cast<std::size_t>(op);
-  const OpIndex* const last = wiring_.readers.data() + wiring_.ops[i + 1].reader;
+  const PlacetoWiring::Item& item = wiring_.ops[i];
+  const OpIndex* const last = wiring_.readers.data() + item.reader + InGroups(item.readers);
   Picos use = -kNever;
-  for (const OpIndex* group = wiring_.readers.data() + wiring_.ops[i].reader; group != last;
-       group += kReaderGroup) {
+  for (const OpIndex* group = wiring_.readers.data() + item.reader; group != last; group += kReaderGroup) {
     for (std::uint32_t k = 0; k < kReaderGroup; ++k) {
-      use = std::max(use, ops_[static_cast<std::size_t>(group[k])].cost_or_use);
+      use = std::max(use, cost_or_use_[static_cast<std::size_t>(group[k])]);
     }
   }
   return use;
@@ -359,12 +293,14 @@ inline Picos PlacetoSimulator<Key>::LastUse(OpIndex op) const {
 // A peak is reached when an op starts. So each hold is released before the first op of the device that starts
 // after its end; that op is found through a table of up to 2 n buckets of equal time, usually at the first or
 // second place.
-template <typename Key>
-Bytes PlacetoSimulator<Key>::Peak(std::size_t d) {
-  const std::uint32_t n = devices_[d].tail - devices_[d].first;
+template <typename Queues>
+Bytes PlacetoSimulator<Queues>::Peak(std::size_t d) {
+  const View queues = queues_.view();
+  const auto& device = queues.servers[d];
+  const std::uint32_t n = device.tail - device.first;
   if (n == 0) return 0;
-  const OpIndex* const order = ready_.data() + devices_[d].first;
-  Picos* const start = start_.data() + devices_[d].first;
+  const auto* const order = queues.entries + device.first;
+  Picos* const start = start_.data() + device.first;
   start[n] = kNever;
   const Picos last = start[n - 1];
   const int shift = std::bit_width(static_cast<std::uint64_t>(last) / (2 * std::uint64_t{n}));
@@ -378,10 +314,11 @@ Bytes PlacetoSimulator<Key>::Peak(std::size_t d) {
   Bytes live = 0, peak = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
     live -= release_[k];
-    Picos end = LastUse(order[k]);
+    const auto op = static_cast<OpIndex>(order[k].item);
+    Picos end = LastUse(op);
     if (end == -kNever) end = start[k];
     if (end < start[k]) continue;
-    const Bytes bytes = wiring_.output_bytes[static_cast<std::size_t>(order[k])];
+    const Bytes bytes = wiring_.output_bytes[static_cast<std::size_t>(op)];
     live += bytes;
     peak = std::max(peak, live);
     std::uint32_t after = bucket_[static_cast<std::size_t>(std::min(end, last) >> shift)];
@@ -395,19 +332,20 @@ Bytes PlacetoSimulator<Key>::Peak(std::size_t d) {
 
 // ---- what is recorded ----
 
-template <typename Key>
-void PlacetoSimulator<Key>::RecordOps() {
+template <typename Queues>
+void PlacetoSimulator<Queues>::RecordOps() {
   outcome_.ops.resize(op_count_);
+  const View queues = queues_.view();
   for (std::size_t d = 0; d < device_count_; ++d) {
-    for (auto place = devices_[d].first; place < devices_[d].tail; ++place) {
-      const Picos end = start_[place] + problem_.costs().at(ready_[place], static_cast<DeviceIndex>(d));
-      outcome_.ops[static_cast<std::size_t>(ready_[place])] = {start_[place], start_[place], end};
+    for (auto place = queues.servers[d].first; place < queues.servers[d].tail; ++place) {
+      const auto [key, op, server] = queues.entries[place];
+      outcome_.ops[op] = {start_[place], start_[place], queues.TimeOf(key)};
     }
   }
 }
 
-template <typename Key>
-void PlacetoSimulator<Key>::RecordMemory() {
+template <typename Queues>
+void PlacetoSimulator<Queues>::RecordMemory() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(op_count_); ++op) {
     const auto i = static_cast<std::size_t>(op);
     const Bytes bytes = wiring_.output_bytes[i];
@@ -415,7 +353,8 @@ void PlacetoSimulator<Key>::RecordMemory() {
     const Picos use = LastUse(op);
     const Picos end = use == -kNever ? start : use;
     if (bytes == 0 || end < start) continue;
-    MemoryPoint point{start, ops_[i].device, 0, op, OutOfMemory::What::kOutput, bytes};
+    MemoryPoint point{start, static_cast<DeviceIndex>(DeviceOf(op)), 0, op, OutOfMemory::What::kOutput,
+                      bytes};
     outcome_.memory.push_back(point);
     point.time = end;
     point.change = -bytes;
@@ -431,26 +370,28 @@ void PlacetoSimulator<Key>::RecordMemory() {
   }
 }
 
-template <typename Key>
-const Outcome& PlacetoSimulator<Key>::Run(const Placement& placement, const RunOptions& options) {
+template <typename Queues>
+const Outcome& PlacetoSimulator<Queues>::Run(const Placement& placement, const RunOptions& options) {
   record_transfers_ = options.record == RunOptions::Record::kTimeline;
-  if (record_transfers_) transfer_of_.resize(wiring_.parcels.size());
   outcome_.ops.clear();
   outcome_.transfers.clear();
   outcome_.memory.clear();
   outcome_.runtime = 0;
   Reset(placement);
-  outcome_.stopped = !RunEvents(options.cutoff.value_or(kNever));
+  const Picos cutoff = options.cutoff.value_or(kNever);
+  outcome_.stopped = !RunEvents(cutoff);
   if (outcome_.stopped) {
     std::fill(outcome_.devices.begin(), outcome_.devices.end(), DeviceUse{});
     outcome_.transfers.clear();
     return outcome_;
   }
   std::size_t done = 0;
+  const View queues = queues_.view();
   for (std::size_t d = 0; d < device_count_; ++d) {
-    outcome_.runtime = std::max({outcome_.runtime, devices_[d].free, channels_[d].free});
-    outcome_.devices[d] = {devices_[d].busy, Peak(d)};
-    done += devices_[d].head - devices_[d].first;
+    const auto& device = queues.servers[d];
+    outcome_.runtime = std::max({outcome_.runtime, device.free, queues.servers[device_count_ + d].free});
+    outcome_.devices[d] = {busy_[d], Peak(d)};
+    done += device.tail - device.first;
   }
   BERTH_CHECK_EQ(done, op_count_);
   if (options.record != RunOptions::Record::kNothing) RecordOps();
@@ -462,18 +403,20 @@ const Outcome& PlacetoSimulator<Key>::Run(const Placement& placement, const RunO
 
 std::unique_ptr<Simulator> MakePlacetoSimulator(const Problem& problem) {
   PlacetoWiring wiring(problem.graph());
-  const Wide latest = LatestTime(wiring, problem.costs());
-  if (latest > Wide(std::numeric_limits<Picos>::max())) {
+  const UInt128 latest = wiring.LatestTime(problem.costs());
+  if (latest > UInt128(std::numeric_limits<Picos>::max())) {
     throw InputError(
         "graph '" + problem.graph().name +
         "': its ops and transfers one after the other take more than 2^63 ps, which a simulated time "
         "cannot hold; make the costs or the tensors smaller");
   }
-  const int bits = std::bit_width(2 * problem.cluster().devices.size() - 1);
-  if (latest < Wide{1} << (63 - bits)) {
-    return std::make_unique<PlacetoSimulator<std::uint64_t>>(problem, std::move(wiring));
+  using Narrow = PlacetoQueues<std::uint64_t>;
+  const std::size_t places =
+      wiring.ops.size() + wiring.durations.size() + 2 * problem.cluster().devices.size();
+  if (latest < UInt128{1} << (63 - Narrow::PlaceBits(places))) {
+    return std::make_unique<PlacetoSimulator<Narrow>>(problem, std::move(wiring));
   }
-  return std::make_unique<PlacetoSimulator<Wide>>(problem, std::move(wiring));
+  return std::make_unique<PlacetoSimulator<PlacetoQueues<UInt128>>>(problem, std::move(wiring));
 }
 
 }  // namespace berth::sim

@@ -1,6 +1,9 @@
 #include "sim/placeto_wiring.h"
 
 #include <algorithm>
+#include <set>
+
+#include "sim/placeto_rules.h"
 
 namespace berth::sim {
 namespace {
@@ -37,29 +40,25 @@ std::vector<std::vector<PlacetoWiring::Reader>> PlacetoWiring::NamedReaders(cons
 
 void PlacetoWiring::AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op) {
   const auto& outputs = graph.ops[static_cast<std::size_t>(op)].outputs;
-  const OpIndex nobody = graph.size();
-  const auto first_parcel = static_cast<std::uint32_t>(parcels.size());
-  ops.push_back({static_cast<std::uint32_t>(readers.size()), first_parcel});
-  std::vector<Reader> by_output = readers_of_op;
-  std::stable_sort(by_output.begin(), by_output.end(),
-                   [](const Reader& a, const Reader& b) { return a.output < b.output; });
-  for (const Reader& reader : by_output) {
-    if (parcels.size() == first_parcel || tensors.back().output != reader.output) {
-      FillGroup(nobody);
-      const auto output = static_cast<std::size_t>(reader.output);
-      const Bytes bytes =
-          output < outputs.size() ? outputs[output].bytes : 0;  // a control input of an op without
-      parcels.push_back({static_cast<std::uint32_t>(readers.size()), 0, SendTime(bytes)});
-      tensors.push_back({op, reader.output});
-    }
-    readers.push_back(reader.consumer);
-    parcels.back().end =
-        static_cast<std::uint32_t>((readers.size() + kReaderGroup - 1) / kReaderGroup * kReaderGroup);
+  const auto first_parcel = static_cast<std::uint32_t>(durations.size());
+  parcels.push_back(first_parcel);
+  std::set<std::int32_t> read;
+  for (const Reader& reader : readers_of_op) read.insert(reader.output);
+  for (const std::int32_t output : read) {
+    const auto o = static_cast<std::size_t>(output);
+    durations.push_back(
+        SendTime(o < outputs.size() ? outputs[o].bytes : 0));  // a control input of an op without
+    tensors.push_back({op, output});
   }
-  if (by_output.empty()) readers.push_back(nobody);
-  FillGroup(nobody);
+  const auto count = static_cast<std::uint32_t>(readers_of_op.size());
+  ops.push_back({static_cast<std::uint32_t>(readers.size()), count,
+                 read.empty()      ? 0
+                 : read.size() > 1 ? kSeveral
+                                   : durations.back()});
+  for (const Reader& reader : readers_of_op) readers.push_back(reader.consumer);
+  readers.resize(ops.back().reader + InGroups(count), graph.size());
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
-  if (parcels.size() - first_parcel < 2) return;
+  if (read.size() < 2) return;
   for (const Reader& reader : readers_of_op) {
     const auto parcel =
         std::find(tensors.begin() + first_parcel, tensors.end(), TensorRef{op, reader.output});
@@ -74,10 +73,19 @@ PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
     Bytes sum = 0;
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) sum += output.bytes;
     output_bytes.push_back(sum);
+    if (producers[static_cast<std::size_t>(op)] == 0) sources.push_back(op);
   }
-  ops.push_back({static_cast<std::uint32_t>(readers.size()), static_cast<std::uint32_t>(parcels.size())});
-  parcels.push_back({});
+  parcels.push_back(static_cast<std::uint32_t>(durations.size()));
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
+}
+
+UInt128 PlacetoWiring::LatestTime(const CostTable& costs) const {
+  UInt128 sum = 0;
+  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
+    sum += UInt128(*std::max_element(row, row + costs.devices)) + kOpPause;
+  }
+  for (const Picos duration : durations) sum += UInt128(duration) + kSendPause;
+  return sum;
 }
 
 }  // namespace berth::sim

@@ -1,9 +1,12 @@
 // The graph as the preset `placeto` sees it, in compact arrays; built once for each simulator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "sim/cost_model.h"
+#include "sim/exact.h"
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
@@ -13,38 +16,40 @@ namespace berth::sim {
 // over readers then mostly go round once, and a loop whose length cannot be predicted costs more than the
 // filling.
 inline constexpr std::uint32_t kReaderGroup = 2;
+inline std::uint32_t InGroups(std::uint32_t readers) {
+  return (std::max(readers, 1u) + kReaderGroup - 1) / kReaderGroup * kReaderGroup;
+}
 
 // Who reads what, as this preset sees it: a consumer names each producer once, with the last output that it
 // names; a control input is an input of output 0 and is named after the data. An output that somebody reads
 // is a parcel: what is sent, at most once in a run.
 struct PlacetoWiring {
-  // [op], one more at the end. The readers and the parcels of an op are contiguous; at least one group of
-  // readers.
-  struct Range {
-    std::uint32_t reader = 0;
-    std::uint32_t parcel = 0;
-  };
-  struct Parcel {
-    std::uint32_t reader = 0;  // first of its groups
-    std::uint32_t end = 0;
-    Picos duration = 0;
+  static constexpr Picos kSeveral = -1;
+  struct Item {
+    std::uint32_t reader = 0;   // the first of its groups, at least one
+    std::uint32_t readers = 0;  // how many, the filling not counted
+    Picos duration = 0;  // of sending its parcel; kSeveral if they are more than one; 0 if there is none
   };
   struct Edge {
     OpIndex consumer = 0;
     std::uint32_t parcel = 0;
   };
 
-  std::vector<Range> ops;
-  std::vector<OpIndex> readers;  // by op, then output, then consumer, in groups
-  // One more at the end, which is never sent: a channel without anything to send looks at it.
-  std::vector<Parcel> parcels;
+  std::vector<Item> ops;
+  std::vector<OpIndex> readers;           // by op, then consumer, in groups
+  std::vector<std::uint32_t> parcels;     // [op], one more at the end: its first parcel
+  std::vector<Picos> durations;           // [parcel]
   std::vector<TensorRef> tensors;         // [parcel]
   std::vector<std::uint32_t> first_edge;  // [op], one more at the end
   std::vector<Edge> edges;                // by op, then consumer; of ops with several parcels only
   std::vector<std::int32_t> producers;    // [op]: number of different ones
+  std::vector<OpIndex> sources;           // the ops without producers
   std::vector<Bytes> output_bytes;        // [op]: sum over its outputs
 
   explicit PlacetoWiring(const OpGraph& graph);
+
+  // Everything one after the other: no time of a run is beyond it.
+  UInt128 LatestTime(const CostTable& costs) const;
 
  private:
   struct Reader {
@@ -53,9 +58,6 @@ struct PlacetoWiring {
   };
   std::vector<std::vector<Reader>> NamedReaders(const OpGraph& graph);
   void AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op);
-  void FillGroup(OpIndex nobody) {
-    readers.resize((readers.size() + kReaderGroup - 1) / kReaderGroup * kReaderGroup, nobody);
-  }
 };
 
 }  // namespace berth::sim

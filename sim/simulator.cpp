@@ -102,13 +102,23 @@ std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
 }
 
 struct BatchSimulator::Impl {
+  const Problem& problem;
   int threads;
-  std::vector<std::unique_ptr<Simulator>> simulators;  // by slot, made at first use
+  // By slot. Made at first use, by the thread that uses it, so that the scratch memory of two threads shares
+  // neither a cache line nor an arena of the allocator.
+  std::vector<std::unique_ptr<Simulator>> simulators;
+
+  Simulator& Of(int slot) {
+    std::unique_ptr<Simulator>& simulator = simulators[static_cast<std::size_t>(slot)];
+    if (simulator == nullptr) simulator = MakeSimulator(problem);
+    return *simulator;
+  }
 };
 
-BatchSimulator::BatchSimulator(const Problem& problem, int threads) : impl_(std::make_unique<Impl>()) {
-  impl_->threads = ResolveThreads(threads);
-  for (int slot = 0; slot < impl_->threads; ++slot) impl_->simulators.push_back(MakeSimulator(problem));
+BatchSimulator::BatchSimulator(const Problem& problem, int threads)
+    : impl_(std::make_unique<Impl>(Impl{problem, ResolveThreads(threads), {}})) {
+  impl_->simulators.resize(static_cast<std::size_t>(impl_->threads));
+  impl_->Of(0);  // what cannot be simulated is refused here
 }
 
 BatchSimulator::~BatchSimulator() = default;
@@ -116,7 +126,7 @@ BatchSimulator::~BatchSimulator() = default;
 std::vector<Outcome> BatchSimulator::Run(std::span<const Placement> placements, const RunOptions& options) {
   std::vector<Outcome> outcomes(placements.size());
   ParallelFor(placements.size(), impl_->threads, [&](std::size_t item, int slot) {
-    outcomes[item] = impl_->simulators[static_cast<std::size_t>(slot)]->Run(placements[item], options);
+    outcomes[item] = impl_->Of(slot).Run(placements[item], options);
   });
   return outcomes;
 }

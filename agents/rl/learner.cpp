@@ -25,7 +25,8 @@ void Learner::Run() {
   if (search_.resume && CheckpointExists(search_.checkpoint)) {
     Restore(search_.checkpoint);
   } else {
-    log_ = LearningLog(search_.checkpoint.empty() ? "" : search_.checkpoint + ".log.csv");
+    const bool logs = !search_.checkpoint.empty() && search_.ranks->first();
+    log_ = LearningLog(logs ? search_.checkpoint + ".log.csv" : "");
   }
   clock_.Restart();
   while (!StopRequested() && Step()) {
@@ -70,7 +71,7 @@ bool Learner::StopRequested() const {
 }
 
 void Learner::Save() {
-  if (search_.checkpoint.empty()) return;
+  if (search_.checkpoint.empty() || !search_.ranks->first()) return;
   Checkpoint checkpoint;
   checkpoint.agent = name_;
   checkpoint.sections["weights"] = WriteWeights();
@@ -107,7 +108,8 @@ void Learner::Restore(const std::string& path) {
   if ((run.Get<std::uint8_t>() != 0) != search_.learn) run.Fail("learning was switched otherwise");
   if (run.Get<std::uint64_t>() != tasks_.size()) run.Fail("it has another number of tasks");
   updates_ = run.Get<std::int64_t>();
-  log_ = LearningLog(path + ".log.csv", run.Get<std::int64_t>());
+  const auto logged = run.Get<std::int64_t>();
+  if (search_.ranks->first()) log_ = LearningLog(path + ".log.csv", logged);
   run.Finish();
 
   for (std::size_t t = 0; t < tasks_.size(); ++t) {

@@ -1,6 +1,7 @@
 #include "agents/rl/one_shot_learner.h"
 
 #include <algorithm>
+#include <array>
 
 #include <ATen/ATen.h>
 
@@ -117,29 +118,58 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
 
 void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights,
                              Tensors& old, UpdateRecord& record) {
+  // Under MPI each rank takes some of the draws and the gradients are summed: another number of ranks groups the same
+  // sum otherwise, so that results differ by rounding.
+  Ranks& ranks = *search().ranks;
+  std::int64_t border = 1;
+  for (const Decisions& kind : draws.kinds) border = std::max(border, kind.draws_per_row);
+  const Ranks::Share own = ranks.ShareOf(static_cast<std::size_t>(draws.size() / border));
+  const std::int64_t first = static_cast<std::int64_t>(own.begin) * border;
+  const std::int64_t count = static_cast<std::int64_t>(own.end - own.begin) * border;
+  const bool first_epoch = old.empty();
+  Part part;
+  if (count > 0) {
+    const double share = static_cast<double>(count) / static_cast<double>(draws.size());
+    part = PartOf(t, draws.Slice(first, count), {weights.begin() + first, weights.begin() + first + count},
+                  share, record.entropy_weight, old);
+  } else {
+    for (const at::Tensor& parameter : policy_->parameters())
+      part.gradients.push_back(at::zeros_like(parameter));
+  }
+  SumOverRanks(part.gradients, ranks);
+  const double norm = optimiser_.Step(part.gradients, record.learning_rate, options_.clip);
+  if (!first_epoch) return;
+  std::array<double, 3> sums = {part.loss, part.entropy, part.drift};
+  ranks.Sum(sums);
+  record.loss = sums[0];
+  record.entropy = sums[1];
+  record.drift = std::max(record.drift, sums[2]);
+  record.gradient_norm = norm;
+}
+
+OneShotLearner::Part OneShotLearner::PartOf(std::size_t t, const Draws& draws,
+                                            const std::vector<double>& weights, double share,
+                                            double entropy_weight, Tensors& old) const {
   const std::vector<ActionTerms> terms = policy_->Evaluate(t, draws);
   BERTH_CHECK_EQ(terms.size(), draws.kinds.size());
   const bool first_epoch = old.empty();
-  if (first_epoch) record.entropy = 0;
+  Part part;
   at::Tensor loss;
   for (std::size_t k = 0; k < terms.size(); ++k) {
     const at::Tensor& logs = terms[k].log_probability;
-    if (first_epoch) {
-      record.drift = std::max(record.drift, LargestDifference(logs.detach(), draws.kinds[k].log_probability));
-      record.entropy += terms[k].entropy.mean().item<double>() / static_cast<double>(terms.size());
-      old.push_back(logs.detach());
-    }
+    if (first_epoch) old.push_back(logs.detach());
+    part.drift = std::max(part.drift, LargestDifference(logs.detach(), draws.kinds[k].log_probability));
+    part.entropy += share * terms[k].entropy.mean().item<double>() / static_cast<double>(terms.size());
     const at::Tensor rows = WeightsOfRows(weights, draws.kinds[k], logs.scalar_type());
-    const at::Tensor part = options_.algorithm == OneShotOptions::Algorithm::kPpo
-                                ? PpoLoss(terms[k], old[k], rows, options_.range, record.entropy_weight)
-                                : ReinforceLoss(terms[k], rows, record.entropy_weight, options_.mean);
-    loss = loss.defined() ? loss + part : part;
+    // Weights carry the draws' share of the batch, the mean entropy does not.
+    const at::Tensor kind = options_.algorithm == OneShotOptions::Algorithm::kPpo
+                                ? PpoLoss(terms[k], old[k], rows, options_.range, share * entropy_weight)
+                                : ReinforceLoss(terms[k], rows, share * entropy_weight, options_.mean);
+    loss = loss.defined() ? loss + kind : kind;
   }
-  const Tensors gradients = Gradients(loss, policy_->parameters());
-  const double norm = optimiser_.Step(gradients, record.learning_rate, options_.clip);
-  if (!first_epoch) return;
-  record.loss = loss.item<double>();
-  record.gradient_norm = norm;
+  part.gradients = Gradients(loss, policy_->parameters());
+  part.loss = loss.item<double>();
+  return part;
 }
 
 std::string OneShotLearner::WriteWeights() const {

@@ -48,6 +48,15 @@ class OneShotLearner : public Learner {
   // then holds the log-probabilities before the batch.
   void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, Tensors& old,
                UpdateRecord& record);
+  // What some of the draws of a step, `share` of them, add to it.
+  struct Part {
+    Tensors gradients;
+    double loss = 0;
+    double entropy = 0;
+    double drift = 0;
+  };
+  Part PartOf(std::size_t t, const Draws& draws, const std::vector<double>& weights, double share,
+              double entropy_weight, Tensors& old) const;
   std::vector<double> WeightsOf(std::size_t t, const std::vector<Evaluation>& evaluations, bool valid_only,
                                 UpdateRecord& record);
 

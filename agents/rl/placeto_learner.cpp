@@ -186,12 +186,8 @@ void PlacetoLearner::Learn() {
     record.mean_cost += episode.costs.back() / static_cast<double>(batch_.size());
   }
   const std::vector<Chunk> chunks = MakeChunks();
-  std::vector<ChunkResult> results(chunks.size());
-  ParallelFor(chunks.size(), search().threads, [&](std::size_t i, int) {
-    UseOneTorchThread();
-    results[i] = LearnChunk(chunks[i], record.entropy_weight);
-  });
-  // Summed in the order of the chunks, whatever thread made them.
+  const std::vector<ChunkResult> results = LearnChunks(chunks, record.entropy_weight);
+  // Summed in the order of the chunks, whatever thread or rank made them: the same bits for any number of both.
   Tensors gradients;
   for (const at::Tensor& parameter : network_.parameters()) gradients.push_back(at::zeros_like(parameter));
   double decisions = 0;
@@ -206,6 +202,39 @@ void PlacetoLearner::Learn() {
   record.gradient_norm = optimiser_.Step(gradients, record.learning_rate, options_.clip);
   for (const auto& state : states_) record.episodes += state->episodes;
   Log(record);
+}
+
+std::vector<PlacetoLearner::ChunkResult> PlacetoLearner::LearnChunks(const std::vector<Chunk>& chunks,
+                                                                     double entropy_weight) const {
+  Ranks& ranks = *search().ranks;
+  std::vector<ChunkResult> results(chunks.size());
+  const Ranks::Share own = ranks.ShareOf(chunks.size());
+  ParallelFor(own.end - own.begin, search().threads, [&](std::size_t i, int) {
+    UseOneTorchThread();
+    results[own.begin + i] = LearnChunk(chunks[own.begin + i], entropy_weight);
+  });
+  if (ranks.alone()) return results;
+  StateWriter out;
+  for (std::size_t i = own.begin; i < own.end; ++i) {
+    SaveTensors(results[i].gradients, out);
+    for (const double number : {results[i].loss, results[i].entropy, results[i].drift}) out.Put(number);
+  }
+  const std::vector<std::string> all = ranks.Exchange(out.Take());
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (rank == ranks.rank()) continue;
+    StateReader in(all[static_cast<std::size_t>(rank)], "rank " + std::to_string(rank));
+    const Ranks::Share share = ranks.ShareOf(chunks.size(), rank);
+    for (std::size_t i = share.begin; i < share.end; ++i) {
+      for (const at::Tensor& parameter : network_.parameters())
+        results[i].gradients.push_back(at::empty_like(parameter));
+      LoadTensors(in, results[i].gradients);
+      results[i].loss = in.Get<double>();
+      results[i].entropy = in.Get<double>();
+      results[i].drift = in.Get<double>();
+    }
+    in.Finish();
+  }
+  return results;
 }
 
 std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {

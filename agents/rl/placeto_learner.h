@@ -74,6 +74,7 @@ class PlacetoLearner : public Learner {
   void Learn();
   std::vector<Chunk> MakeChunks();
   ChunkResult LearnChunk(const Chunk& chunk, double entropy_weight) const;
+  std::vector<ChunkResult> LearnChunks(const std::vector<Chunk>& chunks, double entropy_weight) const;
 
   const PlacetoOptions options_;
   Rng start_rng_, action_rng_;

@@ -4,6 +4,8 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "sim/error.h"
+
 namespace berth::agents::rl {
 
 void UseOneTorchThread() {
@@ -46,6 +48,19 @@ void SaveTensors(const Tensors& tensors, StateWriter& out) {
 
 void LoadTensors(StateReader& in, const Tensors& tensors) {
   for (at::Tensor tensor : tensors) LoadTensor(in, tensor);
+}
+
+void SumOverRanks(const Tensors& tensors, Ranks& ranks) {
+  if (ranks.alone()) return;
+  for (const at::Tensor& tensor : tensors) {
+    BERTH_CHECK(tensor.is_contiguous());
+    const auto count = static_cast<std::size_t>(tensor.numel());
+    if (tensor.scalar_type() == at::kDouble) {
+      ranks.Sum(std::span<double>(tensor.data_ptr<double>(), count));
+    } else {
+      ranks.Sum(std::span<float>(tensor.data_ptr<float>(), count));
+    }
+  }
 }
 
 void Append(Tensors& all, const Tensors& more) {

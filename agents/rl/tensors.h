@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "agents/ranks.h"
 #include "agents/rl/byte_state.h"
 
 namespace berth::agents::rl {
@@ -28,6 +29,9 @@ void LoadTensor(StateReader& in, at::Tensor& tensor);
 
 void SaveTensors(const Tensors& tensors, StateWriter& out);
 void LoadTensors(StateReader& in, const Tensors& tensors);
+
+// Sums over the ranks, in place, on all of them; contiguous tensors of float or double. Collective.
+void SumOverRanks(const Tensors& tensors, Ranks& ranks);
 
 void Append(Tensors& all, const Tensors& more);
 std::int64_t CountElements(const Tensors& tensors);

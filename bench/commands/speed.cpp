@@ -1,6 +1,8 @@
 // berth speed: N different random placements, drawn before the clock starts, through the batch simulator;
 // peak memory is tracked, nothing is recorded. One placement for each thread is run beforehand, so that the
 // scratch memory of the threads is allocated; it is not counted.
+//
+// With --moves K the placements are bases instead, and what is timed is K times one op moved (move_speed.h).
 #include <chrono>
 #include <cstdio>
 
@@ -11,6 +13,7 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
+#include "bench/move_speed.h"
 #include "bench/provenance.h"
 #include "bench/random_placements.h"
 #include "sim/error.h"
@@ -29,6 +32,11 @@ class SpeedCommand : public Command {
         ->option_text("N");
     app.add_option("--threads", threads_, "0 = one per core")->capture_default_str()->option_text("T");
     app.add_option("--seed", seed_, "of the placements")->capture_default_str()->option_text("K");
+    app.add_option(
+           "--moves", moves_,
+           "instead: from each of N block and N random placements move one op K times, incrementally and "
+           "from scratch")
+        ->option_text("K");
     DeclareProblemOptions(app, source_);
     app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
   }
@@ -37,7 +45,12 @@ class SpeedCommand : public Command {
     if (placements_ < 1) throw InputError(fmt::format("--placements {}: at least 1 is wanted.", placements_));
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
+    if (moves_ < 0) throw InputError(fmt::format("--moves {}: at least 1 is wanted.", moves_));
     const LoadedProblem loaded(source_);
+    if (moves_ > 0) {
+      ReportMoves(loaded, MeasureMoves(loaded, placements_, moves_, seed_));
+      return;
+    }
     const std::vector<sim::Placement> placements =
         DrawPlacements(loaded.graph(), loaded.cluster(), placements_, seed_);
     sim::BatchSimulator simulator(loaded.problem(), threads_);
@@ -57,40 +70,80 @@ class SpeedCommand : public Command {
     const auto feasible =
         std::count_if(outcomes.begin(), outcomes.end(), [](const sim::Outcome& o) { return o.feasible(); });
     if (json_.empty()) {
-      fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
-                 CountText(loaded.graph().size()), CountText(loaded.graph().edges()), loaded.cluster().name,
-                 loaded.cluster().size(), sim::ToString(loaded.cluster().preset),
-                 loaded.cluster().preset == sim::Preset::kNative ? ", " + loaded.cluster().interconnect : "");
+      PrintProblem(loaded);
       fmt::print("{} random placements ({} fit) on {} thread{}: {}, {}, {} a placement\n",
                  CountText(static_cast<std::int64_t>(runs)), CountText(feasible), threads,
                  threads == 1 ? "" : "s", TimeText(seconds * 1e6), RateText(ops_per_second, "ops"),
                  TimeText(seconds * 1e6 * threads / runs));
       return;
     }
+    nlohmann::ordered_json json = Describe(loaded);
+    json["placements"] = outcomes.size();
+    json["feasible"] = feasible;
+    json["threads"] = threads;
+    json["seconds"] = seconds;
+    json["ops_per_second"] = ops_per_second;
+    Write(std::move(json));
+  }
+
+  void ReportMoves(const LoadedProblem& loaded, const std::vector<MoveSpeed>& speeds) const {
+    if (json_.empty()) {
+      PrintProblem(loaded);
+      for (const MoveSpeed& speed : speeds) {
+        fmt::print(
+            "{}: {} tries, median from scratch {}, one op moved {}; ratio median {:.1f}, 10 % {:.1f}, "
+            "90 % {:.1f}; a base takes {}\n",
+            speed.base, CountText(speed.tries), TimeText(speed.scratch_us), TimeText(speed.incremental_us),
+            speed.ratio, speed.ratio_low, speed.ratio_high, TimeText(speed.base_us));
+      }
+      return;
+    }
+    nlohmann::ordered_json json = Describe(loaded);
+    for (const MoveSpeed& speed : speeds) {
+      json["moves"].push_back({{"base", speed.base},
+                               {"bases", placements_},
+                               {"tries", speed.tries},
+                               {"base_us", speed.base_us},
+                               {"scratch_us", speed.scratch_us},
+                               {"incremental_us", speed.incremental_us},
+                               {"ratio", speed.ratio},
+                               {"ratio_10", speed.ratio_low},
+                               {"ratio_90", speed.ratio_high}});
+    }
+    Write(std::move(json));
+  }
+
+  static void PrintProblem(const LoadedProblem& loaded) {
+    fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
+               CountText(loaded.graph().size()), CountText(loaded.graph().edges()), loaded.cluster().name,
+               loaded.cluster().size(), sim::ToString(loaded.cluster().preset),
+               loaded.cluster().preset == sim::Preset::kNative ? ", " + loaded.cluster().interconnect : "");
+  }
+
+  nlohmann::ordered_json Describe(const LoadedProblem& loaded) const {
+    return {{"graph", loaded.graph().name},
+            {"cluster", loaded.cluster().name},
+            {"preset", sim::ToString(loaded.cluster().preset)},
+            {"interconnect", loaded.cluster().interconnect},
+            {"devices", loaded.cluster().size()},
+            {"ops", loaded.graph().size()},
+            {"edges", loaded.graph().edges()},
+            {"seed", seed_}};
+  }
+
+  void Write(nlohmann::ordered_json json) const {
     const Provenance now = CurrentProvenance();
-    const nlohmann::ordered_json json = {{"graph", loaded.graph().name},
-                                         {"cluster", loaded.cluster().name},
-                                         {"preset", sim::ToString(loaded.cluster().preset)},
-                                         {"interconnect", loaded.cluster().interconnect},
-                                         {"devices", loaded.cluster().size()},
-                                         {"ops", loaded.graph().size()},
-                                         {"edges", loaded.graph().edges()},
-                                         {"placements", outcomes.size()},
-                                         {"feasible", feasible},
-                                         {"seed", seed_},
-                                         {"threads", threads},
-                                         {"seconds", seconds},
-                                         {"ops_per_second", ops_per_second},
-                                         {"command", now.command},
-                                         {"revision", now.revision},
-                                         {"dirty", now.dirty},
-                                         {"machine", now.machine},
-                                         {"date", now.date}};
+    json["command"] = now.command;
+    json["revision"] = now.revision;
+    json["dirty"] = now.dirty;
+    json["machine"] = now.machine;
+    json["date"] = now.date;
     formats::WriteFile(json_, json.dump(1) + "\n");
   }
 
   ProblemSource source_;
   std::int64_t placements_ = 100;
+  std::int64_t moves_ = 0;
   int threads_ = 1;
   std::uint64_t seed_ = 1;
   std::string json_;

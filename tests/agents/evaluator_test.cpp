@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agents/moves.h"
 #include "agents/placements.h"
 #include "sim/error.h"
 #include "tests/agents/problems.h"
@@ -156,6 +157,34 @@ TEST_F(EvaluatorTest, BatchesEqualSingleEvaluations) {
     EXPECT_EQ(batch.samples_to_best(), single.samples_to_best());
     EXPECT_EQ(batch.has_best(), single.has_best());
     EXPECT_EQ(batch.best(), single.best());
+  }
+}
+
+TEST_F(EvaluatorTest, EvaluationsNearABaseEqualOthersAndCount) {
+  for (const sim::Preset preset : {sim::Preset::kNative, sim::Preset::kPlaceto}) {
+    const auto random = RandomCase(6, {.ops = 40, .gpus = 3, .tight_memory = true, .preset = preset});
+    const Task task = MakeTask(*random->problem, "");
+    const Moves moves(task);
+    Rng rng(1, "test");
+    Evaluator plain(task, Budget(60)), near(task, Budget(60));
+    for (int b = 0; b < 6; ++b) {
+      const UnitPlacement base = UniformPlacement(task, rng);
+      for (int i = 0; i < 10; ++i) {
+        const UnitPlacement placement = moves.Neighbour(base, rng);
+        std::optional<sim::Picos> cutoff;
+        if (i % 3 == 2) cutoff = plain.best_runtime();
+        const Evaluation expected = plain.Evaluate(placement, false, cutoff);
+        const Evaluation found = near.EvaluateNear(base, placement, cutoff);
+        EXPECT_EQ(found.runtime, expected.runtime);
+        EXPECT_EQ(found.feasible, expected.feasible);
+        EXPECT_EQ(found.stopped, expected.stopped);
+        EXPECT_EQ(found.peak, expected.peak);
+      }
+    }
+    EXPECT_EQ(near.samples(), 60);
+    EXPECT_EQ(near.distinct(), plain.distinct());
+    EXPECT_EQ(near.samples_to_best(), plain.samples_to_best());
+    EXPECT_EQ(near.best(), plain.best());
   }
 }
 

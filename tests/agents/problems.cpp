@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agents/agent.h"
 #include "agents/random.h"
 
 namespace berth::agents {
@@ -102,6 +103,19 @@ const sim::Problem& Case::Finish() {
   }
   problem = std::make_unique<sim::Problem>(graph, cluster, std::move(table));
   return *problem;
+}
+
+std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, std::int64_t budget,
+                                  std::uint64_t seed) {
+  Evaluator evaluator(task, {.budget = budget});
+  SearchOptions options;
+  options.seed = seed;
+  std::vector<UnitPlacement> placements;
+  evaluator.observer = [&](std::int64_t, const UnitPlacement& units, const Evaluation&) {
+    placements.push_back(units);
+  };
+  MakeAgent(agent)->Search(task, evaluator, options);
+  return placements;
 }
 
 std::unique_ptr<Case> TinyCase() {

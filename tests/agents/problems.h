@@ -33,6 +33,10 @@ struct Case {
   std::vector<std::vector<double>> costs_;
 };
 
+// The placements that an agent evaluates.
+std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, std::int64_t budget = 1,
+                                  std::uint64_t seed = 1);
+
 // Three chained ops, the middle one forked; 3 units, so that every agent ends soon.
 std::unique_ptr<Case> TinyCase();
 

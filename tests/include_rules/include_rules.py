@@ -33,6 +33,7 @@ FOLDERS = {
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
+    "agents/mpi": ("sim", "agents"),
     "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
 }
 
@@ -52,13 +53,15 @@ LIBRARIES = (
     (("CLI/",), ("bench", "profiler/main"), True),
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
-    (("scotch", "metis"), ("agents",), True),
+    (("scotch", "metis", "coin/"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/cpu",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
+    (("mpi.h",), ("agents/mpi",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
-    (("benchmark/",), ("bench", _TESTS), False),
+    (("benchmark/",), ("bench",), False),
+    (("simgrid/",), ("bench/speed/simgrid_peer.cpp",), True),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h"),
      ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
 )

@@ -16,6 +16,7 @@ static void PrintTo(const ClusterRow& row, std::ostream* out) {
 
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -26,17 +27,19 @@ class ClusterTest : public ::testing::TestWithParam<ClusterRow> {
   }
 };
 
-TEST_P(ClusterTest, HasOneCpuAndTheGpusAskedFor) {
-  for (int gpus = 1; gpus <= 8; ++gpus) {
+// CPUs first, then GPUs, each numbered in order; `gpus` are those of one host.
+TEST_P(ClusterTest, HasItsCpusAndTheGpusAskedFor) {
+  const std::string name = GetParam().name;
+  const int hosts = name == "h100_hosts" ? 2 : 1;
+  const int cpus = name == "pcie_tree" ? 2 : hosts;
+  for (int gpus = 1; gpus <= (name == "dgx2" ? 16 : 8); ++gpus) {
     const sim::Cluster cluster = Load("gpus=" + std::to_string(gpus));
-    ASSERT_EQ(cluster.size(), gpus + 1);
-    EXPECT_EQ(cluster.devices[0].name, "cpu0");
-    EXPECT_EQ(cluster.devices[0].device_class, sim::DeviceClass::kCpu);
-    for (int i = 0; i < gpus; ++i) {
-      const sim::Device& gpu = cluster.devices[static_cast<std::size_t>(i) + 1];
-      EXPECT_EQ(gpu.name, "gpu" + std::to_string(i));
-      EXPECT_EQ(gpu.device_class, sim::DeviceClass::kGpu);
-      EXPECT_GT(gpu.capacity(), 0);
+    ASSERT_EQ(cluster.size(), cpus + hosts * gpus);
+    for (int i = 0; i < cluster.size(); ++i) {
+      const sim::Device& device = cluster.devices[static_cast<std::size_t>(i)];
+      EXPECT_EQ(device.name, i < cpus ? "cpu" + std::to_string(i) : "gpu" + std::to_string(i - cpus));
+      EXPECT_EQ(device.device_class, i < cpus ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
+      EXPECT_GT(device.capacity(), 0);
     }
     for (sim::DeviceIndex a = 0; a < cluster.size(); ++a) {
       for (sim::DeviceIndex b = 0; b < cluster.size(); ++b) EXPECT_EQ(cluster.route(a, b).empty(), a == b);
@@ -60,7 +63,7 @@ TEST_P(ClusterTest, TakesItsOptions) {
 }
 
 TEST_P(ClusterTest, RefusesBadParameters) {
-  for (const char* parameters : {"gpus=0", "gpus=9", "gpus=two", "bogus=1", "4", "order=random"}) {
+  for (const char* parameters : {"gpus=0", "gpus=17", "gpus=two", "bogus=1", "4", "order=random"}) {
     EXPECT_THROW(Load(parameters), InputError) << parameters;
   }
 }
@@ -122,6 +125,37 @@ TEST(TodaysClustersTest, SwitchesJoinAllGpus) {
   for (const auto& hop : cluster.route(cluster.Find("gpu0"), cluster.Find("gpu7"))) {
     EXPECT_THAT(cluster.links[static_cast<std::size_t>(hop.link)].name, HasSubstr("nvlink"));
   }
+}
+
+std::vector<std::string> LinksBetween(const sim::Cluster& cluster, const char* from, const char* to) {
+  std::vector<std::string> names;
+  for (const auto& hop : cluster.route(cluster.Find(from), cluster.Find(to)))
+    names.push_back(cluster.links[static_cast<std::size_t>(hop.link)].name);
+  return names;
+}
+
+TEST(TodaysClustersTest, SixteenGpusOnSwitches) {
+  const sim::Cluster cluster = LoadCluster("dgx2", TestCatalogue());
+  EXPECT_THAT(LinksBetween(cluster, "gpu0", "gpu15"), ElementsAre("nvlink-gpu0", "nvlink-gpu15"));
+  EXPECT_GT(cluster.devices.back().memory, sim::Bytes{31} << 30);
+  EXPECT_THROW(LoadCluster("h100(gpus=9)", TestCatalogue()), InputError);
+}
+
+TEST(TodaysClustersTest, HalvesOfThePcieTreeMeetAtTheSockets) {
+  const sim::Cluster cluster = LoadCluster("pcie_tree", TestCatalogue());
+  EXPECT_THAT(LinksBetween(cluster, "gpu0", "gpu3"), ElementsAre("pcie-gpu0", "pcie-gpu3"));
+  EXPECT_THAT(LinksBetween(cluster, "gpu3", "gpu4"),
+              ElementsAre("pcie-gpu3", "pcie-host0", "qpi", "pcie-host1", "pcie-gpu4"));
+  EXPECT_THAT(LinksBetween(LoadCluster("pcie_tree(gpus=2)", TestCatalogue()), "gpu0", "gpu1"), SizeIs(5));
+}
+
+TEST(TodaysClustersTest, HostsMeetInTheNetwork) {
+  const sim::Cluster rails = LoadCluster("h100_hosts", TestCatalogue());
+  EXPECT_THAT(LinksBetween(rails, "gpu0", "gpu7"), ElementsAre("nvlink-gpu0", "nvlink-gpu7"));
+  EXPECT_THAT(LinksBetween(rails, "gpu0", "gpu8"), ElementsAre("nic-gpu0", "nic-gpu8"));
+  const sim::Cluster shared = LoadCluster("h100_hosts(nics=host,hosts=3,gpus=2)", TestCatalogue());
+  EXPECT_THAT(LinksBetween(shared, "gpu1", "gpu5"),
+              ElementsAre("pcie-gpu1", "nic-cpu0", "nic-cpu2", "pcie-gpu5"));
 }
 
 }  // namespace

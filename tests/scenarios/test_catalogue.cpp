@@ -18,7 +18,8 @@ class Catalogue final : public sim::HardwareCatalogue {
     for (const char* link : {"pcie3-x16", "pcie4-x16", "pcie5-x16"}) {
       links_.push_back({.name = link, .bandwidth = 20'000'000'000, .latency = 5'000'000, .curve = {}});
     }
-    for (const char* link : {"nvlink-v100", "nvswitch-a100", "nvswitch-h100", "nvswitch-h200"}) {
+    for (const char* link : {"nvlink-v100", "nvswitch-v100", "nvswitch-a100", "nvswitch-h100",
+                             "nvswitch-h200", "qpi", "infiniband-ndr"}) {
       links_.push_back({.name = link, .bandwidth = 300'000'000'000, .latency = 5'000'000, .curve = {}});
     }
   }

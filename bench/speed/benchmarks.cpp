@@ -1,0 +1,49 @@
+// berth_benchmarks: the hot paths, each beside its goal (DESIGN 11). The options are Google Benchmark's:
+//
+//   berth_benchmarks --benchmark_filter='engine/native/fifo' --benchmark_repetitions=5
+//
+// bench/speed/README.md says how the committed figures are made.
+#include "bench/speed/benchmarks.h"
+
+#include <cstdio>
+#include <exception>
+
+#include "bench/provenance.h"
+
+namespace berth::bench {
+
+void CountOps(benchmark::State& state, std::int64_t ops_each) {
+  state.counters["ops/s"] =
+      benchmark::Counter(static_cast<double>(ops_each * state.iterations()), benchmark::Counter::kIsRate);
+}
+
+void DescribeProblem(benchmark::State& state, const sim::Problem& problem) {
+  state.counters["ops"] = static_cast<double>(problem.graph().size());
+  state.counters["edges"] = static_cast<double>(problem.graph().edges());
+  state.counters["devices"] = static_cast<double>(problem.cluster().size());
+}
+
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  using namespace berth::bench;
+  RememberCommandLine(argc, argv, "berth_benchmarks");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  try {
+    const Provenance now = CurrentProvenance();
+    benchmark::AddCustomContext("command", now.command);
+    benchmark::AddCustomContext("revision", now.revision + (now.dirty ? ", with changes in no commit" : ""));
+    benchmark::AddCustomContext("machine", now.machine);
+    RegisterEngineBenchmarks();
+    RegisterBatchBenchmarks();
+    RegisterEvaluatorBenchmarks();
+    RegisterLoadBenchmarks();
+    RegisterScalingBenchmarks();
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "berth_benchmarks: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+// What the files of berth_benchmarks share: how a benchmark says what it did and what DESIGN 11 wants of it. Each row has
+// the counters
+//
+//   ops, edges, devices   of the problem
+//   ops/s                 simulated (built, read, …) a second
+//   goal                  DESIGN 11's, in ops/s or of the counter that the row adds; absent where there is none
+#pragma once
+
+#include <cstdint>
+
+#include <benchmark/benchmark.h>
+
+#include "bench/speed/speed_case.h"
+
+namespace berth::bench {
+
+// After the loop. `ops_each`: how many ops one iteration handled.
+void CountOps(benchmark::State& state, std::int64_t ops_each);
+void DescribeProblem(benchmark::State& state, const sim::Problem& problem);
+
+void RegisterEngineBenchmarks();   // one placement after another, one thread
+void RegisterScalingBenchmarks();  // the same over ops, edges and devices: what the plots show
+void RegisterBatchBenchmarks();    // n threads against n processes
+void RegisterLoadBenchmarks();     // from a file's text to a problem that can be simulated
+void RegisterEvaluatorBenchmarks();
+
+}  // namespace berth::bench

@@ -1,0 +1,79 @@
+// The engine on one thread: random placements, peak memory tracked, nothing recorded.
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bench/speed/benchmarks.h"
+
+namespace berth::bench {
+namespace {
+
+struct Rules {
+  const char* preset;
+  const char* interconnect;
+  double goal_ops_per_second;  // of 10 000 and 50 000 ops; 0 = none
+};
+
+constexpr std::array kRules = {Rules{"placeto", "", 12e6}, Rules{"native", "ideal", 0},
+                               Rules{"native", "fifo", 6e6}, Rules{"native", "fair", 1e6}};
+
+std::string NameOf(const Rules& rules) {
+  return *rules.interconnect == '\0' ? rules.preset : fmt::format("{}/{}", rules.preset, rules.interconnect);
+}
+
+void Simulate(benchmark::State& state, const SpeedCase& from, double goal_ops_per_second) {
+  const LoadedCase& one = Load(from);
+  const auto simulator = sim::MakeSimulator(one.loaded.problem());
+  simulator->Run(one.placements.front());  // its scratch memory is there then
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(simulator->Run(one.placements[next]).runtime);
+    if (++next == one.placements.size()) next = 0;
+  }
+  DescribeProblem(state, one.loaded.problem());
+  CountOps(state, one.loaded.graph().size());
+  if (goal_ops_per_second > 0) state.counters["goal"] = goal_ops_per_second;
+}
+
+void Register(const std::string& name, const SpeedCase& from, double goal_ops_per_second = 0) {
+  benchmark::RegisterBenchmark(name.c_str(), Simulate, from, goal_ops_per_second)
+      ->Unit(benchmark::kMillisecond);
+}
+
+SpeedCase RandomDag(const Rules& rules, int ops, int fan_in, const std::string& cluster) {
+  return {fmt::format("random_dag(ops={},fan_in={})", ops, fan_in), cluster, rules.preset,
+          rules.interconnect};
+}
+
+}  // namespace
+
+void RegisterEngineBenchmarks() {
+  for (const Rules& rules : kRules) {
+    for (const int ops : {1'000, 10'000, 50'000}) {
+      const double goal =
+          ops > 1'000 || rules.preset != std::string("placeto") ? rules.goal_ops_per_second : 0;
+      Register(fmt::format("engine/{}/ops:{}", NameOf(rules), ops),
+               RandomDag(rules, ops, 3, "placeto(gpus=3)"), goal);
+    }
+  }
+  constexpr double kGnmtOps = 59'624, kGnmtGoalSeconds = 8e-3;
+  Register("engine/native/fifo/gnmt8_raw",
+           {"gnmt(layers=8,granularity=raw)", "placeto(gpus=7)", "native", "fifo"},
+           kGnmtOps / kGnmtGoalSeconds);
+}
+
+void RegisterScalingBenchmarks() {
+  for (const Rules& rules : kRules) {
+    for (const int ops : {1'000, 3'000, 10'000, 30'000, 100'000, 1'000'000})
+      Register(fmt::format("scaling/ops/{}/{}", NameOf(rules), ops), RandomDag(rules, ops, 3, StarName(4)));
+    for (const int fan_in : {1, 2, 4, 8, 16, 32})
+      Register(fmt::format("scaling/edges/{}/{}", NameOf(rules), fan_in),
+               RandomDag(rules, 10'000, fan_in, StarName(4)));
+    for (const int devices : {2, 4, 8, 16, 32, 64})
+      Register(fmt::format("scaling/devices/{}/{}", NameOf(rules), devices),
+               RandomDag(rules, 10'000, 3, StarName(devices)));
+  }
+}
+
+}  // namespace berth::bench

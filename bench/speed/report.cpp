@@ -1,0 +1,268 @@
+#include "bench/speed/report.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/console.h"
+#include "bench/csv.h"
+#include "bench/report_page.h"
+#include "bench/svg_plot.h"
+#include "sim/error.h"
+
+namespace berth::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+// ---- reading ----------------------------------------------------------------------------------------------
+
+template <typename Read>
+void ReadJson(std::string_view text, const std::string& source, const char* what, Read&& read) {
+  try {
+    read(Json::parse(text));
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: no output of {}: {}", source, what, error.what()));
+  }
+}
+
+std::optional<double> Optional(const Json& object, const char* key) {
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_null()) return std::nullopt;
+  return value->get<double>();
+}
+
+// What else the machine does is in the wall clock's time, not in the processor's.
+const char* ClockOf(const Json& row) {
+  return row.contains("threads/processes") ? "real_time" : "cpu_time";
+}
+
+double MillisecondsOf(const Json& row) {
+  static const std::map<std::string, double> kUnits = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
+  return row.at(ClockOf(row)).get<double>() * kUnits.at(row.at("time_unit"));
+}
+
+// Google Benchmark adds how it was timed.
+std::string NameOf(const Json& row) {
+  const std::string name = row.at("run_name");
+  return name.substr(0, name.find("/manual_time"));
+}
+
+SpeedRow ReadRow(const Json& row) {
+  return {.name = NameOf(row),
+          .ops = row.at("ops"),
+          .edges = row.at("edges"),
+          .devices = row.at("devices"),
+          .milliseconds = MillisecondsOf(row),
+          .ops_per_second = row.at("ops/s"),
+          .ratio = Optional(row, "threads/processes"),
+          .goal = Optional(row, "goal")};
+}
+
+// ---- texts ------------------------------------------------------------------------------------------------
+
+bool IsUnder(const SpeedRow& row, std::string_view family) {
+  return row.name.compare(0, family.size(), family) == 0;
+}
+
+std::string FigureText(const SpeedRow& row, double figure) {
+  return row.ratio ? fmt::format("{:.2f} of processes", figure) : RateText(figure, "ops");
+}
+
+std::string SpreadText(const SpeedRow& row) {
+  return row.spread ? fmt::format("{:.0f} %", 100 * *row.spread) : "one run";
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += " " + cell + " |";
+  return line + "\n";
+}
+
+std::string MarkdownHead(const std::vector<std::string>& titles) {
+  return MarkdownLine(titles) + MarkdownLine(std::vector<std::string>(titles.size(), "---"));
+}
+
+std::string PrintGoals(const std::vector<SpeedRow>& rows) {
+  std::string text = MarkdownHead(
+      {"what", "ops", "edges", "devices", "an iteration", "spread", "measured", "goal", "reached"});
+  for (const SpeedRow& row : rows) {
+    if (IsUnder(row, "scaling/")) continue;
+    text += MarkdownLine({"`" + row.name + "`", CountText(static_cast<std::int64_t>(row.ops)),
+                          CountText(static_cast<std::int64_t>(row.edges)),
+                          CountText(static_cast<std::int64_t>(row.devices)), TimeText(row.milliseconds * 1e3),
+                          SpreadText(row), FigureText(row, row.figure()),
+                          row.goal ? FigureText(row, *row.goal) : "",
+                          row.goal ? fmt::format("{:.2f}", row.figure() / *row.goal) : ""});
+  }
+  return text;
+}
+
+std::string PrintPeers(const std::vector<PeerRow>& peers) {
+  std::string text = MarkdownHead(
+      {"compared with", "berth's rules", "ops", "edges", "theirs", "ours", "times", "runtimes differ by"});
+  for (const PeerRow& row : peers) {
+    text += MarkdownLine({row.peer, row.ours, CountText(static_cast<std::int64_t>(row.ops)),
+                          CountText(static_cast<std::int64_t>(row.edges)),
+                          RateText(row.ops / row.their_seconds, "ops"),
+                          RateText(row.ops / row.our_seconds, "ops"),
+                          fmt::format("{:.0f}", row.their_seconds / row.our_seconds),
+                          row.difference ? fmt::format("{:.1e}", *row.difference) : "other rules"});
+  }
+  return text;
+}
+
+// ---- scaling: "scaling/<axis>/<rules>/<x>" ----------------------------------------------------------------
+
+struct Axis {
+  const char* name;
+  const char* label;
+  double SpeedRow::*x;
+};
+constexpr Axis kAxes[] = {{"ops", "ops, two edges an op, 4 devices", &SpeedRow::ops},
+                          {"edges", "edges, 10 000 ops, 4 devices", &SpeedRow::edges},
+                          {"devices", "devices, 10 000 ops, 20 058 edges", &SpeedRow::devices}};
+
+// By rules, "native/fifo", in order of x.
+std::map<std::string, std::vector<const SpeedRow*>> RowsOf(const std::vector<SpeedRow>& rows,
+                                                           const Axis& axis) {
+  const std::string family = fmt::format("scaling/{}/", axis.name);
+  std::map<std::string, std::vector<const SpeedRow*>> by_rules;
+  for (const SpeedRow& row : rows) {
+    if (!IsUnder(row, family)) continue;
+    const std::size_t end = row.name.rfind('/');
+    by_rules[row.name.substr(family.size(), end - family.size())].push_back(&row);
+  }
+  for (auto& [rules, all] : by_rules)
+    std::sort(all.begin(), all.end(),
+              [&](const SpeedRow* a, const SpeedRow* b) { return a->*axis.x < b->*axis.x; });
+  return by_rules;
+}
+
+double NanosecondsAnOp(const SpeedRow& row) {
+  return 1e9 / row.ops_per_second;
+}
+
+std::string PrintAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
+  const auto by_rules = RowsOf(rows, axis);
+  if (by_rules.empty()) return {};
+  std::vector<std::string> titles = {axis.label};
+  for (const SpeedRow* row : by_rules.begin()->second)
+    titles.push_back(CountText(static_cast<std::int64_t>(row->*axis.x)));
+  std::string text = MarkdownHead(titles);
+  for (const auto& [rules, all] : by_rules) {
+    std::vector<std::string> cells = {rules};
+    for (const SpeedRow* row : all) cells.push_back(fmt::format("{:.0f}", NanosecondsAnOp(*row)));
+    text += MarkdownLine(cells);
+  }
+  return text + "\n";
+}
+
+std::string PlotAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
+  Plot plot{
+      .title = fmt::format("Time of an evaluation by {}", axis.name), .x_label = axis.label, .y_label = "ms"};
+  for (const auto& [rules, all] : RowsOf(rows, axis)) {
+    PlotSeries series{.name = rules, .line = true};
+    for (const SpeedRow* row : all) series.points.emplace_back(row->*axis.x, row->milliseconds);
+    plot.series.push_back(std::move(series));
+  }
+  return SvgFigure(plot);
+}
+
+}  // namespace
+
+void AddBenchmarks(SpeedResults& results, std::string_view json, const std::string& source) {
+  ReadJson(json, source, "berth_benchmarks", [&](const Json& document) {
+    for (const char* name : {"command", "revision", "machine", "date"}) {
+      const std::pair<std::string, std::string> fact(name, document.at("context").at(name));
+      if (std::find(results.facts.begin(), results.facts.end(), fact) == results.facts.end())
+        results.facts.push_back(fact);
+    }
+    std::map<std::string, double> spreads;
+    for (const Json& row : document.at("benchmarks")) {
+      const std::string kind = row.value("aggregate_name", "");
+      if (kind == "cv") spreads[NameOf(row)] = row.at(ClockOf(row));
+      if (kind == "median") results.rows.push_back(ReadRow(row));
+      if (kind.empty() && row.value("repetitions", 1) <= 1) results.rows.push_back(ReadRow(row));
+    }
+    for (SpeedRow& row : results.rows) {
+      if (const auto spread = spreads.find(row.name); spread != spreads.end()) row.spread = spread->second;
+    }
+  });
+}
+
+void AddComparison(SpeedResults& results, std::string_view json, const std::string& source) {
+  ReadJson(json, source, "berth_compare", [&](const Json& document) {
+    results.facts.emplace_back("command of the comparison", document.at("command"));
+    results.facts.emplace_back("revision of the comparison",
+                               document.at("revision").get<std::string>() +
+                                   (document.at("dirty").get<bool>() ? ", with changes in no commit" : ""));
+    for (const Json& row : document.at("rows")) {
+      results.peers.push_back({row.at("peer"), row.at("ours"), row.at("ops"), row.at("edges"),
+                               row.at("their_seconds"), row.at("our_seconds"),
+                               Optional(row, "largest_difference")});
+    }
+  });
+}
+
+std::string PrintSpeedCsv(const SpeedResults& results) {
+  std::string text;
+  for (const auto& [what, value] : results.facts) text += fmt::format("# {}: {}\n", what, value);
+  text += PrintCsvLine({"name", "ops", "edges", "devices", "milliseconds", "ops_per_second",
+                        "threads_over_processes", "goal", "spread"});
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.6g}", *value) : "";
+  };
+  for (const SpeedRow& row : results.rows) {
+    text +=
+        PrintCsvLine({row.name, fmt::format("{:.0f}", row.ops), fmt::format("{:.0f}", row.edges),
+                      fmt::format("{:.0f}", row.devices), number(row.milliseconds),
+                      number(row.ops_per_second), number(row.ratio), number(row.goal), number(row.spread)});
+  }
+  return text;
+}
+
+std::string PrintSpeedMarkdown(const SpeedResults& results) {
+  std::string text =
+      "# Speed\n\nPrinted by `berth_speed_report`; bench/speed/README.md says how to measure again.\n\n";
+  for (const auto& [what, value] : results.facts) text += fmt::format("- {}: `{}`\n", what, value);
+  text +=
+      "\n## Hot paths and their goals\n\n"
+      "Random placements, peak memory tracked, nothing recorded, one thread where no other number is named. "
+      "`reached` is what was "
+      "measured over the goal: 1 or more is reached. `spread` is the coefficient of variation of the "
+      "repetitions.\n\n" +
+      PrintGoals(results.rows);
+  if (!results.peers.empty()) {
+    text +=
+        "\n## Beside other simulators\n\n"
+        "The same graphs and placements, in one run. Under \"those of SimGrid\" both simulate the same "
+        "machine and are compared by "
+        "their runtimes too.\n\n" +
+        PrintPeers(results.peers);
+  }
+  std::string scaling;
+  for (const Axis& axis : kAxes) scaling += PrintAxis(results.rows, axis);
+  if (!scaling.empty()) {
+    text +=
+        "\n## Cost against size\n\nNanoseconds an op; drawn as times of an evaluation in "
+        "[scaling.html](scaling.html).\n\n" +
+        scaling;
+  }
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+std::string PrintScalingHtml(const SpeedResults& results) {
+  std::string figures =
+      "<p>Random placements of random graphs on devices around one switch; one thread, peak memory "
+      "tracked.</p>\n"
+      "<div class=\"bars\">\n";
+  for (const Axis& axis : kAxes) figures += PlotAxis(results.rows, axis);
+  return PrintReportHtml({.title = "what an evaluation costs", .facts = results.facts, .sections = {}},
+                         figures + "</div>\n");
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,187 @@
+// The timeline of a base placement in the preset `placeto`, and what moves change of it. Internal to sim/.
+//
+// Ends are numbered from 1 in the order in which they are processed; 0 stands for the start of the run. A try
+// begins with the first end that the moves can change. Up to there nothing differs; from there on the ends are
+// processed anew, and how many producers an op still misses is counted when it is first asked.
+//
+// A try is back on the old timeline when the same ends have been processed in both, nothing that the moves
+// touch is outstanding, and all queues hold the same, later by one constant: then everything that follows is
+// the old timeline later by that constant.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/incremental.h"
+#include "sim/placeto_queues.h"
+#include "sim/placeto_rules.h"
+#include "sim/placeto_wiring.h"
+
+namespace berth::sim {
+
+class PlacetoReplay {
+ public:
+  using Queues = PlacetoQueues<std::uint64_t>;
+  using Key = Queues::Key;
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr Picos kNever = std::numeric_limits<Picos>::max();
+  // So many more ops and sendings than in the base can join a queue in a try.
+  static constexpr std::uint32_t kSlack = 256;
+
+  static std::size_t Places(const PlacetoWiring& wiring, std::size_t devices) {
+    return wiring.ops.size() + wiring.durations.size() + 2 * devices * (1 + kSlack);
+  }
+
+  PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring);
+
+  void RunBase(const std::vector<DeviceIndex>& device);
+
+  // False if the moves are too many for the slack.
+  bool CanTry(std::span<const Move> moves) const;
+  enum class Rest : std::uint8_t {
+    kNothing,  // the try ran to its end
+    kShifted,  // what follows end `last` of the base follows `shift` later
+    kStopped,  // given up at time `shift`, the first end beyond the cutoff
+  };
+  struct Result {
+    Rest rest = Rest::kNothing;
+    std::uint32_t first = 0;  // the first end that was processed anew; all if 0 or 1
+    std::uint32_t last = 0;   // of the base: all up to here have been processed
+    Picos shift = 0;
+  };
+  // Revert() must follow before the next call.
+  Result Try(std::span<const Move> moves, Picos cutoff);
+  void Revert();
+  // The ops whose device differs from that in the base.
+  std::span<const OpIndex> moved() const { return moved_; }
+
+  // ---- what PlacetoPeaks asks ----
+
+  struct Edge {
+    OpIndex op;  // the other end
+    std::uint32_t parcel;
+  };
+  std::span<const Edge> Readers(OpIndex op) const { return Row(out_, out_begin_, op); }
+  std::span<const Edge> Producers(OpIndex op) const { return Row(in_, in_begin_, op); }
+  std::size_t devices() const { return device_count_; }
+  DeviceIndex device(OpIndex op) const { return device_[static_cast<std::size_t>(op)]; }
+  DeviceIndex base_device(OpIndex op) const { return base_device_[static_cast<std::size_t>(op)]; }
+  Picos Cost(OpIndex op) const { return problem_.costs().at(op, device(op)); }
+  // An op in the base. Places of a device are consecutive.
+  struct Past {
+    Picos start = 0;
+    Picos use = 0;             // EndOfUse()
+    std::uint32_t joined = 0;  // the end that made it ready
+    std::uint32_t place = 0;
+  };
+  const Past& base(OpIndex op) const { return past_[static_cast<std::size_t>(op)]; }
+  Picos base_start(std::uint32_t place) const { return base_start_[place]; }
+  std::uint32_t first(std::size_t server) const { return base_servers_[server].first; }
+  std::uint32_t base_tail(std::size_t server) const { return base_servers_[server].tail; }
+  Picos base_free(std::size_t server) const { return base_servers_[server].free; }
+  OpIndex base_op(std::uint32_t place) const { return static_cast<OpIndex>(base_entries_[place].item); }
+  std::uint32_t end_number(std::uint32_t place) const { return number_[base_entries_[place].item]; }
+  // The first place of a server whose end comes after this one.
+  std::uint32_t BaseHead(std::size_t server, std::uint32_t number) const;
+  Picos TimeOfEnd(std::uint32_t number) const { return end_[events_[number - 1]]; }
+  std::uint32_t ends() const { return static_cast<std::uint32_t>(events_.size()); }
+
+  // In the try: queues of server s as they were when it began and as they are now.
+  std::uint32_t first_tail(std::size_t s) const { return restart_[s].tail; }
+  std::uint32_t first_head(std::size_t s) const { return restart_[s].head; }
+  std::uint32_t tail(std::size_t s) { return queues_.view().servers[s].tail; }
+  std::uint32_t head(std::size_t s) const { return head_[s]; }
+  Picos free(std::size_t s) { return queues_.view().servers[s].free; }
+  OpIndex op_at(std::uint32_t place) { return static_cast<OpIndex>(queues_.view().entries[place].item); }
+  Picos start_at(std::uint32_t place) const { return start_[place]; }
+  // An op that joined its queue in the try; null for others.
+  struct Present {
+    std::uint64_t run = 0;  // whether the rest belongs to this try
+    std::int32_t missing = 0;
+    std::uint32_t place = 0;  // kNone until it joins
+    Picos start = 0;
+    Picos use = 0;
+  };
+  const Present* joined(OpIndex op) const {
+    const Present& present = present_[static_cast<std::size_t>(op)];
+    return present.run == run_ && present.place != kNone ? &present : nullptr;
+  }
+  // The time of the last end that was processed.
+  Picos now() const { return now_; }
+
+ private:
+  struct Restart {
+    std::uint32_t head;
+    std::uint32_t tail;
+  };
+  static std::span<const Edge> Row(const std::vector<Edge>& edges, const std::vector<std::uint32_t>& begin,
+                                   OpIndex op) {
+    const auto i = static_cast<std::size_t>(op);
+    return {edges.data() + begin[i], edges.data() + begin[i + 1]};
+  }
+  void Apply(std::span<const Move> moves);
+  std::uint32_t FirstChange() const;
+  std::uint32_t FirstEndAfter(Picos time, std::uint32_t number) const;
+  std::uint32_t BaseTail(std::size_t server, std::uint32_t number) const;
+  Picos PauseAfter(std::uint32_t item) const {
+    return item < op_count_
+               ? PauseAfterOp(problem_.costs().at(static_cast<OpIndex>(item), base_device_[item]))
+               : kSendPause;
+  }
+  std::uint32_t ItemServing(OpIndex op, const Edge& input, const std::vector<DeviceIndex>& device) const;
+  bool SendsTheSame(OpIndex producer) const;
+  void BeginAt(std::uint32_t number);
+  void Serve(OpIndex op);
+  void Join(OpIndex op);
+  void EndOp(OpIndex op);
+  void EndSending(std::uint32_t parcel);
+  bool IsBack(Picos& shift);
+  bool SameQueues(Picos next, Picos shift);
+
+  const Problem& problem_;
+  const PlacetoWiring& wiring_;
+  const std::size_t op_count_;
+  const std::size_t device_count_;
+  std::vector<Edge> out_, in_;
+  std::vector<std::uint32_t> out_begin_, in_begin_;
+
+  // The base. An op is an item, and so is a parcel: op_count_ + parcel.
+  std::vector<DeviceIndex> base_device_;
+  std::vector<std::uint32_t> number_;  // [item]: of its end; kNone if it is not sent
+  std::vector<Picos> end_;             // [item]
+  std::vector<Past> past_;             // [op]
+  std::vector<std::uint32_t> place_;   // [item]
+  std::vector<std::uint32_t> events_;  // items in the order of their ends
+  std::vector<Queues::Entry> base_entries_;
+  std::vector<Picos> base_start_;  // [place] of an op
+  std::vector<Queues::Server> base_servers_;
+
+  // The run in progress; a stamp of run_ says that an entry belongs to it.
+  std::uint64_t run_ = 0;
+  bool is_base_ = false;
+  bool begun_ = false;
+  std::vector<DeviceIndex> device_;
+  std::vector<OpIndex> moved_;
+  Queues queues_;
+  std::vector<std::uint32_t> most_;
+  std::vector<std::uint32_t> head_;  // [server]
+  std::vector<Restart> restart_;     // [server]
+  std::vector<Picos> start_;         // [place] of an op
+  std::vector<Present> present_;     // [op]
+  std::vector<std::uint64_t> queued_in_, touched_in_, moved_in_;
+  std::uint32_t first_ = 0;
+  Picos now_ = 0;
+  std::uint32_t ended_ = 0;  // ends processed, of items that the base has
+  // What stands between the try and the base: ops whose sendings may differ, sendings that the base does not
+  // have or that a moved op made, and the last end of the base that does not happen.
+  std::uint32_t touched_left_ = 0;
+  std::uint32_t sendings_left_ = 0;
+  std::uint32_t dropped_ = 0;
+  std::uint32_t last_dropped_ = 0;
+  std::uint32_t last_ended_ = 0;  // the greatest number that was processed
+  std::uint32_t wait_ = 0;        // ends before the queues are compared again
+};
+
+}  // namespace berth::sim

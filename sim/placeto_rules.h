@@ -1,0 +1,24 @@
+// The numbers of the preset `placeto` (DESIGN 4.3). Internal to sim/.
+#pragma once
+
+#include "sim/units.h"
+
+namespace berth::sim {
+
+inline constexpr Picos kOpPause = 5'700'000;     // of a device after an op that takes time
+inline constexpr Picos kSendPause = 25'000'000;  // of a channel after a sending
+
+inline Picos PauseAfterOp(Picos cost) {
+  return cost > 0 ? kOpPause : 0;
+}
+
+inline Picos FloorMicro(Picos time) {
+  return time / kPicosPerMicro * kPicosPerMicro;
+}
+
+// What an op reads is held until then, if nobody reads it longer.
+inline Picos EndOfUse(Picos start, Picos cost) {
+  return FloorMicro(start) + FloorMicro(cost) - kPicosPerMicro;
+}
+
+}  // namespace berth::sim
