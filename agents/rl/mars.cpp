@@ -17,10 +17,10 @@
 //     average 0.9, reward -sqrt(s), -10 for what fails [recalled: low].
 // `tuned` changes the learner only: that of PROTOCOL 4.0 with PPO and 10 placements.
 // `pretrain=no` is the paper's ablation; `freeze=yes` keeps the encoder as pre-training left it; `graph=no` hides the
-// edges.
+// edges; `aligned=yes` lets the decoder read the unit it is placing, which the design as recalled does not say.
 //
-// Where it fails: as `rnn` in what a decision is rewarded by; and deep smoothing over neighbours makes units of one
-// region look alike.
+// Where it fails: as `rnn` in what a decision is rewarded by; and without `aligned` only attention, which must be
+// learned too, tells the decoder which unit it is placing.
 #include "agents/rl/learners.h"
 #include "agents/rl/mars_policy.h"
 #include "agents/rl/one_shot_learner.h"
