@@ -96,6 +96,14 @@ const std::vector<AgentRow>& Agents() {
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
        GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "10", "1e-3"), AgentKind::kLearner, MakeLearner},
+      {"mars",
+       "a graph network, pre-trained to tell the graph from a shuffled one; a sequence placer in segments; "
+       "PPO",
+       "Lan et al. (Mars), ICPP 2021",
+       "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
+       "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
+       "aligned=no, segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "10", "3e-3"),
+       AgentKind::kLearner, MakeLearner},
   };
   return rows;
 }

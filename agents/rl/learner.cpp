@@ -45,6 +45,14 @@ void Learner::Log(UpdateRecord record) {
   if (on_update) on_update(record);
 }
 
+void Learner::LogPretraining(double loss) {
+  UpdateRecord record;
+  record.samples = SamplesSpent();
+  record.loss = loss;
+  log_.Append(record);
+  if (on_update) on_update(record);
+}
+
 std::int64_t Learner::SamplesSpent() const {
   std::int64_t samples = 0;
   for (const Evaluator* evaluator : evaluators_) samples += evaluator->samples();

@@ -43,7 +43,7 @@ class Learner {
   std::function<void(const UpdateRecord&)> on_update;
 
  protected:
-  // Spends some samples; false where nothing is left to do.
+  // Spends some samples or takes a step of pre-training; false where nothing is left to do.
   virtual bool Step() = 0;
   // All that the coming steps depend on, beside weights and evaluators: optimiser, generators, baselines.
   virtual void SaveState(StateWriter& out) const = 0;
@@ -51,6 +51,8 @@ class Learner {
 
   // Completes the record of an update (its number, samples, best) and logs it.
   void Log(UpdateRecord record);
+  // Logs a step of pre-training.
+  void LogPretraining(double loss);
 
   const std::string& name() const { return name_; }
   const SearchOptions& search() const { return search_; }

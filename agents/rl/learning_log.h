@@ -8,7 +8,7 @@ namespace berth::agents::rl {
 
 // One update of the weights.
 struct UpdateRecord {
-  std::int64_t update = 0;    // 1-based
+  std::int64_t update = 0;    // 1-based; 0 = a step of pre-training, which has a loss and nothing else
   std::int64_t samples = 0;   // spent so far, all tasks together
   std::int64_t episodes = 0;  // learned from so far
   double mean_cost = 0;       // of the placements at the ends of its episodes

@@ -36,6 +36,10 @@ OneShotLearner::OneShotLearner(std::string name, const OneShotOptions& options,
       states_(tasks.size(), {BatchBaseline(options.baseline, options.decay)}) {}
 
 bool OneShotLearner::Step() {
+  if (const auto loss = search().learn ? policy_->Pretrain() : std::nullopt) {
+    LogPretraining(*loss);
+    return true;
+  }
   for (std::size_t tried = 0; tried < size(); ++tried) {
     const std::size_t t = next_task_;
     if (evaluator(t).remaining() > 0) {

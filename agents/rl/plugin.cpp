@@ -15,6 +15,7 @@ extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
       {"sgdp", "", "", "", AgentKind::kLearner, rl::MakeSgdp},
       {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
       {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
+      {"mars", "", "", "", AgentKind::kLearner, rl::MakeMars},
   };
   return &rows;
 }

@@ -21,4 +21,15 @@ Draws Draws::Slice(std::int64_t first, std::int64_t count) const {
   return slice;
 }
 
+UnitPlacement PlacementInOrder(const Task& task, const std::vector<UnitIndex>& order,
+                               const at::Tensor& slots) {
+  UnitPlacement placement(order.size());
+  const auto slot = slots.accessor<std::int64_t, 1>();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    placement[static_cast<std::size_t>(order[i])] =
+        task.devices[static_cast<std::size_t>(slot[static_cast<std::int64_t>(i)])];
+  }
+  return placement;
+}
+
 }  // namespace berth::agents::rl

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agents/random.h"
@@ -37,9 +38,17 @@ struct Draws {
   Draws Slice(std::int64_t first, std::int64_t count) const;
 };
 
+// By unit the device that was drawn for it: `slots` [units] are those of the units of `order`, in that order.
+UnitPlacement PlacementInOrder(const Task& task, const std::vector<UnitIndex>& order,
+                               const at::Tensor& slots);
+
 class Policy {
  public:
   virtual ~Policy() = default;
+
+  // One step of learning from the graphs alone, before anything is drawn, and its loss; nothing where there is
+  // nothing (more) to learn so. It costs no samples.
+  virtual std::optional<double> Pretrain() { return std::nullopt; }
 
   // Where a run stands: some policies draw otherwise in its first part.
   struct Moment {

@@ -97,7 +97,8 @@ class RnnPolicy : public Policy {
     draws.kinds = {
         placer_.Draw(placer_.Encode(Items(task)), count, options_.sequence.NoiseAt(moment.update), rng)};
     const at::Tensor& actions = draws.kinds[0].actions;
-    for (std::int64_t i = 0; i < count; ++i) draws.placements.push_back(PlacementOf(task, actions[i]));
+    for (std::int64_t i = 0; i < count; ++i)
+      draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], actions[i]));
     return draws;
   }
 
@@ -155,16 +156,6 @@ class RnnPolicy : public Policy {
   at::Tensor Items(std::size_t task) const {  // [1, groups, input]
     if (options_.planner) return features_[task].unsqueeze(0);
     return at::cat({types_[task].matmul(embedding_), features_[task]}, 1).unsqueeze(0);
-  }
-
-  UnitPlacement PlacementOf(std::size_t task, const at::Tensor& actions) const {
-    UnitPlacement placement(orders_[task].size());
-    const auto slot = actions.accessor<std::int64_t, 1>();
-    for (std::size_t i = 0; i < placement.size(); ++i) {
-      placement[static_cast<std::size_t>(orders_[task][i])] =
-          tasks_[task]->devices[static_cast<std::size_t>(slot[static_cast<std::int64_t>(i)])];
-    }
-    return placement;
   }
 
   const RnnOptions options_;

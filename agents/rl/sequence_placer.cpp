@@ -1,5 +1,7 @@
 #include "agents/rl/sequence_placer.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 
 #include "agents/rl/categorical.h"
@@ -22,7 +24,7 @@ at::Tensor NoiseFor(const at::Tensor& logits, double factor, Rng& rng) {
 SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init)
     : sizes_(sizes),
       encoder_(sizes.input, sizes.width, sizes.both_directions, BiasOf(sizes), type, init),
-      decoder_(sizes.width, sizes.width, false, BiasOf(sizes), type, init),
+      decoder_(sizes.aligned ? 2 * sizes.width : sizes.width, sizes.width, false, BiasOf(sizes), type, init),
       attention_(sizes.attention, sizes.width, type, init),
       embeddings_(GlorotMatrix(sizes.choices + 1, sizes.width, type, init)),
       output_{GlorotMatrix(2 * sizes.width, sizes.choices, type, init)} {
@@ -33,9 +35,33 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
   }
 }
 
+// Segments of one length are read side by side, a shorter last one on its own.
 SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
-  const Lstm::Output read = encoder_.Forward(items.transpose(0, 1));
-  return {attention_.Memory(read.h.transpose(0, 1)), read.last};
+  const std::int64_t sequences = items.size(0), count = items.size(1);
+  const std::int64_t length = sizes_.segment == 0 ? count : std::min(sizes_.segment, count);
+  const std::int64_t whole = count / length;
+  const auto read = [&](std::int64_t first, std::int64_t segments, std::int64_t size) {
+    const at::Tensor part = items.narrow(1, first, segments * size);
+    return encoder_.Forward(part.reshape({sequences * segments, size, -1}).transpose(0, 1));
+  };
+  const Lstm::Output all = read(0, whole, length);
+  const auto of_first = [&](const at::Tensor& last) {
+    return last.view({sequences, whole, -1}).select(1, 0);
+  };
+  const at::Tensor memory = attention_.Memory(all.h.transpose(0, 1));
+  Encoded encoded{memory.view({sequences, whole, length, -1}).unbind(1),
+                  {of_first(all.last.h), of_first(all.last.c)}};
+  if (const std::int64_t rest = count - whole * length; rest > 0)
+    encoded.memory.push_back(attention_.Memory(read(whole * length, 1, rest).h.transpose(0, 1)));
+  return encoded;
+}
+
+// What the decoder reads, [items, rows, input]: the choices before, `before` [items, rows], and the items themselves.
+at::Tensor SequencePlacer::InputsOf(const at::Tensor& before, const at::Tensor& memory) const {
+  const std::int64_t items = before.size(0), rows = before.size(1);
+  const at::Tensor fed = embeddings_.index_select(0, before.reshape({-1})).view({items, rows, -1});
+  if (!sizes_.aligned) return fed;
+  return at::cat({fed, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1);
 }
 
 // `h` [sequences, queries, width].
@@ -48,40 +74,46 @@ at::Tensor SequencePlacer::LogitsOf(const at::Tensor& h, const at::Tensor& memor
 
 Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, double noise, Rng* rng) const {
   const at::NoGradGuard no_grad;
-  const std::int64_t sequences = encoded.memory.size(0), items = encoded.memory.size(1);
-  const std::int64_t rows = sequences * draws;
+  const std::int64_t sequences = encoded.last.h.size(0), rows = sequences * draws;
   Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
   Tensors actions, log_probabilities, noises;
-  for (std::int64_t item = 0; item < items; ++item) {
-    state = decoder_.Step(embeddings_.index_select(0, before), state);
-    at::Tensor logits =
-        LogitsOf(state.h.view({sequences, draws, sizes_.width}), encoded.memory).view({rows, sizes_.choices});
-    if (noise > 0 && rng != nullptr) {
-      noises.push_back(NoiseFor(logits, noise, *rng));
-      logits = logits + noises.back();
+  for (const at::Tensor& memory : encoded.memory) {
+    for (std::int64_t item = 0; item < memory.size(1); ++item) {
+      state = decoder_.Step(InputsOf(before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
+      at::Tensor logits =
+          LogitsOf(state.h.view({sequences, draws, sizes_.width}), memory).view({rows, sizes_.choices});
+      if (noise > 0 && rng != nullptr) {
+        noises.push_back(NoiseFor(logits, noise, *rng));
+        logits = logits + noises.back();
+      }
+      const DrawnActions drawn = DrawActions(logits, rng);
+      before = drawn.actions;
+      actions.push_back(drawn.actions);
+      log_probabilities.push_back(drawn.log_probability);
     }
-    const DrawnActions drawn = DrawActions(logits, rng);
-    before = drawn.actions;
-    actions.push_back(drawn.actions);
-    log_probabilities.push_back(drawn.log_probability);
   }
   return {at::stack(actions, 1), at::stack(log_probabilities, 1),
           noises.empty() ? at::Tensor() : at::stack(noises, 1), 1};
 }
 
 at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& actions) const {
-  const std::int64_t sequences = encoded.memory.size(0), items = encoded.memory.size(1);
-  const std::int64_t rows = actions.size(0), draws = rows / sequences;
+  const std::int64_t sequences = encoded.last.h.size(0), rows = actions.size(0), draws = rows / sequences;
   const at::Tensor start = at::full({1, rows}, sizes_.choices, at::kLong);
-  const at::Tensor before = at::cat({start, actions.t().narrow(0, 0, items - 1)});
-  const Lstm::State first{encoded.last.h.repeat_interleave(draws, 0),
-                          encoded.last.c.repeat_interleave(draws, 0)};
-  const at::Tensor inputs =
-      embeddings_.index_select(0, before.reshape({-1})).view({items, rows, sizes_.width});
-  const at::Tensor h = decoder_.Forward(inputs, &first).h.transpose(0, 1);  // [rows, items, width]
-  return LogitsOf(h.reshape({sequences, draws * items, sizes_.width}), encoded.memory)
-      .view({rows, items, sizes_.choices});
+  const at::Tensor before = at::cat({start, actions.t()});  // [items + 1, rows]
+  Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
+  Tensors logits;
+  std::int64_t first = 0;
+  for (const at::Tensor& memory : encoded.memory) {
+    const std::int64_t items = memory.size(1);
+    const Lstm::Output out = decoder_.Forward(InputsOf(before.narrow(0, first, items), memory), &state);
+    const at::Tensor h = out.h.transpose(0, 1);  // [rows, items, width]
+    logits.push_back(LogitsOf(h.reshape({sequences, draws * items, sizes_.width}), memory)
+                         .view({rows, items, sizes_.choices}));
+    state = {out.last.h.detach(), out.last.c.detach()};
+    first += items;
+  }
+  return at::cat(logits, 1);
 }
 
 ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions) {

@@ -5,6 +5,9 @@
 // start embedding at first), the decoder starts from the encoder's last state, the mixture is of the
 // projected memory and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W /
 // temperature).
+//
+// Long sequences in segments, as Mars (PAPERS 5) describes it: each segment is read on its own, in both directions, and
+// attention stays inside it; the decoder's state runs on through all of them, its gradient ends at their borders.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +29,15 @@ class SequencePlacer {
     Attention::Kind attention = Attention::Kind::kAdditive;
     double temperature = 1;
     double tanh_constant = 0;  // 0 = logits are not bounded
+    bool aligned = false;      // the decoder also reads the item's row of the memory as it names its choice
+    std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
 
   // Several sequences of one length, read once for all draws.
   struct Encoded {
-    at::Tensor memory;  // [sequences, items, width]
-    Lstm::State last;   // [sequences, width]
+    Tensors memory;    // by segment: [sequences, items, width]
+    Lstm::State last;  // of the first segment: [sequences, width]
   };
   Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
 
@@ -46,6 +51,7 @@ class SequencePlacer {
   const Tensors& parameters() const { return parameters_; }
 
  private:
+  at::Tensor InputsOf(const at::Tensor& before, const at::Tensor& memory) const;
   at::Tensor LogitsOf(const at::Tensor& h, const at::Tensor& memory) const;
 
   Sizes sizes_;

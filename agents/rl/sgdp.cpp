@@ -80,7 +80,7 @@ class GraphPlacerPolicy : public Policy {
     Draws draws;
     draws.kinds = {{drawn.actions.view({count, -1}), drawn.log_probability.view({count, -1}), {}, 1}};
     for (std::int64_t i = 0; i < count; ++i)
-      draws.placements.push_back(PlacementOf(task, draws.kinds[0].actions[i]));
+      draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], draws.kinds[0].actions[i]));
     return draws;
   }
 
@@ -118,24 +118,13 @@ class GraphPlacerPolicy : public Policy {
   void CountAllTypes() {
     types_.clear();
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      const at::Tensor counts = Reordered(CountTypes(*tasks_[t], vocabulary_), orders_[t]);
-      types_.push_back(counts / counts.sum(1, true));
+      types_.push_back(Reordered(TypeShares(*tasks_[t], vocabulary_), orders_[t]));
     }
   }
 
   at::Tensor Logits(std::size_t task) const {  // [units, devices], rows in the order
     const at::Tensor rows = at::cat({types_[task].matmul(embedding_), features_[task]}, 1);
     return placer_.Logits(encoder_.Forward(rows, graphs_[task]));
-  }
-
-  UnitPlacement PlacementOf(std::size_t task, const at::Tensor& actions) const {
-    UnitPlacement placement(orders_[task].size());
-    const std::int64_t* const slot = actions.data_ptr<std::int64_t>();
-    for (std::size_t i = 0; i < placement.size(); ++i) {
-      placement[static_cast<std::size_t>(orders_[task][i])] =
-          tasks_[task]->devices[static_cast<std::size_t>(slot[i])];
-    }
-    return placement;
   }
 
   const std::vector<const Task*> tasks_;

@@ -50,6 +50,11 @@ at::Tensor CountTypes(const Task& task, const TypeVocabulary& vocabulary) {
   return counts;
 }
 
+at::Tensor TypeShares(const Task& task, const TypeVocabulary& vocabulary) {
+  const at::Tensor counts = CountTypes(task, vocabulary);
+  return counts / counts.sum(1, true);
+}
+
 at::Tensor SumShapes(const Task& task, std::int64_t outputs, std::int64_t dimensions) {
   at::Tensor sums = at::zeros({task.units.size(), outputs * dimensions});
   auto to = sums.accessor<float, 2>();

@@ -31,8 +31,11 @@ class TypeVocabulary {
 // [units, TypeVocabulary::kSize]: ops of each type in each unit.
 at::Tensor CountTypes(const Task& task, const TypeVocabulary& vocabulary);
 
-// [units, outputs * dimensions]: sizes of the first dimensions of the first outputs, summed over a unit's
-// ops. What an op lacks adds nothing.
+// The same as parts of the unit's ops.
+at::Tensor TypeShares(const Task& task, const TypeVocabulary& vocabulary);
+
+// [units, outputs * dimensions]: sizes of the first dimensions of the first outputs, summed over a unit's ops.
+// What an op lacks adds nothing.
 at::Tensor SumShapes(const Task& task, std::int64_t outputs, std::int64_t dimensions);
 
 // [units, units] of 0 and 1: does data or control go from the row to the column?

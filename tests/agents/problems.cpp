@@ -167,7 +167,7 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
 std::string SmallSpec(const AgentRow& row) {
   const std::string parameters = row.parameters;
   std::string small;
-  for (const char* size : {"width=8", "groups=4"}) {
+  for (const char* size : {"width=8", "groups=4", "iterations=10"}) {
     const std::string key = std::string(size).substr(0, std::string(size).find('=') + 1);
     const std::size_t at = parameters.find(" " + key);
     if (row.kind == AgentKind::kLearner && at != std::string::npos)

@@ -114,7 +114,9 @@ SequencePlacer::Sizes SmallSizes(bool planner) {
 TEST(SequencePlacer, GradientOfTheTerms) {
   for (const bool planner : {false, true}) {
     Rng init(1, "init");
-    const SequencePlacer placer(SmallSizes(planner), at::kDouble, init);
+    SequencePlacer::Sizes sizes = SmallSizes(planner);
+    sizes.aligned = !planner;
+    const SequencePlacer placer(sizes, at::kDouble, init);
     Shake(placer.parameters());
     const at::Tensor items = RandomTensor({2, 5, 3}, 1);
     Rng rng(2, "draws");
@@ -134,7 +136,9 @@ TEST(SequencePlacer, GradientOfTheTerms) {
 TEST(SequencePlacer, LogitsAreThoseThatWereDrawnFrom) {
   for (const double noise : {0.0, 0.5}) {
     Rng init(1, "init"), rng(2, "draws");
-    const SequencePlacer placer(SmallSizes(true), at::kDouble, init);
+    SequencePlacer::Sizes sizes = SmallSizes(true);
+    sizes.aligned = noise > 0;
+    const SequencePlacer placer(sizes, at::kDouble, init);
     const at::Tensor items = RandomTensor({2, 7, 3}, 1);
     const Decisions drawn = placer.Draw(placer.Encode(items), 4, noise, &rng);
     EXPECT_EQ(drawn.actions.sizes(), (std::vector<std::int64_t>{8, 7}));
@@ -146,6 +150,77 @@ TEST(SequencePlacer, LogitsAreThoseThatWereDrawnFrom) {
     EXPECT_LT(Difference(placer.Logits(second, drawn.actions.narrow(0, 4, 4)),
                          placer.Logits(placer.Encode(items), drawn.actions).narrow(0, 4, 4)),
               1e-14);
+  }
+}
+
+SequencePlacer MakeInSegments(std::int64_t segment, bool aligned) {
+  SequencePlacer::Sizes sizes = SmallSizes(true);
+  sizes.aligned = aligned;
+  sizes.segment = segment;
+  Rng init(1, "init");
+  SequencePlacer placer(sizes, at::kDouble, init);
+  Shake(placer.parameters());
+  return placer;
+}
+
+TEST(SequencePlacer, OneSegmentOverAllIsTheWholeSequence) {
+  const at::Tensor items = RandomTensor({2, 7, 3}, 1);
+  const SequencePlacer plain = MakeInSegments(0, false);
+  Rng rng(2, "draws");
+  const Decisions drawn = plain.Draw(plain.Encode(items), 3, 0, &rng);
+  const at::Tensor weights = RandomTensor({6, 7, 3}, 2);
+  const auto terms = [&](const SequencePlacer& placer) {
+    return placer.Logits(placer.Encode(items), drawn.actions);
+  };
+  for (const std::int64_t segment : {7, 128}) {
+    const SequencePlacer placer = MakeInSegments(segment, false);
+    Rng same(2, "draws");
+    const Decisions again = placer.Draw(placer.Encode(items), 3, 0, &same);
+    EXPECT_TRUE(at::equal(again.actions, drawn.actions));
+    EXPECT_EQ(Difference(again.log_probability, drawn.log_probability), 0);
+    EXPECT_EQ(Difference(terms(placer), terms(plain)), 0);
+    const Tensors gradients = Gradients((terms(placer) * weights).sum(), placer.parameters());
+    const Tensors expected = Gradients((terms(plain) * weights).sum(), plain.parameters());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(Difference(gradients[i], expected[i]), 0);
+  }
+}
+
+// 7 items in segments of 3: reading and attention stay inside a segment, only the decoder's state says something of
+// those before, and it teaches them nothing.
+TEST(SequencePlacer, SegmentsShareTheDecodersStateAlone) {
+  for (const bool aligned : {false, true}) {
+    const SequencePlacer placer = MakeInSegments(3, aligned);
+    const at::Tensor items = RandomTensor({2, 7, 3}, 1).set_requires_grad(true);
+    Rng rng(2, "draws");
+    const Decisions drawn = placer.Draw(placer.Encode(items), 4, 0, &rng);
+    const Tensors memory = placer.Encode(items).memory;
+    const at::Tensor logits = placer.Logits(placer.Encode(items), drawn.actions);
+    EXPECT_LT(Difference(TermsOf(logits, drawn).log_probability, drawn.log_probability), 1e-13);
+    ASSERT_EQ(memory.size(), 3U);
+    for (std::int64_t item = 0; item < 7; ++item) {
+      at::Tensor moved = items.detach().clone();
+      moved.select(1, item) += 1;
+      const SequencePlacer::Encoded encoded = placer.Encode(moved);
+      const at::Tensor change = (placer.Logits(encoded, drawn.actions) - logits).abs().amax({0, 2});
+      const std::int64_t own = item / 3;
+      for (std::int64_t segment = 0; segment < 3; ++segment) {
+        const auto s = static_cast<std::size_t>(segment);
+        EXPECT_EQ(Difference(encoded.memory[s], memory[s]) > 0, segment == own) << item;
+        // The decoder starts from the end of the first segment; where it is not aligned it reads choices alone.
+        const bool told = segment == own || own == 0 || (aligned && segment > own);
+        EXPECT_EQ(change.narrow(0, 3 * segment, memory[s].size(1)).max().item<double>() > 0, told) << item;
+      }
+    }
+    for (std::int64_t segment = 0; segment < 3; ++segment) {
+      const auto s = static_cast<std::size_t>(segment);
+      const at::Tensor loss = placer.Logits(placer.Encode(items), drawn.actions)
+                                  .narrow(1, 3 * segment, memory[s].size(1))
+                                  .square()
+                                  .sum();
+      const at::Tensor gradient = Gradients(loss, {items})[0].abs().amax({0, 2});
+      for (std::int64_t item = 0; item < 7; ++item)
+        EXPECT_EQ(gradient[item].item<double>() > 0, item / 3 == segment) << item;
+    }
   }
 }
 
