@@ -157,7 +157,6 @@ class Reader {
       made_.dispatch = made_.kernel_launch = ReadRepeats(result.Require("call"));
       made_.event_pair = ReadRepeats(result.Require("event_pair"));
       made_.queued_kernel = ReadRepeats(result.Require("queued"));
-      if (const auto one = result.Find("empty_kernel")) made_.empty_kernel = ReadRepeats(*one);
     } else if (name == "empty") {
       made_.kernel_launch = ReadRepeats(result.Require("call"));
       made_.queued_kernel = ReadRepeats(result.Require("queued"));

@@ -120,8 +120,11 @@ class Maker {
         sim::Attributes{{"call", Summary(truth_.launch_us)},
                         {"roundtrip", Summary(9)},
                         {"queued", Summary(truth_.empty_kernel_us + truth_.gap_us)},
-                        {"empty_kernel", Summary(truth_.excess_us + truth_.empty_kernel_us + truth_.gap_us)},
                         {"event_pair", Summary(truth_.event_pair_us)}}};
+  }
+  sim::Attribute EmptyKernel() {
+    return {sim::Attributes{{"device", Summary(truth_.excess_us + truth_.empty_kernel_us + truth_.gap_us)},
+                            {"event_pair", Summary(truth_.event_pair_us)}}};
   }
   sim::Attribute Gap() {
     return {sim::Attributes{{"kernel", Summary(truth_.empty_kernel_us)},
@@ -133,6 +136,7 @@ class Maker {
   sim::Attribute Result(const std::string& probe, const profiler::Probe& row) {
     if (row.cases != nullptr) return Ops(row.cases());
     if (probe == "launch") return Launch();
+    if (probe == "empty_kernel") return EmptyKernel();
     if (probe == "kernel_gap") return Gap();
     if (probe == "graph_node") return Nodes();
     if (probe == "streams") return Streams();
