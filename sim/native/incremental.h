@@ -97,7 +97,7 @@ NativeIncremental<Links>::NativeIncremental(const Problem& problem)
   for (auto* list : {&log_.taken, &log_.issued, &log_.ended}) list->resize(static_cast<std::size_t>(c_.ops));
   log_.arrived.resize(c_.edge_consumer.size());
   number_.resize(c_.edge_consumer.size());
-  touched_.reserve(3 * static_cast<std::size_t>(c_.ops) + c_.edge_consumer.size());
+  touched_.reserve(4 * static_cast<std::size_t>(c_.ops) + c_.edge_consumer.size());
   counts_.reserve(3 * static_cast<std::size_t>(c_.ops) + c_.output_bytes.size() + c_.edge_consumer.size());
 }
 
@@ -222,8 +222,8 @@ void NativeIncremental<Links>::FindTouched() {
   }
   for (const Id slot : moved_.old_slots()) touched_.push_back(log_.arrived[slot]);
   for (const MovedOps::Moved& moved : moved_.moved()) {
-    const bool source = start_.ops[moved.op].missing == 0;  // is in a queue from the start
-    touched_.push_back(source ? 0 : log_.taken[moved.op]);
+    touched_.push_back(log_.taken[moved.op]);
+    if (start_.ops[moved.op].missing == 0) touched_.push_back(0);  // is in a queue from the start
   }
 }
 
