@@ -19,11 +19,12 @@ namespace berth::agents {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  int threads = 1;         // of the agent itself; results do not depend on it
-  std::string checkpoint;  // path where a learner keeps its state; empty = none
-  bool resume = false;     // go on from the checkpoint if it is there
-  bool learn = true;       // false: apply what was loaded, change no weight
-  std::string init;        // weights to start from; empty = fresh
+  int threads = 1;            // of the agent itself; results do not depend on it
+  std::string checkpoint;     // path where a learner keeps its state; empty = none
+  bool resume = false;        // go on from the checkpoint if it is there
+  bool learn = true;          // false: apply what was loaded, change no weight
+  std::string init;           // weights to start from; empty = fresh
+  Ranks* ranks = &OneRank();  // who shares the work of learning; the evaluator must have the same
 };
 
 // Contract of Search():

@@ -1,5 +1,5 @@
-// The factories of the table in registry.cpp, one file each. All read their parameters from the spec and
-// refuse unknown ones.
+// The factories of the table in registry.cpp, one file for each or for a family. All read their parameters
+// from the spec and refuse unknown ones.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,9 @@ std::unique_ptr<Agent> MakeScotch(const Spec& spec);
 std::unique_ptr<Agent> MakeMinCut(const Spec& spec);
 std::unique_ptr<Agent> MakeMetis(const Spec& spec);
 std::unique_ptr<Agent> MakeHeft(const Spec& spec);
+std::unique_ptr<Agent> MakeTopo(const Spec& spec);
+std::unique_ptr<Agent> MakeEtf(const Spec& spec);
+std::unique_ptr<Agent> MakeSct(const Spec& spec);
 std::unique_ptr<Agent> MakeLocalSearch(const Spec& spec);
 std::unique_ptr<Agent> MakeAnnealing(const Spec& spec);
 std::unique_ptr<Agent> MakeGenetic(const Spec& spec);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agents/placements.h"
+#include "agents/shared_evaluation.h"
 #include "sim/error.h"
 #include "sim/incremental.h"
 
@@ -63,6 +64,7 @@ struct Evaluator::Impl {
   std::vector<CurvePoint> curve;
   double simulator_seconds = 0;
   double earlier_seconds = 0;  // of the runs before a resume
+  bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
   Clock::time_point opened = Clock::now();
 
   Impl(const Task& the_task, const Options& the_options) : task(the_task), options(the_options) {
@@ -135,6 +137,23 @@ struct Evaluator::Impl {
     return evaluations;
   }
 
+  bool shared() const { return options.ranks != nullptr && !options.ranks->alone(); }
+  bool AskedToStop() const {
+    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  }
+
+  // This rank's part, then everybody's.
+  std::vector<Evaluation> SimulateShared(std::span<const UnitPlacement> placements, bool want_starts) {
+    const auto [begin, end] = options.ranks->ShareOf(placements.size());
+    RankReport own;
+    if (begin < end) own.evaluations = SimulateBatch(placements.subspan(begin, end - begin), want_starts);
+    own.stop = AskedToStop();
+    RankReport all = ExchangeReports(*options.ranks, own);
+    BERTH_CHECK_EQ(all.evaluations.size(), placements.size());
+    others_stop = all.stop;
+    return std::move(all.evaluations);
+  }
+
   void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
     ++samples;
     distinct.insert(HashOf(placement));
@@ -167,6 +186,9 @@ Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacemen
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, Evaluation evaluation) {
+  // Every rank has simulated it; all learn whether one of them is to stop.
+  if (impl_->shared())
+    impl_->others_stop = ExchangeReports(*impl_->options.ranks, {{}, impl_->AskedToStop()}).stop;
   impl_->Count(placement, evaluation);
   if (observer) observer(samples(), placement, evaluation);
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
@@ -179,7 +201,8 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   if (placements.empty()) return {};
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
-  std::vector<Evaluation> evaluations = impl_->SimulateBatch(paid, want_starts);
+  std::vector<Evaluation> evaluations =
+      impl_->shared() ? impl_->SimulateShared(paid, want_starts) : impl_->SimulateBatch(paid, want_starts);
   for (std::size_t i = 0; i < paid.size(); ++i) {
     impl_->Count(paid[i], evaluations[i]);
     if (observer) observer(samples(), paid[i], evaluations[i]);
@@ -199,7 +222,8 @@ std::int64_t Evaluator::distinct() const {
 }
 
 bool Evaluator::stop_requested() const {
-  return impl_->options.stop != nullptr && impl_->options.stop->load(std::memory_order_relaxed);
+  // Ranks that stopped at different calls would wait for one another for ever.
+  return impl_->shared() ? impl_->others_stop : impl_->AskedToStop();
 }
 
 bool Evaluator::has_best() const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/ranks.h"
 #include "agents/task.h"
 #include "sim/simulator.h"
 
@@ -41,6 +42,9 @@ class Evaluator {
     std::function<void(const Evaluator&)> on_sample;
     // Asked to end early (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
+    // Who shares the work of EvaluateBatch; null = nobody. Each rank has an evaluator of the same task, makes the same
+    // calls and is told the same outcomes; a rank that is asked to stop stops all, at the next call.
+    Ranks* ranks = nullptr;
   };
   Evaluator(const Task& task, const Options& options);
   ~Evaluator();

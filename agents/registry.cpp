@@ -5,6 +5,17 @@
 
 namespace berth::agents {
 
+// Literals, so that a row can join them with its own parameters.
+// Of all learners that draw whole placements, last in their lists; defaults are those of preset=tuned.
+#define ONE_SHOT                                                                           \
+  "learner=reinforce|ppo, batch=16 (Mars' rivals: 10), reward=shaped|root, "               \
+  "baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, valid_part=1, "   \
+  "valid_update=0, lr=3e-3, lr_end=lr/10, entropy=0.02, entropy_end=0, clip=1, epochs=4, " \
+  "minibatches=1, range=0.2, greedy=50"
+// Of those with a sequence placer.
+#define SEQUENCE \
+  "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
+
 const std::vector<AgentRow>& Agents() {
   static const std::vector<AgentRow> rows = {
       {"cpu_only", "everything on the first CPU", "", "", AgentKind::kFloor, MakeCpuOnly},
@@ -25,6 +36,14 @@ const std::vector<AgentRow>& Agents() {
        "Karypis, Kumar, 1998; METIS 5", "memory=no", AgentKind::kConstructive, MakeMetis},
       {"heft", "list scheduling by upward rank with insertion, within memory limits",
        "Topcuoglu, Hariri, Wu, 2002", "memory=yes", AgentKind::kConstructive, MakeHeft},
+      {"m_topo", "fills the GPUs one after the other in topological order, up to equal shares of the memory",
+       "Jeon et al. (Baechi), SoCC 2020", "", AgentKind::kConstructive, MakeTopo},
+      {"m_etf", "earliest task first: of all ready units and GPUs with room, the pair that can start first",
+       "Hwang et al., 1989; Jeon et al. (Baechi), SoCC 2020", "memory=yes", AgentKind::kConstructive,
+       MakeEtf},
+      {"m_sct", "m_etf where GPUs wait for the favourite child of their last op, chosen by a linear program",
+       "Hanen, Munier, 1995; Jeon et al. (Baechi), SoCC 2020", "memory=yes,threshold=0.1,window=5000",
+       AgentKind::kConstructive, MakeSct},
       {"local_search", "moves of runs, borders and connected units, first improvement, kicks from the best",
        "Lourenço, Martin, Stützle, 2003", "start=random,kick=3,patience=500", AgentKind::kSearch,
        MakeLocalSearch},
@@ -39,6 +58,14 @@ const std::vector<AgentRow>& Agents() {
        "start=random,batch=20,elite=0.1,rate=0.3,explore=0.01", AgentKind::kSearch, MakeCrossEntropy},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
+      {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
+       "Mirhoseini et al., ICML 2017", "preset=tuned|paper|code, size=small|full, " SEQUENCE ONE_SHOT,
+       AgentKind::kLearner, MakeLearner},
+      {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
+       "Mirhoseini, Goldie et al., ICLR 2018",
+       "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
+       "placements=4 (of each grouping; code: 1), " SEQUENCE "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT,
+       AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
        "Addanki et al., NeurIPS 2019",
@@ -49,6 +76,17 @@ const std::vector<AgentRow>& Agents() {
        "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
+       AgentKind::kLearner, MakeLearner},
+      {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
+       "Lan et al. (Mars), ICPP 2021",
+       "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
+       "grouping), " SEQUENCE ONE_SHOT,
+       AgentKind::kLearner, MakeLearner},
+      {"encoder_placer",
+       "a graph network and segment attention, all devices at once, PPO: the other such design",
+       "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
+       "preset=tuned|paper, size=small|full, width=64 (full: 128), layers=2 (full: 3), heads=4 (full: 8), "
+       "segment=128 (full: 256), " ONE_SHOT,
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

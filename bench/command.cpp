@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "agents/ranks.h"
 #include "bench/commands/commands.h"
 #include "bench/provenance.h"
 #include "sim/error.h"
@@ -17,6 +18,7 @@ namespace {
 struct Verb {
   std::unique_ptr<Command> command;
   CLI::App* app;
+  bool shares_work;
 };
 
 std::vector<Verb> DeclareAll(CLI::App& app) {
@@ -27,7 +29,7 @@ std::vector<Verb> DeclareAll(CLI::App& app) {
   });
   std::vector<Verb> verbs;
   for (const CommandRow& row : Commands()) {
-    Verb verb{row.make(), app.add_subcommand(row.name, row.what)};
+    Verb verb{row.make(), app.add_subcommand(row.name, row.what), row.shares_work};
     verb.command->Declare(*verb.app);
     verbs.push_back(std::move(verb));
   }
@@ -47,19 +49,30 @@ int Fail(int status, const std::string& sentence) {
   return status;
 }
 
+// What is wrong with the input all ranks find alike; one of them says so.
+int Refuse(const std::string& sentence) {
+  return agents::IsFurtherRank() ? 2 : Fail(2, sentence);
+}
+
+int GiveUp(const std::string& sentence) {
+  Fail(1, sentence);
+  agents::AbortOthers(1);
+  return 1;
+}
+
 // CLI11 reports --help and --version as exceptions too; they go to standard output with status 0.
 int ParseFailure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
-  if (error.get_exit_code() == 0) return app.exit(error);
+  if (error.get_exit_code() == 0) return agents::IsFurtherRank() ? 0 : app.exit(error);
   std::vector<std::string> verbs;
   for (const CommandRow& row : Commands()) verbs.emplace_back(row.name);
   const bool is_verb = std::find(verbs.begin(), verbs.end(), first) != verbs.end();
   if (!is_verb && !first.empty() && first.front() != '-') {
-    return Fail(2, fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
+    return Refuse(fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
   }
   std::string what = OneLine(error.what());
   const std::string unconverted = "Could not convert: ";  // "--samples = x"
   if (what.rfind(unconverted, 0) == 0) what = what.substr(unconverted.size()) + ": a number is wanted";
-  return Fail(2, what + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
+  return Refuse(what + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
 }
 
 }  // namespace
@@ -70,8 +83,9 @@ const std::vector<CommandRow>& Commands() {
       {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
       {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for",
        MakeSimulateCommand},
-      {"place", "search a placement with an agent", MakePlaceCommand},
-      {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand},
+      {"place", "search a placement with an agent", MakePlaceCommand, true},
+      {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand,
+       true},
       {"compare", "search one scenario with several agents and show what each found", MakeCompareCommand},
       {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
       {"calibrate", "fit cost models to recorded probes, or a table's testbed to its fitted cells",
@@ -95,18 +109,18 @@ int RunProgram(int argc, const char* const* argv) {
   }
   try {
     for (Verb& verb : verbs) {
-      if (verb.app->parsed()) verb.command->Run();
+      if (verb.app->parsed() && (verb.shares_work || !agents::IsFurtherRank())) verb.command->Run();
     }
     return std::fflush(stdout) == 0 ? 0 : Fail(1, "standard output could not be written.");
   } catch (const InputError& error) {
-    return Fail(2, error.what());
+    return Refuse(error.what());
   } catch (const RunError& error) {
-    return Fail(1, error.what());
+    return GiveUp(error.what());
   } catch (const std::bad_alloc&) {
-    return Fail(1, "this machine has not enough memory for the job.");
+    return GiveUp("this machine has not enough memory for the job.");
   } catch (const std::exception& error) {
-    return Fail(
-        1, fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
+    return GiveUp(
+        fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
   }
 }
 

@@ -29,6 +29,7 @@ struct CommandRow {
   const char* name;
   const char* what;  // one line
   std::unique_ptr<Command> (*make)();
+  bool shares_work = false;  // under mpirun all ranks run it together; else the first one alone
 };
 const std::vector<CommandRow>& Commands();
 

@@ -22,6 +22,7 @@ void TrainingSet::Train(agents::Transferable& learner, const Limits& limits,
     own.budget = limits.samples / count + (g < limits.samples % count ? 1 : 0);
     own.threads = limits.threads;
     own.stop = limits.stop;
+    own.ranks = limits.ranks;
     if (limits.on_sample) own.on_sample = [&](const agents::Evaluator&) { limits.on_sample(samples()); };
     graph.evaluator = std::make_unique<agents::Evaluator>(graph.task, own);
     tasks.push_back(&graph.task);

@@ -27,6 +27,7 @@ class TrainingSet {
     std::int64_t samples = 0;  // of all graphs together, at least one for each
     int threads = 1;           // of the simulator
     const std::atomic<bool>* stop = nullptr;
+    agents::Ranks* ranks = nullptr;
     std::function<void(std::int64_t samples)> on_sample;  // may be empty
   };
 

@@ -29,6 +29,7 @@ add_library(berth::yaml ALIAS berth_yaml)
 berth_find(zstd zstd.h zstd)
 berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis metis.h metis)
+berth_find(clp coin/Clp_C_Interface.h)  # the library itself is opened by the first agent that needs it
 berth_find(dnnl oneapi/dnnl/dnnl.hpp dnnl)  # its CMake config asks for OpenCL's headers
 
 if(NOT BERTH_WITH_RL STREQUAL "OFF")
@@ -41,6 +42,19 @@ if(NOT BERTH_WITH_RL STREQUAL "OFF")
     set(BERTH_WITH_RL ON)
   else()
     set(BERTH_WITH_RL OFF)
+  endif()
+endif()
+
+if(NOT BERTH_WITH_MPI STREQUAL "OFF")
+  if(BERTH_WITH_MPI STREQUAL "ON")
+    find_package(MPI COMPONENTS CXX REQUIRED)
+  else()
+    find_package(MPI COMPONENTS CXX QUIET)
+  endif()
+  if(MPI_CXX_FOUND)
+    set(BERTH_WITH_MPI ON)
+  else()
+    set(BERTH_WITH_MPI OFF)
   endif()
 endif()
 
@@ -104,4 +118,4 @@ if(NOT BERTH_WITH_SIMGRID STREQUAL "OFF")
   endif()
 endif()
 
-message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, ONNX ${BERTH_WITH_ONNX}, CUDA plug-in ${BERTH_WITH_CUDA}, benchmarks ${BERTH_WITH_BENCHMARKS}, SimGrid ${BERTH_WITH_SIMGRID}")
+message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, MPI ${BERTH_WITH_MPI}, ONNX ${BERTH_WITH_ONNX}, CUDA plug-in ${BERTH_WITH_CUDA}, benchmarks ${BERTH_WITH_BENCHMARKS}, SimGrid ${BERTH_WITH_SIMGRID}")

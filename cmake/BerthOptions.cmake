@@ -9,6 +9,8 @@ endif()
 
 set(BERTH_WITH_RL AUTO CACHE STRING "Build the learning agents on libtorch: AUTO, ON or OFF")
 set_property(CACHE BERTH_WITH_RL PROPERTY STRINGS AUTO ON OFF)
+set(BERTH_WITH_MPI AUTO CACHE STRING "Runs over several processes by MPI: AUTO, ON or OFF")
+set_property(CACHE BERTH_WITH_MPI PROPERTY STRINGS AUTO ON OFF)
 set(BERTH_WITH_CUDA AUTO CACHE STRING "Build the CUDA plug-in of berth-profile: AUTO, ON or OFF")
 set_property(CACHE BERTH_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(BERTH_WITH_ONNX AUTO CACHE STRING "Import ONNX models through libonnx: AUTO, ON or OFF")

@@ -59,6 +59,10 @@ std::string FindPlugin(const BackendRow& row) {
 }
 
 std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
+  // Threads of an op wait for one another, by default some 15 ms before they let others have the core: on a busy machine
+  // that is how long each op stalls behind one of its threads that lost its core. A tenth of a millisecond is more than
+  // passes between two ops. The OpenMP runtime reads it when the CPU's plug-in brings it along.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "2000", 0);
   if (row.driver != nullptr && dlopen(row.driver, RTLD_NOW | RTLD_LOCAL) == nullptr)
     throw Unavailable("there is no NVIDIA driver (" + LoaderReason() + ")");
   const std::string path = FindPlugin(row);

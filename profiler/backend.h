@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,13 @@ struct MeasureOptions {
   std::vector<int> cores;  // that probes of the CPU may use, all at once
 };
 
+struct GraphRunOptions {
+  std::vector<std::string> stand_in_types;  // ops that accelerators do not run for what they are
+  // By device: the share of the hardware device's multiprocessors that an accelerator has to itself. Empty: they
+  // share them all.
+  std::vector<double> sm_shares;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -34,6 +42,10 @@ class Backend {
   virtual sim::Attributes Machine() const = 0;   // what does not change while it runs: name, memory, …
   virtual sim::Attributes Software() const = 0;  // driver and libraries with versions
   virtual sim::Attribute Clocks() const = 0;     // as found now; null where nobody tells
+  // What its accelerators could allocate now, all together [bytes]; nothing where it has none.
+  virtual std::optional<sim::Bytes> FreeMemory() const { return std::nullopt; }
+  // The pace at which these CPUs compute, for ExecuteOptions; of {} nobody can tell.
+  virtual Pace FindPace(const CoresByDevice&) const { return {}; }
   // The result of a part: {"rows": […]}. Throws Unavailable where this device or library cannot, RunError where
   // it fails.
   virtual sim::Attribute Run(const Probe& probe, const MeasureOptions& options) = 0;
@@ -41,7 +53,8 @@ class Backend {
   // What runs a graph on devices of `cluster`, all of this backend's class or CPUs. cpu: what runs ops on those; null
   // where the cluster has none. Graph, cluster and `cpu` must outlive it. Throws as the executors do.
   virtual std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
-                                                      const CoresByDevice& cores, Backend* cpu) = 0;
+                                                      const CoresByDevice& cores, Backend* cpu,
+                                                      const GraphRunOptions& options) = 0;
   // What an op does on a CPU. Throws Unavailable where the backend is no CPU.
   virtual MadeKernel MakeKernelOnCpu(const sim::OpGraph& graph, sim::OpIndex op);
 };

@@ -36,6 +36,9 @@ struct OpSpan {
   sim::DeviceIndex device = -1;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  // Of an accelerator: the part of the span, from its start, during which the host was still enqueuing the op. The
+  // device may have waited for that: 0 where the host was ahead, or the device is a CPU.
+  std::int64_t enqueuing_ns = 0;
 };
 struct CopySpan {
   sim::TensorRef tensor;  // output = -1 for a control dependency
@@ -51,9 +54,10 @@ struct Step {
   bool disturbed = false;               // a device lost its core, or was not at the pace that was asked for
   std::vector<sim::Bytes> peak;         // by device
   std::optional<sim::OutOfMemory> oom;  // the step was given up there; `time` is not set
-  std::vector<OpSpan> ops;              // traced steps only, by device, in the order they ran; no sources
-  std::vector<CopySpan> copies;         // traced steps only, by receiver, in the order they ran
-  sim::OpIndex not_finite = -1;         // checked steps only: the first op seen to write a NaN or an infinity
+  bool exhausted = false;        // `oom` is the machine's, which had no more, not that of a counted limit
+  std::vector<OpSpan> ops;       // traced steps only, by device, in the order they ran; no sources
+  std::vector<CopySpan> copies;  // traced steps only, by receiver, in the order they ran
+  sim::OpIndex not_finite = -1;  // checked steps only: the first op seen to write a NaN or an infinity
 };
 
 // The pace that measurements are to be taken at (profiler/cpu/pace.h).
@@ -84,11 +88,13 @@ class Executor {
   virtual ~Executor() = default;
 
   // The placement must satisfy CheckPlacement(). Steps come in the order they ran; after one that ran out of
-  // memory there is no other.
+  // memory there is no other. Throws RunError where a device fails; other placements may be tried afterwards.
   virtual std::vector<Step> Run(const sim::Placement& placement, const ExecuteOptions& options) = 0;
 
   // Ops that a stand-in runs, ascending.
   virtual const std::vector<sim::OpIndex>& stand_ins() const = 0;
+  // What a recording should say of how ops are run: why there are stand-ins, which algorithms libraries chose.
+  virtual const sim::Attributes& facts() const = 0;
 };
 
 // Where an executor runs: the cores of each device's thread, by device. CPUs have as many as one another, and an op

@@ -157,13 +157,22 @@ std::vector<OpCase> ElementwiseCases() {
         cases.push_back(Case(op, format, {{"elements", count}}, 0, touched));
     }
   }
+  // Halves of the columns side by side.
+  for (OpCase& one : ForRows([](auto&of_rows, const char*format, std::int64_t rows, std::int64_t columns) {
+         if (std::string_view(format) == "f32" && columns % 2 == 0)
+           of_rows.push_back(Case("concat", format, {{"rows", rows}, {"columns", columns}}, 0,
+                                  2 * static_cast<double>(rows * columns)));
+       }))
+    cases.push_back(std::move(one));
   return cases;
 }
 
 std::vector<OpCase> ReductionCases() {
   return ForRows([](auto& cases, const char* format, std::int64_t rows, std::int64_t columns) {
-    cases.push_back(Case("sum", format, {{"rows", rows}, {"columns", columns}}, 0,
-                         static_cast<double>(rows * columns + rows)));
+    const Dims shape = {{"rows", rows}, {"columns", columns}};
+    cases.push_back(Case("sum", format, shape, 0, static_cast<double>(rows * columns + rows)));
+    if (std::string_view(format) == "f32")
+      cases.push_back(Case("column_sum", format, shape, 0, static_cast<double>(rows * columns + columns)));
   });
 }
 

@@ -139,6 +139,11 @@ void MakeRows(Maker& m) {
   const bool backward = m.one().phase == "backward";
   if (m.one().op == "sum") {
     m.Op("ReduceSum", {m.Input(shape)}, {{m.dim("rows")}});
+  } else if (m.one().op == "column_sum") {
+    m.Op("BiasAddGrad", {m.Input(shape)}, {row});
+  } else if (m.one().op == "concat") {
+    const Shape half = {m.dim("rows"), m.dim("columns") / 2};
+    m.Op("ConcatV2", {m.Input(half), m.Input(half)}, {shape}, {{"axis", {std::int64_t{1}}}});
   } else if (m.one().op == "softmax") {
     if (backward) {
       m.Op("SoftmaxGrad", {m.Input(shape), m.Input(shape)}, {shape});
@@ -208,24 +213,13 @@ void MakeOptimizer(Maker& m) {
 
 std::optional<sim::OpGraph> GraphOf(const OpCase& one) {
   static const std::map<std::string_view, void (*)(Maker&)> makers = {
-      {"gemm", MakeGemm},
-      {"bmm", MakeBatchedGemm},
-      {"conv2d", MakeConvolution},
-      {"add", MakeElementwise},
-      {"relu", MakeElementwise},
-      {"gelu", MakeElementwise},
-      {"tanh", MakeElementwise},
-      {"copy", MakeElementwise},
-      {"sum", MakeRows},
-      {"softmax", MakeRows},
-      {"layer_norm", MakeRows},
-      {"batch_norm", MakeBatchNorm},
-      {"embedding", MakeEmbedding},
-      {"lstm_cell", MakeLstmCell},
-      {"attention", MakeAttention},
-      {"sgd_momentum", MakeOptimizer},
-      {"adam", MakeOptimizer},
-      {"adamw", MakeOptimizer},
+      {"gemm", MakeGemm},          {"bmm", MakeBatchedGemm},      {"conv2d", MakeConvolution},
+      {"add", MakeElementwise},    {"relu", MakeElementwise},     {"gelu", MakeElementwise},
+      {"tanh", MakeElementwise},   {"copy", MakeElementwise},     {"sum", MakeRows},
+      {"column_sum", MakeRows},    {"concat", MakeRows},          {"softmax", MakeRows},
+      {"layer_norm", MakeRows},    {"batch_norm", MakeBatchNorm}, {"embedding", MakeEmbedding},
+      {"lstm_cell", MakeLstmCell}, {"attention", MakeAttention},  {"sgd_momentum", MakeOptimizer},
+      {"adam", MakeOptimizer},     {"adamw", MakeOptimizer},
   };
   const auto found = makers.find(one.op);
   if (found == makers.end()) return std::nullopt;

@@ -28,8 +28,9 @@ const std::vector<Probe>& Probes() {
   static const std::vector<Probe> probes = {
       {"gemm", "matrix products, single and batched, in f32, tf32, f16 and bf16", kOps, GemmCases},
       {"conv2d", "convolutions: forward, data gradient, filter gradient", kOps, ConvolutionCases},
-      {"elementwise", "add, relu, gelu, tanh, copy over a grid of sizes", kOps, ElementwiseCases},
-      {"reduction", "sums of rows", kOps, ReductionCases},
+      {"elementwise", "add, relu, gelu, tanh, copy over a grid of sizes; concatenation", kOps,
+       ElementwiseCases},
+      {"reduction", "sums of rows, sums of columns", kOps, ReductionCases},
       {"softmax", "softmax of rows, forward and backward", kOps, SoftmaxCases},
       {"norm", "layer and batch normalisation, forward and backward", kOps, NormCases},
       {"embedding", "gather of rows of a table, and the scatter of their gradient", kOps, EmbeddingCases},
@@ -55,12 +56,10 @@ const std::vector<Probe>& Probes() {
        "which "
        "device times of other probes contain once",
        nullptr, "cuda"},
-      {"kernel_gap", "kernel to kernel, by the device's own records",
-       "from records of 300 empty kernels: kernel: their duration; gap_queued: idle time between neighbours "
-       "when the "
-       "queue is never empty; launch_call: duration of the call; launch_to_start: from the start of the call "
-       "to the "
-       "start of its kernel when the device is idle before",
+      {"empty_kernel", "one empty kernel between two events",
+       "device: time between two events around one empty kernel that was queued behind a waiting kernel: "
+       "what `device` and `hot` of other probes contain beside the work; event_pair: the same without the "
+       "kernel",
        nullptr, "cuda"},
       {"graph_node", "cost of one node of a CUDA graph",
        "replay: time between two events around one replay of a graph of n empty kernels in a row, divided by "
@@ -78,6 +77,14 @@ const std::vector<Probe>& Probes() {
        "calls, so that the ops outlast them); both: around both, enqueued in "
        "turn, on two streams. Overlap is perfect if both = max(first, second), absent if both = first + "
        "second",
+       nullptr, "cuda"},
+      // The last on a GPU: a recorder that was once there may slow down what is measured behind it.
+      {"kernel_gap", "kernel to kernel, by the device's own records",
+       "from records of 300 empty kernels: kernel: their duration; gap_queued: idle time between neighbours "
+       "when the "
+       "queue is never empty; launch_call: duration of the call; launch_to_start: from the start of the call "
+       "to the "
+       "start of its kernel when the device is idle before",
        nullptr, "cuda"},
       {"copy_host", "host memory to host memory, 4 B to 1 GiB",
        "host: host clock around one copy by one thread that the cores were pinned to, both ends as the "

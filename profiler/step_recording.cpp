@@ -26,6 +26,8 @@ constexpr std::int64_t kMostNanos = 1'000'000'000'000'000;
 // One character a device, in op order: 36 devices are enough for one machine.
 constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
+constexpr std::string_view kOutOfMemoryKeys[] = {"device",         "op",       "what", "needed_bytes",
+                                                 "capacity_bytes", "exhausted"};
 constexpr std::string_view kWhat[] = {"persistent", "output", "copy"};
 
 std::string DeviceText(const sim::Placement& placement) {
@@ -49,8 +51,7 @@ std::vector<sim::DeviceIndex> ReadDevices(Value value, const sim::OpGraph& graph
 }
 
 sim::OutOfMemory ReadOutOfMemory(Value value, const sim::OpGraph& graph, const sim::Cluster& cluster) {
-  static constexpr std::string_view kKeys[] = {"device", "op", "what", "needed_bytes", "capacity_bytes"};
-  const Fields fields(value, kKeys);
+  const Fields fields(value, kOutOfMemoryKeys);
   return {.device = static_cast<sim::DeviceIndex>(fields.Require("device").Int(0, cluster.size() - 1)),
           .op = static_cast<sim::OpIndex>(fields.Require("op").Int(0, graph.size() - 1)),
           .what = static_cast<sim::OutOfMemory::What>(fields.Require("what").Choice(kWhat)),
@@ -87,6 +88,7 @@ MeasuredPlacement ReadPlacement(Value value, std::int64_t version, const sim::Op
   for (const Value step : fields.Require("steps_us").items()) made.steps_us.push_back(step.Number(0, kMost));
   if (const auto oom = fields.Find("oom")) {
     made.oom = ReadOutOfMemory(*oom, graph, cluster);
+    made.exhausted = Fields(*oom, kOutOfMemoryKeys).Bool("exhausted", false);
     if (!made.steps_us.empty()) fields.Require("steps_us").Fail("must be empty where there is an \"oom\"");
   } else if (made.steps_us.empty()) {
     fields.Require("steps_us").Fail("must have at least one step");
@@ -107,9 +109,12 @@ MeasuredPlacement ReadPlacement(Value value, std::int64_t version, const sim::Op
   return made;
 }
 
-std::array<std::int64_t, 6> Numbers(Value value, std::size_t count, std::int64_t ops) {
+// From `least` to `most` of them; what is not there is 0.
+std::array<std::int64_t, 6> Numbers(Value value, std::size_t least, std::size_t most, std::int64_t ops) {
   std::array<std::int64_t, 6> numbers{};
-  if (value.size() != count) value.Fail(fmt::format("must have {} numbers", count));
+  if (value.size() < least || value.size() > most)
+    value.Fail(least == most ? fmt::format("must have {} numbers", least)
+                             : fmt::format("must have {} or {} numbers", least, most));
   std::size_t i = 0;
   for (const Value number : value.items()) numbers.at(i++) = number.Int(-1, kMostNanos);
   if (numbers[0] < 0 || numbers[0] >= ops) value.Fail("must begin with the number of an op");
@@ -136,16 +141,18 @@ void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& clus
   const sim::Placement& placement = (*placements)[static_cast<std::size_t>(of)].placement;
   std::vector<bool> seen(graph.ops.size());
   for (const Value op : fields.Require("ops").items()) {
-    const auto n = Numbers(op, 4, graph.size());
+    const auto n = Numbers(op, 4, 5, graph.size());
     const auto index = static_cast<std::size_t>(n[0]);
     if (n[1] != placement.device[index]) op.Fail("must name the op's device in the placement");
     if (seen[index]) op.Fail("names an op that ran before");
     seen[index] = true;
     CheckSpan(op, n[2], n[3]);
-    traced.ops.push_back({static_cast<sim::OpIndex>(n[0]), placement.device[index], n[2], n[3]});
+    if (n[4] < 0 || n[4] > n[3] - n[2])
+      op.Fail("must end with a part of the span that begins with its start");
+    traced.ops.push_back({static_cast<sim::OpIndex>(n[0]), placement.device[index], n[2], n[3], n[4]});
   }
   for (const Value copy : fields.Require("copies").items()) {
-    const auto n = Numbers(copy, 6, graph.size());
+    const auto n = Numbers(copy, 6, 6, graph.size());
     const auto output = static_cast<std::int32_t>(n[1]);
     const auto& outputs = graph.ops[static_cast<std::size_t>(n[0])].outputs;
     if (n[1] >= static_cast<std::int64_t>(outputs.size())) copy.Fail("must name an output of the op");
@@ -164,7 +171,9 @@ std::string TracedText(std::size_t placement, const Step& traced) {
   std::string out = fmt::format("{{\"placement\": {}, \"ns\": {},\n  \"ops\": [", placement, traced.ns);
   std::string_view comma;
   for (const OpSpan& op : traced.ops) {
-    out += fmt::format("{}[{},{},{},{}]", comma, op.op, op.device, op.start_ns, op.end_ns);
+    out += fmt::format("{}[{},{},{},{}", comma, op.op, op.device, op.start_ns, op.end_ns);
+    if (op.enqueuing_ns > 0) out += fmt::format(",{}", op.enqueuing_ns);
+    out += ']';
     comma = ",";
   }
   out += "],\n  \"copies\": [";
@@ -202,11 +211,16 @@ std::string PlacementText(const MeasuredPlacement& measured) {
   if (measured.oom) {
     out += fmt::format(
         ",\n   \"oom\": {{\"device\": {}, \"op\": {}, \"what\": \"{}\", \"needed_bytes\": {}, "
-        "\"capacity_bytes\": {}}}",
+        "\"capacity_bytes\": {}{}}}",
         measured.oom->device, measured.oom->op, kWhat[static_cast<std::size_t>(measured.oom->what)],
-        measured.oom->needed, measured.oom->capacity);
+        measured.oom->needed, measured.oom->capacity, measured.exhausted ? ", \"exhausted\": true" : "");
   }
   return out + "}";
+}
+
+sim::Attributes ReadFacts(Value value) {
+  if (!value.IsObject()) value.Fail("must be an object of facts");
+  return std::get<sim::Attributes>(value.Free().value);
 }
 
 StepOrigin ReadOrigin(Value value) {
@@ -218,10 +232,7 @@ StepOrigin ReadOrigin(Value value) {
                     .dirty = fields.Bool("dirty", false),
                     .command = fields.Require("command").Name(),
                     .software = {}};
-  if (const auto software = fields.Find("software")) {
-    if (!software->IsObject()) software->Fail("must be an object of facts");
-    origin.software = std::get<sim::Attributes>(software->Free().value);
-  }
+  if (const auto software = fields.Find("software")) origin.software = ReadFacts(*software);
   return origin;
 }
 
@@ -236,9 +247,9 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
                                  const sim::HardwareCatalogue& catalogue) {
   const formats::Document document = formats::ParseJson(json, source);
   const std::int64_t version = formats::CheckFormat(document, kFormat, kVersion);
-  static constexpr std::string_view kKeys[] = {"format",     "version",      "workload", "provenance",
-                                               "load",       "wanted_steps", "cluster",  "stand_ins",
-                                               "placements", "traced",       "pace_ns"};
+  static constexpr std::string_view kKeys[] = {
+      "format",    "version",    "workload", "provenance", "load",      "wanted_steps", "cluster",
+      "stand_ins", "placements", "traced",   "pace_ns",    "execution", "clocks"};
   const Fields top(document.root(), kKeys);
   StepRecording recording;
   recording.workload = top.Require("workload").Name();
@@ -251,6 +262,15 @@ StepRecording ParseStepRecording(std::string_view json, const std::string& sourc
   recording.pace_ns = top.Int("pace_ns", 0, 0, 1'000'000'000);
   recording.cluster = top.Require("cluster").Text();
   for (const Value type : top.Require("stand_ins").items()) recording.stand_ins.push_back(type.Name());
+  if (const auto execution = top.Find("execution")) recording.execution = ReadFacts(*execution);
+  if (const auto clocks = top.Find("clocks")) {
+    static constexpr std::string_view kReading[] = {"before", "clocks"};
+    for (const Value one : clocks->items()) {
+      const Fields reading(one, kReading);
+      recording.clocks.push_back(
+          {static_cast<int>(reading.Int("before", 0, 0, 1'000'000)), reading.Require("clocks").Free()});
+    }
+  }
   const sim::OpGraph graph = load(recording.workload);
   const sim::Cluster cluster = formats::ParseCluster(recording.cluster, source, catalogue);
   for (const Value placement : top.Require("placements").items())
@@ -287,7 +307,20 @@ std::string PrintStepRecording(const StepRecording& recording) {
     out += fmt::format("{}{}", comma, JsonString(type));
     comma = ", ";
   }
-  out += "],\n \"placements\": [";
+  out += "]";
+  if (!recording.execution.empty()) {
+    out += ",\n \"execution\": ";
+    formats::AppendJsonAttributes(out, recording.execution);
+  }
+  comma = ",\n \"clocks\": [";
+  for (const ClocksReading& reading : recording.clocks) {
+    out += fmt::format("{}{{\"before\": {}, \"clocks\": ", comma, reading.before);
+    formats::AppendJsonAttribute(out, reading.clocks);
+    out += '}';
+    comma = ",\n  ";
+  }
+  if (!recording.clocks.empty()) out += "]";
+  out += ",\n \"placements\": [";
   comma = "\n  ";
   for (const MeasuredPlacement& placement : recording.placements) {
     out.append(comma) += PlacementText(placement);

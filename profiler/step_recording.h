@@ -26,6 +26,7 @@ struct MeasuredPlacement {
   // By device, of the undisturbed steps: median, least and most.
   std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
+  bool exhausted = false;               // `oom` is the machine's, which had no more, whatever the limit
   std::optional<Step> traced;           // a step of its own
 };
 
@@ -40,6 +41,13 @@ struct StepOrigin {
   bool operator==(const StepOrigin&) const = default;
 };
 
+// What the device's clocks were (Backend::Clocks) before this placement, by its number in the recording.
+struct ClocksReading {
+  int before = 0;
+  sim::Attribute clocks;
+  bool operator==(const ClocksReading&) const = default;
+};
+
 struct StepRecording {
   std::string workload;  // a name of `berth list workloads`, or a graph file
   StepOrigin origin;
@@ -48,6 +56,8 @@ struct StepRecording {
   std::int64_t pace_ns = 0;                // that they were measured at (Pace); 0 = not told
   std::string cluster;                     // berth.cluster, with everything that was measured of it
   std::vector<std::string> stand_ins;      // op types that a stand-in ran
+  sim::Attributes execution;               // Executor::facts()
+  std::vector<ClocksReading> clocks;       // of the accelerator, in the order they were taken
   std::vector<MeasuredPlacement> placements;
 };
 

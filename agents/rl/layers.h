@@ -9,6 +9,10 @@
 
 namespace berth::agents::rl {
 
+// A weight [in, out], Glorot-uniform over `fan_in` + `fan_out` (default: its own sizes), that learns.
+at::Tensor GlorotMatrix(std::int64_t in, std::int64_t out, at::ScalarType type, Rng& init,
+                        std::int64_t fan_in = 0, std::int64_t fan_out = 0);
+
 // Fully connected layers with ReLU between them and none after the last. `copies` independent networks of one
 // shape stand side by side and run as one batched product: small products cost their overhead, not their
 // arithmetic.

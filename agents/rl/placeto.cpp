@@ -17,74 +17,18 @@
 //
 // Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates; sums that are
 // not normalised saturate the softmax on graphs with units of very many neighbours.
-#include "agents/rl/placeto.h"
-
+#include "agents/rl/learners.h"
+#include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"
-#include "sim/error.h"
 
 namespace berth::agents::rl {
-namespace {
-
-// A policy at rest: the bytes of its weights and where they came from.
-struct Policy {
-  std::string weights;
-  std::string origin;
-};
-
-Policy ReadPolicy(const std::string& path) {
-  const Checkpoint checkpoint = ReadCheckpoint(path);
-  if (Spec::Parse(checkpoint.agent).name != "placeto") {
-    throw InputError(path + ": holds a policy of '" + checkpoint.agent + "'; expected one of placeto");
-  }
-  return {checkpoint.section("weights", path), path};
-}
-
-class Placeto : public Agent, public Transferable {
- public:
-  explicit Placeto(PlacetoOptions options) : options_(std::move(options)) {}
-
-  std::string name() const override { return options_.name; }
-
-  // Starts from options.init, else from what was loaded or trained before, else from fresh weights.
-  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
-    learned_ = Run({&task}, {&evaluator}, options);
-  }
-
-  void Train(const std::vector<const Task*>& tasks, const std::vector<Evaluator*>& evaluators,
-             const SearchOptions& options) override {
-    if (tasks.empty()) return;
-    loaded_ = learned_ = Run(tasks, evaluators, options);
-  }
-
-  void Save(const std::string& path) const override {
-    if (learned_.weights.empty()) throw RunError(path + ": nothing was learned that could be saved");
-    Checkpoint checkpoint;
-    checkpoint.agent = options_.name;
-    checkpoint.sections["weights"] = learned_.weights;
-    WriteCheckpoint(path, checkpoint);
-  }
-
-  void Load(const std::string& path) override { loaded_ = learned_ = ReadPolicy(path); }
-
- private:
-  Policy Run(const std::vector<const Task*>& tasks, const std::vector<Evaluator*>& evaluators,
-             const SearchOptions& options) const {
-    PlacetoLearner learner(options_, tasks, evaluators, options);
-    const Policy first = options.init.empty() ? loaded_ : ReadPolicy(options.init);
-    if (!first.weights.empty()) ReadWeights(first.weights, first.origin, learner.network());
-    learner.Run();
-    return {WriteWeights(learner.network()), "the policy that was learned"};
-  }
-
-  const PlacetoOptions options_;
-  Policy loaded_;   // what Search and Train start from
-  Policy learned_;  // what the last of them ended with
-};
-
-}  // namespace
 
 std::unique_ptr<Agent> MakePlaceto(const Spec& spec) {
-  return std::make_unique<Placeto>(ReadPlacetoOptions(spec));
+  const PlacetoOptions options = ReadPlacetoOptions(spec);
+  return MakeLearningAgent(options.name,
+                           [options](const auto& tasks, const auto& evaluators, const auto& search) {
+                             return std::make_unique<PlacetoLearner>(options, tasks, evaluators, search);
+                           });
 }
 
 }  // namespace berth::agents::rl

@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 
 #include "agents/placements.h"
+#include "agents/rl/categorical.h"
 #include "sim/error.h"
 #include "sim/parallel.h"
 
@@ -16,13 +17,7 @@ namespace {
 constexpr std::int64_t kRowsPerChunk = 4096;
 
 PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<const Task*>& tasks) {
-  const auto devices = static_cast<std::int64_t>(tasks.front()->devices.size());
-  for (const Task* task : tasks) {
-    if (static_cast<std::int64_t>(task->devices.size()) != devices) {
-      throw InputError("placeto learns on tasks with one number of devices, but is given some with " +
-                       std::to_string(devices) + " and some with " + std::to_string(task->devices.size()));
-    }
-  }
+  const std::int64_t devices = CommonDevices("placeto", tasks);
   return {.features = (options.memory ? 6 : 5) + devices, .devices = devices, .rounds = options.rounds};
 }
 
@@ -36,24 +31,6 @@ UnitPlacement SinglePlacement(const Task& task) {
   return UnitPlacement(task.units.ops.size(), Accelerators(task).front());
 }
 
-std::vector<double> LogSoftmax(const float* logits, std::int64_t count) {
-  const double largest = *std::max_element(logits, logits + count);
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += std::exp(logits[i] - largest);
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < count; ++i) result.push_back(logits[i] - largest - std::log(sum));
-  return result;
-}
-
-std::int64_t Draw(const std::vector<double>& log_probabilities, double uniform) {
-  std::size_t action = 0;
-  for (double sum = std::exp(log_probabilities[0]);
-       sum <= uniform && action + 1 < log_probabilities.size();) {
-    sum += std::exp(log_probabilities[++action]);
-  }
-  return static_cast<std::int64_t>(action);
-}
-
 }  // namespace
 
 PlacetoLearner::TaskState::TaskState(const Task& task, const PlacetoOptions& options)
@@ -63,58 +40,52 @@ PlacetoLearner::TaskState::TaskState(const Task& task, const PlacetoOptions& opt
 
 PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<const Task*>& tasks,
                                const std::vector<Evaluator*>& evaluators, const SearchOptions& search)
-    : options_(options),
-      search_(search),
-      evaluators_(evaluators),
+    : Learner(options.name, tasks, evaluators, search),
+      options_(options),
       start_rng_(search.seed, "placeto starts"),
       action_rng_(search.seed, "placeto actions"),
       network_(FreshNetwork(SizesFor(options, tasks), search.seed)),
       optimiser_(network_.parameters()) {
-  BERTH_CHECK_EQ(tasks.size(), evaluators.size());
   for (const Task* task : tasks) {
-    tasks_.push_back(std::make_unique<TaskState>(*task, options));
-    TaskState& state = *tasks_.back();
+    states_.push_back(std::make_unique<TaskState>(*task, options));
+    TaskState& state = *states_.back();
     state.start = state.view.ToSlots(options.start == PlacetoOptions::Start::kSingle
                                          ? SinglePlacement(*task)
                                          : StartPlacement(*task, search.seed));
   }
 }
 
-void PlacetoLearner::Run() {
-  UseOneTorchThread();
-  const std::string log_path = search_.checkpoint.empty() ? "" : search_.checkpoint + ".log.csv";
-  if (search_.resume && CheckpointExists(search_.checkpoint)) {
-    RestoreRun(search_.checkpoint);
-  } else {
-    log_ = LearningLog(log_path);
+bool PlacetoLearner::Step() {
+  if (batch_.empty()) {
+    part_spent_ = PartSpent();
+    if (!PlanBatch()) return false;
   }
-  clock_.Restart();
-  while (!StopRequested() && (!batch_.empty() || PlanBatch())) {
-    Advance();
-    if (BatchDone()) FinishBatch();
-    if (clock_.Due()) SaveRun();
-  }
-  SaveRun();
+  Advance();
+  if (!BatchDone()) return true;
+  std::erase_if(batch_, [](const PlacetoEpisode& episode) { return episode.greedy || !episode.complete; });
+  if (!batch_.empty()) Learn();
+  batch_.clear();
+  return true;
 }
 
 void PlacetoLearner::RefreshStart(std::size_t task) {
-  TaskState& state = *tasks_[task];
+  TaskState& state = *states_[task];
   if (options_.start == PlacetoOptions::Start::kRandomEach) {
     state.start = state.view.ToSlots(UniformPlacement(state.view.task(), start_rng_));
   }
-  if (options_.start == PlacetoOptions::Start::kBest && evaluators_[task]->has_best()) {
-    state.start = state.view.ToSlots(evaluators_[task]->best());
+  if (options_.start == PlacetoOptions::Start::kBest && evaluator(task).has_best()) {
+    state.start = state.view.ToSlots(evaluator(task).best());
   }
 }
 
 std::int64_t PlacetoLearner::GreedyDue(const TaskState& state) const {
-  if (!search_.learn) return 1;
+  if (!search().learn) return 1;
   if (options_.greedy == 0) return 0;
   return state.episodes / options_.greedy + (options_.greedy_first ? 1 : 0);
 }
 
 void PlacetoLearner::AddEpisode(std::size_t task, std::int64_t samples_left, bool greedy) {
-  const TaskState& state = *tasks_[task];
+  const TaskState& state = *states_[task];
   PlacetoEpisode episode;
   episode.task = static_cast<std::int32_t>(task);
   episode.greedy = greedy;
@@ -125,17 +96,17 @@ void PlacetoLearner::AddEpisode(std::size_t task, std::int64_t samples_left, boo
 }
 
 bool PlacetoLearner::PlanBatch() {
-  return PlanGreedy() || (search_.learn && PlanSampled());
+  return PlanGreedy() || (search().learn && PlanSampled());
 }
 
 bool PlacetoLearner::PlanGreedy() {
-  for (std::size_t task = 0; task < tasks_.size(); ++task) {
-    TaskState& state = *tasks_[task];
+  for (std::size_t task = 0; task < states_.size(); ++task) {
+    TaskState& state = *states_[task];
     const std::int64_t due = GreedyDue(state);
-    if (due <= state.greedy || evaluators_[task]->remaining() == 0) continue;
+    if (due <= state.greedy || evaluator(task).remaining() == 0) continue;
     state.greedy = due;
     RefreshStart(task);
-    AddEpisode(task, evaluators_[task]->remaining(), true);
+    AddEpisode(task, evaluator(task).remaining(), true);
     return true;
   }
   return false;
@@ -144,12 +115,12 @@ bool PlacetoLearner::PlanGreedy() {
 // One task per parallel episode, round robin over those with samples left.
 bool PlacetoLearner::PlanSampled() {
   std::vector<std::int64_t> left;
-  for (const Evaluator* evaluator : evaluators_) left.push_back(evaluator->remaining());
-  std::vector<bool> fresh(tasks_.size(), false);
+  for (std::size_t task = 0; task < size(); ++task) left.push_back(evaluator(task).remaining());
+  std::vector<bool> fresh(states_.size(), false);
   for (int slot = 0; slot < options_.episodes; ++slot) {
-    for (std::size_t tried = 0; tried < tasks_.size(); ++tried) {
+    for (std::size_t tried = 0; tried < states_.size(); ++tried) {
       const auto task = static_cast<std::size_t>(next_task_);
-      next_task_ = (next_task_ + 1) % static_cast<std::int64_t>(tasks_.size());
+      next_task_ = (next_task_ + 1) % static_cast<std::int64_t>(states_.size());
       if (left[task] == 0) continue;
       if (!fresh[task]) RefreshStart(task);
       fresh[task] = true;
@@ -174,18 +145,18 @@ void PlacetoLearner::Advance() {
       episodes.push_back(&episode);
   }
   const auto task = static_cast<std::size_t>(episodes.front()->task);
-  const TaskState& state = *tasks_[task];
+  const TaskState& state = *states_[task];
   if (episodes.front()->samples() > 0) Act(state, episodes);
   std::vector<UnitPlacement> placements;
   for (const PlacetoEpisode* episode : episodes) {
     const auto steps = static_cast<std::int64_t>(episode->actions.size());
     placements.push_back(state.view.ToPlacement(state.view.SlotsBefore(*episode, steps)));
   }
-  const auto evaluations = evaluators_[task]->EvaluateBatch(placements, state.view.wants_starts());
+  const auto evaluations = evaluator(task).EvaluateBatch(placements, state.view.wants_starts());
   BERTH_CHECK_EQ(evaluations.size(), placements.size());
   for (std::size_t i = 0; i < episodes.size(); ++i) {
     state.view.Record(evaluations[i], *episodes[i]);
-    if (episodes[i]->done()) evaluators_[task]->CountProposal();
+    if (episodes[i]->done()) evaluator(task).CountProposal();
   }
 }
 
@@ -194,51 +165,29 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
   std::vector<PlacetoView::State> states;
   for (const PlacetoEpisode* episode : episodes) states.push_back({episode, episode->samples() - 1});
   const at::Tensor logits =
-      network_.Logits(state.graph, state.view.Features(states), state.view.UnitsInTurn(states)).contiguous();
-  const std::int64_t devices = state.view.devices();
+      network_.Logits(state.graph, state.view.Features(states), state.view.UnitsInTurn(states));
   for (std::size_t i = 0; i < episodes.size(); ++i) {
-    const float* const row = logits.data_ptr<float>() + static_cast<std::int64_t>(i) * devices;
-    const auto log_probabilities = LogSoftmax(row, devices);
-    if (!std::isfinite(log_probabilities.front())) {
-      throw RunError(options_.name + ": the policy gives no finite number after " + std::to_string(updates_) +
-                     " updates; a lower lr or fewer rounds keep it in range");
-    }
+    const auto row = static_cast<std::int64_t>(i);
     // A greedy pass draws nothing, so that it does not move the draws of the episodes after it.
-    const std::int64_t action =
-        episodes[i]->greedy
-            ? std::max_element(log_probabilities.begin(), log_probabilities.end()) - log_probabilities.begin()
-            : Draw(log_probabilities, action_rng_.Uniform());
-    episodes[i]->actions.push_back(action);
-    episodes[i]->log_probabilities.push_back(log_probabilities[static_cast<std::size_t>(action)]);
+    const DrawnActions drawn =
+        DrawActions(logits.slice(0, row, row + 1), episodes[i]->greedy ? nullptr : &action_rng_);
+    CheckFinite(drawn.log_probability, name(), updates());
+    episodes[i]->actions.push_back(drawn.actions.item<std::int64_t>());
+    episodes[i]->log_probabilities.push_back(drawn.log_probability.item<double>());
   }
 }
 
-void PlacetoLearner::FinishBatch() {
-  const double progress = Progress();
-  std::erase_if(batch_, [](const PlacetoEpisode& episode) { return episode.greedy || !episode.complete; });
-  if (!batch_.empty()) {
-    const UpdateRecord record = Learn(progress);
-    log_.Append(record);
-    if (on_update) on_update(record, batch_);
-  }
-  batch_.clear();
-}
-
-UpdateRecord PlacetoLearner::Learn(double progress) {
+void PlacetoLearner::Learn() {
   UpdateRecord record;
-  record.entropy_weight = options_.entropy.At(progress);
-  record.learning_rate = options_.learning_rate.At(progress);
+  record.entropy_weight = options_.entropy.At(part_spent_);
+  record.learning_rate = options_.learning_rate.At(part_spent_);
   for (const PlacetoEpisode& episode : batch_) {
-    ++tasks_[static_cast<std::size_t>(episode.task)]->episodes;
+    ++states_[static_cast<std::size_t>(episode.task)]->episodes;
     record.mean_cost += episode.costs.back() / static_cast<double>(batch_.size());
   }
   const std::vector<Chunk> chunks = MakeChunks();
-  std::vector<ChunkResult> results(chunks.size());
-  ParallelFor(chunks.size(), search_.threads, [&](std::size_t i, int) {
-    UseOneTorchThread();
-    results[i] = LearnChunk(chunks[i], record.entropy_weight);
-  });
-  // Summed in the order of the chunks, whatever thread made them.
+  const std::vector<ChunkResult> results = LearnChunks(chunks, record.entropy_weight);
+  // Summed in the order of the chunks, whatever thread or rank made them: the same bits for any number of both.
   Tensors gradients;
   for (const at::Tensor& parameter : network_.parameters()) gradients.push_back(at::zeros_like(parameter));
   double decisions = 0;
@@ -251,18 +200,46 @@ UpdateRecord PlacetoLearner::Learn(double progress) {
   }
   record.entropy /= std::max(decisions, 1.0);
   record.gradient_norm = optimiser_.Step(gradients, record.learning_rate, options_.clip);
-  record.update = ++updates_;
-  record.samples = SamplesSpent();
-  for (const auto& state : tasks_) record.episodes += state->episodes;
-  if (tasks_.size() == 1 && evaluators_.front()->has_best()) {
-    record.best_us = sim::ToMicros(evaluators_.front()->best_runtime());
+  for (const auto& state : states_) record.episodes += state->episodes;
+  Log(record);
+}
+
+std::vector<PlacetoLearner::ChunkResult> PlacetoLearner::LearnChunks(const std::vector<Chunk>& chunks,
+                                                                     double entropy_weight) const {
+  Ranks& ranks = *search().ranks;
+  std::vector<ChunkResult> results(chunks.size());
+  const Ranks::Share own = ranks.ShareOf(chunks.size());
+  ParallelFor(own.end - own.begin, search().threads, [&](std::size_t i, int) {
+    SetUpTorchThread();
+    results[own.begin + i] = LearnChunk(chunks[own.begin + i], entropy_weight);
+  });
+  if (ranks.alone()) return results;
+  StateWriter out;
+  for (std::size_t i = own.begin; i < own.end; ++i) {
+    SaveTensors(results[i].gradients, out);
+    for (const double number : {results[i].loss, results[i].entropy, results[i].drift}) out.Put(number);
   }
-  return record;
+  const std::vector<std::string> all = ranks.Exchange(out.Take());
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (rank == ranks.rank()) continue;
+    StateReader in(all[static_cast<std::size_t>(rank)], "rank " + std::to_string(rank));
+    const Ranks::Share share = ranks.ShareOf(chunks.size(), rank);
+    for (std::size_t i = share.begin; i < share.end; ++i) {
+      for (const at::Tensor& parameter : network_.parameters())
+        results[i].gradients.push_back(at::empty_like(parameter));
+      LoadTensors(in, results[i].gradients);
+      results[i].loss = in.Get<double>();
+      results[i].entropy = in.Get<double>();
+      results[i].drift = in.Get<double>();
+    }
+    in.Finish();
+  }
+  return results;
 }
 
 std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {
   std::vector<Chunk> chunks;
-  for (std::size_t task = 0; task < tasks_.size(); ++task) {
+  for (std::size_t task = 0; task < states_.size(); ++task) {
     std::vector<const PlacetoEpisode*> episodes;
     std::vector<std::vector<double>> returns;
     for (const PlacetoEpisode& episode : batch_) {
@@ -271,9 +248,9 @@ std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {
       returns.push_back(ReturnsOfDecreases(episode.costs));
     }
     if (episodes.empty()) continue;
-    const std::vector<double> baseline = tasks_[task]->baseline.Update(returns);
+    const std::vector<double> baseline = states_[task]->baseline.Update(returns);
     const std::int64_t most =
-        std::max<std::int64_t>(kRowsPerChunk / std::max<std::int64_t>(tasks_[task]->view.units(), 1), 1);
+        std::max<std::int64_t>(kRowsPerChunk / std::max<std::int64_t>(states_[task]->view.units(), 1), 1);
     bool full = true;
     for (std::size_t e = 0; e < episodes.size(); ++e) {
       for (std::size_t t = 0; t < baseline.size(); ++t) {
@@ -288,13 +265,13 @@ std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {
 }
 
 PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, double entropy_weight) const {
-  const TaskState& state = *tasks_[chunk.task];
+  const TaskState& state = *states_[chunk.task];
   std::vector<std::int64_t> actions;
   for (const auto& [episode, step] : chunk.states)
     actions.push_back(episode->actions[static_cast<std::size_t>(step)]);
   const at::Tensor logits =
       network_.Logits(state.graph, state.view.Features(chunk.states), state.view.UnitsInTurn(chunk.states));
-  const ActionTerms terms = TermsOfActions(logits, actions, options_.entropy_floor);
+  const ActionTerms terms = TermsOfActions(logits, IndexTensor(actions), options_.entropy_floor);
   const at::Tensor loss = PolicyLoss(terms, chunk.advantages, entropy_weight);
   ChunkResult result;
   result.gradients = Gradients(loss, network_.parameters());
@@ -307,24 +284,6 @@ PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, doubl
     result.drift = std::max(result.drift, std::abs(learned - drawn));
   }
   return result;
-}
-
-std::int64_t PlacetoLearner::SamplesSpent() const {
-  std::int64_t samples = 0;
-  for (const Evaluator* evaluator : evaluators_) samples += evaluator->samples();
-  return samples;
-}
-
-double PlacetoLearner::Progress() const {
-  std::int64_t before = SamplesSpent(), budget = 0;
-  for (const PlacetoEpisode& episode : batch_) before -= episode.samples();
-  for (const Evaluator* evaluator : evaluators_) budget += evaluator->budget();
-  return static_cast<double>(before) / static_cast<double>(std::max<std::int64_t>(budget, 1));
-}
-
-bool PlacetoLearner::StopRequested() const {
-  return std::any_of(evaluators_.begin(), evaluators_.end(),
-                     [](const Evaluator* evaluator) { return evaluator->stop_requested(); });
 }
 
 }  // namespace berth::agents::rl

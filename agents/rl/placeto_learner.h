@@ -2,32 +2,23 @@
 // PROTOCOL 4.4).
 //
 // A run goes from batch to batch. The episodes of a batch that walk over the same task go in lockstep, so
-// that the evaluator gets their placements together; a batch that is over is learned from by replaying all
-// its states. Between any two samples the whole state of the run can be written to a checkpoint, and the run
-// that starts from it takes exactly the steps that the uninterrupted one takes.
+// that the evaluator gets their placements together: one step of the run is one sample of each. A batch that
+// is over is learned from by replaying all its states.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "agents/agent.h"
-#include "agents/rl/checkpoint.h"
-#include "agents/rl/learning_log.h"
+#include "agents/rl/learner.h"
 #include "agents/rl/optimiser.h"
 #include "agents/rl/placeto_network.h"
 #include "agents/rl/placeto_state.h"
 
 namespace berth::agents::rl {
 
-// Weights with their sizes, as bytes of a checkpoint section. Read throws InputError (naming `path`) for
-// other sizes.
-std::string WriteWeights(const PlacetoNetwork& network);
-void ReadWeights(const std::string& bytes, const std::string& path, PlacetoNetwork& network);
-
-class PlacetoLearner {
+class PlacetoLearner : public Learner {
  public:
   // All tasks must offer the same number of devices (InputError). Everything given must outlive the learner.
   PlacetoLearner(const PlacetoOptions& options, const std::vector<const Task*>& tasks,
@@ -35,12 +26,11 @@ class PlacetoLearner {
 
   PlacetoNetwork& network() { return network_; }
 
-  // Spends the budgets of all evaluators, or ends early where one of them is asked to stop. With search.learn
-  // off: one greedy pass for each task and no update.
-  void Run();
+  std::string WriteWeights() const override;
+  void ReadWeights(const std::string& bytes, const std::string& origin) override;
 
-  // Told each update with the episodes that it learned from, before they are forgotten.
-  std::function<void(const UpdateRecord&, const std::vector<PlacetoEpisode>&)> on_update;
+  // In on_update: the episodes that were learned from.
+  const std::vector<PlacetoEpisode>& batch() const { return batch_; }
 
  private:
   struct TaskState {
@@ -66,6 +56,10 @@ class PlacetoLearner {
     double drift = 0;
   };
 
+  bool Step() override;
+  void SaveState(StateWriter& out) const override;
+  void LoadState(StateReader& in) override;
+
   bool PlanBatch();
   bool PlanGreedy();
   bool PlanSampled();
@@ -76,31 +70,20 @@ class PlacetoLearner {
   void Advance();
   void Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes);
   bool BatchDone() const;
-  void FinishBatch();
 
-  UpdateRecord Learn(double progress);
+  void Learn();
   std::vector<Chunk> MakeChunks();
   ChunkResult LearnChunk(const Chunk& chunk, double entropy_weight) const;
-
-  double Progress() const;  // part of all budgets spent before the batch
-  std::int64_t SamplesSpent() const;
-  bool StopRequested() const;
-
-  void SaveRun();
-  void RestoreRun(const std::string& path);
+  std::vector<ChunkResult> LearnChunks(const std::vector<Chunk>& chunks, double entropy_weight) const;
 
   const PlacetoOptions options_;
-  const SearchOptions search_;
-  std::vector<Evaluator*> evaluators_;
   Rng start_rng_, action_rng_;
   PlacetoNetwork network_;
   Optimiser optimiser_;
-  std::vector<std::unique_ptr<TaskState>> tasks_;
+  std::vector<std::unique_ptr<TaskState>> states_;  // by task
   std::vector<PlacetoEpisode> batch_;
-  std::int64_t updates_ = 0;
+  double part_spent_ = 0;       // before the batch
   std::int64_t next_task_ = 0;  // round robin over the tasks
-  CheckpointClock clock_;
-  LearningLog log_{""};
 };
 
 }  // namespace berth::agents::rl

@@ -1,7 +1,7 @@
 // The learners of this module, as agents/learner_plugin.h finds them. What `berth list` prints of them stands
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
 #include "agents/agent.h"
-#include "agents/rl/placeto.h"
+#include "agents/rl/learners.h"
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();
@@ -9,7 +9,11 @@ berth_rl_agents();
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;
   static const std::vector<AgentRow> rows = {
+      {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
+      {"hierarchical", "", "", "", AgentKind::kLearner, rl::MakeHierarchical},
       {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
+      {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
+      {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
   };
   return &rows;
 }

@@ -52,12 +52,12 @@ void StepBaseline::Load(StateReader& in) {
   for (std::vector<double>& mean : means_) mean = in.GetList<double>();
 }
 
-ActionTerms TermsOfActions(const at::Tensor& logits, const std::vector<std::int64_t>& actions, double floor) {
+ActionTerms TermsOfActions(const at::Tensor& logits, const at::Tensor& actions, double floor) {
   const at::Tensor log_probabilities = logits.log_softmax(-1);
   const at::Tensor probabilities = log_probabilities.exp();
   const at::Tensor logs = floor > 0 ? (probabilities + floor).log() : log_probabilities;
   ActionTerms terms;
-  terms.log_probability = log_probabilities.gather(-1, IndexTensor(actions).unsqueeze(-1)).squeeze(-1);
+  terms.log_probability = log_probabilities.gather(-1, actions.unsqueeze(-1)).squeeze(-1);
   terms.entropy = -(probabilities * logs).sum(-1);
   return terms;
 }

@@ -45,15 +45,14 @@ class StepBaseline {
   std::deque<std::vector<double>> means_;  // [update][step], newest last
 };
 
-// Log-probability of the action taken in each row of `logits` [states, actions], and the entropy of the row.
-// `floor` is added to the probability inside the logarithm of the entropy (1e-3 in the published code of
-// Placeto).
+// Log-probability of the action taken in each row of `logits` [..., choices], and the entropy of the row.
+// `actions` [...] are integers. `floor` is added to the probability inside the logarithm of the entropy (1e-3
+// in the published code of Placeto).
 struct ActionTerms {
-  at::Tensor log_probability;  // [states]
-  at::Tensor entropy;          // [states]
+  at::Tensor log_probability;  // [...]
+  at::Tensor entropy;          // [...]
 };
-ActionTerms TermsOfActions(const at::Tensor& logits, const std::vector<std::int64_t>& actions,
-                           double floor = 0);
+ActionTerms TermsOfActions(const at::Tensor& logits, const at::Tensor& actions, double floor = 0);
 
 // sum over states of -advantage * log-probability - entropy weight * entropy; not divided by anything.
 at::Tensor PolicyLoss(const ActionTerms& terms, const std::vector<double>& advantages, double entropy_weight);

@@ -4,10 +4,13 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "sim/error.h"
+
 namespace berth::agents::rl {
 
-void UseOneTorchThread() {
+void SetUpTorchThread() {
   at::set_num_threads(1);
+  at::globalContext().setFlushDenormal(true);
 }
 
 Tensors Gradients(const at::Tensor& loss, const Tensors& parameters) {
@@ -38,6 +41,31 @@ void LoadTensor(StateReader& in, at::Tensor& tensor) {
   if (!bytes.empty()) std::memcpy(values.data_ptr(), bytes.data(), bytes.size());
   at::NoGradGuard no_grad;
   tensor.copy_(values);
+}
+
+void SaveTensors(const Tensors& tensors, StateWriter& out) {
+  for (const at::Tensor& tensor : tensors) SaveTensor(tensor, out);
+}
+
+void LoadTensors(StateReader& in, const Tensors& tensors) {
+  for (at::Tensor tensor : tensors) LoadTensor(in, tensor);
+}
+
+void SumOverRanks(const Tensors& tensors, Ranks& ranks) {
+  if (ranks.alone()) return;
+  for (const at::Tensor& tensor : tensors) {
+    BERTH_CHECK(tensor.is_contiguous());
+    const auto count = static_cast<std::size_t>(tensor.numel());
+    if (tensor.scalar_type() == at::kDouble) {
+      ranks.Sum(std::span<double>(tensor.data_ptr<double>(), count));
+    } else {
+      ranks.Sum(std::span<float>(tensor.data_ptr<float>(), count));
+    }
+  }
+}
+
+void Append(Tensors& all, const Tensors& more) {
+  all.insert(all.end(), more.begin(), more.end());
 }
 
 std::int64_t CountElements(const Tensors& tensors) {

@@ -7,15 +7,17 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "agents/ranks.h"
 #include "agents/rl/byte_state.h"
 
 namespace berth::agents::rl {
 
 using Tensors = std::vector<at::Tensor>;
 
-// Torch's own threads cost more than they give on networks of this size; parallelism is ours. Holds for the
-// calling thread, so each thread that computes calls it.
-void UseOneTorchThread();
+// Holds for the calling thread, so each thread that computes calls it. Torch's own threads cost more than
+// they give on networks of this size; parallelism is ours. Denormal numbers become 0: a policy that is sure
+// of itself has little else in its gradients, and they take a hundred times as long.
+void SetUpTorchThread();
 
 // d(loss)/d(parameter) in the order given; zeros where the loss does not depend on one. Does not touch
 // .grad(), so several threads may do this with the same parameters.
@@ -26,6 +28,13 @@ Tensors Gradients(const at::Tensor& loss, const Tensors& parameters);
 void SaveTensor(const at::Tensor& tensor, StateWriter& out);
 void LoadTensor(StateReader& in, at::Tensor& tensor);
 
+void SaveTensors(const Tensors& tensors, StateWriter& out);
+void LoadTensors(StateReader& in, const Tensors& tensors);
+
+// Sums over the ranks, in place, on all of them; contiguous tensors of float or double. Collective.
+void SumOverRanks(const Tensors& tensors, Ranks& ranks);
+
+void Append(Tensors& all, const Tensors& more);
 std::int64_t CountElements(const Tensors& tensors);
 // Constant 0-1 matrix [rows, columns] with ones at (row[i], column[i]); the pairs must be distinct and
 // ascending.

@@ -135,7 +135,7 @@ std::vector<std::int32_t> Depths(const Adjacency& successors, const Components& 
 
 }  // namespace
 
-UnitGraph::UnitGraph(UnitIndex units, const std::vector<UnitEdge>& edges)
+UnitGraph::UnitGraph(UnitIndex units, const std::vector<UnitEdge>& edges, bool reach)
     : size_(units), words_((Index(units) + 63) / 64), order_(Index(units)) {
   for (const UnitEdge& edge : edges) {
     if (edge.from != edge.to) edges_.emplace_back(edge.from, edge.to);
@@ -146,7 +146,7 @@ UnitGraph::UnitGraph(UnitIndex units, const std::vector<UnitEdge>& edges)
   for (const auto& [from, to] : edges_) successors[Index(from)].push_back(to);
 
   const Components components(successors);
-  reach_ = ReachSets(successors, components, words_);
+  if (reach) reach_ = ReachSets(successors, components, words_);
   depth_ = Depths(successors, components);
   std::iota(order_.begin(), order_.end(), 0);
   std::stable_sort(order_.begin(), order_.end(),

@@ -13,7 +13,8 @@ namespace berth::agents::rl {
 // and depth is that of the graph with each cycle drawn together.
 class UnitGraph {
  public:
-  UnitGraph(UnitIndex units, const std::vector<UnitEdge>& edges);
+  // Without `reach` Reaches() must not be asked; its sets take size() * size() / 8 bytes.
+  UnitGraph(UnitIndex units, const std::vector<UnitEdge>& edges, bool reach = true);
 
   UnitIndex size() const { return size_; }
   // Distinct (from, to) pairs of different units, ascending.
@@ -36,7 +37,7 @@ class UnitGraph {
   std::vector<std::pair<UnitIndex, UnitIndex>> edges_;
   std::vector<std::int32_t> depth_;
   std::vector<UnitIndex> order_;
-  std::vector<std::uint64_t> reach_;  // [from][word]: bit sets, size() * size() / 8 bytes
+  std::vector<std::uint64_t> reach_;  // [from][word]: bit sets
 };
 
 }  // namespace berth::agents::rl

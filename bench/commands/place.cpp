@@ -32,6 +32,7 @@ struct Found {
   std::string agent;
   agents::LowerBound bound;
   double wall_seconds = 0;
+  int ranks = 1;
 
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
@@ -63,6 +64,7 @@ nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, co
                                  {"wall_seconds", found.wall_seconds},
                                  {"simulator_seconds", evaluator.simulator_seconds()},
                                  {"interrupted", found.interrupted()},
+                                 {"ranks", found.ranks},
                                  {"command", now.command},
                                  {"revision", now.revision},
                                  {"dirty", now.dirty},
@@ -115,15 +117,18 @@ class PlaceCommand : public Command {
     const LoadedProblem loaded(search_.problem());
     const agents::Task task = search_.MakeTask(loaded);
     const auto agent = agents::MakeAgent(agent_);
+    agents::Ranks& ranks = agents::World();
+    options_.ranks = &ranks;
     if (!out_.empty()) {
-      std::filesystem::create_directories(out_);
+      if (ranks.first()) std::filesystem::create_directories(out_);
       options_.checkpoint = (std::filesystem::path(out_) / "checkpoint").string();
     }
-    Progress progress(agent->name() + " on " + search_.name(), search_.samples());
+    Progress progress(agent->name() + " on " + search_.name(), search_.samples(), !ranks.first());
     agents::Evaluator::Options limits;
     limits.budget = search_.samples();
     limits.threads = options_.threads;
     limits.stop = &stop;
+    limits.ranks = &ranks;
     limits.on_sample = [&](const agents::Evaluator& now) {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + TimeText(now.best_runtime()) : "nothing fits yet");
@@ -135,7 +140,7 @@ class PlaceCommand : public Command {
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    Save({task, evaluator, agent->name(), bound, wall.count()});
+    if (ranks.first()) Save({task, evaluator, agent->name(), bound, wall.count(), ranks.size()});
   }
 
  private:

@@ -71,16 +71,21 @@ class TrainCommand : public Command {
     if (options_.resume && !std::filesystem::exists(state))
       throw InputError(fmt::format("--resume: there is no {} to go on from; start without --resume.", state));
     options_.checkpoint = state;
-    Progress progress(fmt::format("{} on {} graphs", agent->name(), graphs_.size()), samples_);
+    agents::Ranks& ranks = agents::World();
+    options_.ranks = &ranks;
+    Progress progress(fmt::format("{} on {} graphs", agent->name(), graphs_.size()), samples_,
+                      !ranks.first());
     TrainingSet::Limits limits;
     limits.samples = samples_;
     limits.threads = options_.threads;
     limits.stop = &stop;
+    limits.ranks = &ranks;
     limits.on_sample = [&](std::int64_t samples) { progress.Update(samples); };
     const auto start = std::chrono::steady_clock::now();
     set_.Train(*learner, limits, options_);
     progress.Finish();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!ranks.first()) return;
     learner->Save(out_);
     if (!set_.interrupted()) {
       std::filesystem::remove(state);

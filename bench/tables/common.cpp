@@ -10,6 +10,15 @@
 namespace berth::bench {
 
 std::vector<TableColumn> ExtraColumns(const std::string& devices) {
+  const auto list_scheduler = [&](const char* agent, const char* title) {
+    TableColumn column;
+    column.key = agent;
+    column.title = title;
+    column.agent = agent;
+    column.devices = devices;
+    column.grouper = "colocation";
+    return column;
+  };
   const auto sampled = [&](const char* key, const char* title, const char* agent, const char* grouper) {
     TableColumn column;
     column.key = key;
@@ -27,7 +36,11 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
   round_robin.kind = CellKind::kPredicted;
   round_robin.devices = devices;
   round_robin.grouper = "colocation";
-  return {round_robin,
+  return {list_scheduler("heft", "HEFT"),
+          list_scheduler("m_topo", "m-TOPO"),
+          list_scheduler("m_etf", "m-ETF"),
+          list_scheduler("m_sct", "m-SCT"),
+          round_robin,
           sampled("random_op", "random, ops", "random", "colocation"),
           sampled("random_group", "random, groups", "random", ""),
           sampled("random_block", "random, blocks", "random(unit=block)", "colocation"),

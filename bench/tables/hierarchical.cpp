@@ -25,7 +25,6 @@ std::vector<TableColumn> Columns() {
       {"mincut", "MinCut", "mincut", CellKind::kSearched, "mincut", false, false, "", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
-      {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("");
   columns.insert(columns.end(), extra.begin(), extra.end());
@@ -75,8 +74,8 @@ std::vector<TableLine> ProcessLines() {
 std::vector<TableColumn> ProcessColumns() {
   std::vector<TableColumn> columns;
   for (const TableColumn& column : Columns()) {
-    for (const char* key : {"cpu_only", "single_gpu", "expert", "scotch", "mincut", "metis", "heft",
-                            "local_search", "local_search_trivial"}) {
+    for (const char* key : {"cpu_only", "single_gpu", "expert", "scotch", "mincut", "metis", "heft", "m_topo",
+                            "m_etf", "m_sct", "local_search", "local_search_trivial"}) {
       if (column.key == key) columns.push_back(column);
     }
   }

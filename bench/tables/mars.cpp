@@ -22,7 +22,6 @@ std::vector<TableColumn> Columns() {
       {"scotch", "Scotch", "scotch", CellKind::kSearched, "", false, false, "", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
-      {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("");
   columns.insert(columns.end(), extra.begin(), extra.end());

@@ -24,7 +24,6 @@ std::vector<TableColumn> GpuColumns() {
       {"scotch", "Scotch", "scotch(cpu=no)", CellKind::kSearched, "scotch", false, false, "gpu", ops},
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
-      {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, "gpu", ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns("gpu");
   columns.insert(columns.end(), extra.begin(), extra.end());

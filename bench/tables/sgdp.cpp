@@ -25,7 +25,6 @@ std::vector<TableColumn> Columns() {
       {"metis", "METIS", "metis", CellKind::kSearched, "metis", false, false, gpus, ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, gpus, ops},
       {"scotch", "Scotch", "scotch(cpu=no)", CellKind::kSearched, "", false, false, gpus, ops},
-      {"heft", "HEFT", "heft", CellKind::kSearched, "", false, false, gpus, ops},
   };
   const std::vector<TableColumn> extra = ExtraColumns(gpus);
   columns.insert(columns.end(), extra.begin(), extra.end());

@@ -105,6 +105,7 @@ class Scorer {
   // Where a real limit was in force: it ran out of memory, or is simulated to.
   void CompareVerdicts(const sim::Outcome& outcome, const MeasuredPlacement& measured) {
     if (!measured.oom && !outcome.oom) return;
+    if (measured.exhausted) return;  // no limit of the cluster was in force
     const sim::OutOfMemory& failed = measured.oom ? *measured.oom : *outcome.oom;
     const auto needed = static_cast<double>(
         measured.oom ? failed.needed : measured.peak_bytes[static_cast<std::size_t>(failed.device)]);

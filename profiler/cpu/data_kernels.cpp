@@ -109,7 +109,7 @@ std::unique_ptr<Kernel> MakeGather(const OpTensors& tensors) {
   });
 }
 
-// Inputs: a table, numbers of rows, what is added to them. Writes into the table, which the output shares.
+// Inputs: a table, numbers of rows, what is added to them, at the rate of an update. Writes into the table, which the output shares.
 std::unique_ptr<Kernel> MakeScatterAdd(const OpTensors& t) {
   if (t.inputs() != 3 || t.outputs() != 1 || t.in_shape(0).size() != 2 || t.input(1).dtype != "i32" ||
       t.output(0).storage != sim::Output::Storage::kInput)
@@ -120,7 +120,7 @@ std::unique_ptr<Kernel> MakeScatterAdd(const OpTensors& t) {
     for (std::int64_t i = 0; i < count; ++i) {
       float* to = a.out(0) + static_cast<std::uint32_t>(a.in<std::int32_t>(1)[i]) % rows * width;
       const float* from = a.in(2) + i * width;
-      for (std::int64_t c = 0; c < width; ++c) to[c] += from[c];
+      for (std::int64_t c = 0; c < width; ++c) to[c] += UpdateRule::kRate * from[c];
     }
   });
 }
@@ -138,7 +138,7 @@ std::unique_ptr<Kernel> MakeRows(const OpTensors& tensors) {
 std::unique_ptr<Kernel> MakeTile(const OpTensors& tensors) {
   Spread s;
   if (tensors.inputs() < 1 || tensors.outputs() != 1 ||
-      !FindSpread(tensors.out_shape(0), tensors.in_shape(0), &s))
+      !FindSpread(tensors.op(), tensors.out_shape(0), tensors.in_shape(0), &s))
     return nullptr;
   return KernelOf([s](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {

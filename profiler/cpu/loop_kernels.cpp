@@ -38,7 +38,8 @@ std::unique_ptr<Kernel> MakeBinary(const OpTensors& t, F f) {
   const bool swapped = ElementsOf(t.in_shape(0)) < ElementsOf(t.in_shape(1));
   const std::size_t large = swapped ? 1 : 0, small = swapped ? 0 : 1;
   Spread s;
-  if (t.input(large).bytes != t.output(0).bytes || !FindSpread(t.in_shape(large), t.in_shape(small), &s))
+  if (t.input(large).bytes != t.output(0).bytes ||
+      !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
     return nullptr;
   return KernelOf([=](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {
@@ -85,10 +86,9 @@ std::unique_ptr<Kernel> MakeShift(const OpTensors& t) {
 
 // Sums over the axes that the result lacks, times `scale`; the numbers that are summed come from `term`.
 template <typename Term>
-std::unique_ptr<Kernel> MakeSum(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to,
-                                float scale, Term term) {
+std::unique_ptr<Kernel> MakeSum(const OpTensors& t, float scale, Term term) {
   Spread s;
-  if (!FindSpread(from, to, &s)) return nullptr;
+  if (!FindSpread(t.op(), t.in_shape(0), t.out_shape(0), &s)) return nullptr;
   return KernelOf([=](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {
       float* out = a.out(0) + o * s.inner;
@@ -104,21 +104,18 @@ std::unique_ptr<Kernel> MakeSum(const std::vector<std::int64_t>& from, const std
 // ReduceSum, BiasAddGrad.
 std::unique_ptr<Kernel> MakeReduceSum(const OpTensors& t) {
   if (t.inputs() < 1 || t.outputs() != 1) return nullptr;
-  return MakeSum(t.in_shape(0), t.out_shape(0), 1,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
+  return MakeSum(t, 1, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
 }
 std::unique_ptr<Kernel> MakeMean(const OpTensors& t) {
   if (t.inputs() < 1 || t.outputs() != 1 || t.input(0).bytes == 0) return nullptr;
   const auto share =
       static_cast<float>(static_cast<double>(t.output(0).bytes) / static_cast<double>(t.input(0).bytes));
-  return MakeSum(t.in_shape(0), t.out_shape(0), share,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
+  return MakeSum(t, share, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i]; });
 }
 // The gradient of a factor that was spread: products, summed.
 std::unique_ptr<Kernel> MakeMulSum(const OpTensors& t) {
   if (t.inputs() < 2 || t.outputs() != 1 || t.input(0).bytes != t.input(1).bytes) return nullptr;
-  return MakeSum(t.in_shape(0), t.out_shape(0), 1,
-                 [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i] * a.in(1)[i]; });
+  return MakeSum(t, 1, [](const KernelArguments& a, std::int64_t i) { return a.in(0)[i] * a.in(1)[i]; });
 }
 
 std::unique_ptr<Kernel> MakeAddN(const OpTensors& t) {
@@ -223,7 +220,7 @@ std::unique_ptr<Kernel> MakeMaxPoolGrad(const OpTensors& t) {
 }
 
 // Inputs: the variable, its gradient (a sparse one has fewer rows). Reads and writes `kSlots` words beside each
-// weight. The rate is next to nothing: a weight after a thousand steps is still what it was.
+// weight.
 template <int kSlots>
 std::unique_ptr<Kernel> MakeUpdate(const OpTensors& t) {
   if (t.inputs() < 2) return nullptr;
@@ -231,8 +228,7 @@ std::unique_ptr<Kernel> MakeUpdate(const OpTensors& t) {
   const std::int64_t n = std::min(weights, ElementsOf(t.in_shape(1)));
   if (t.producer(0).persistent_bytes < weights * 4 * (1 + kSlots)) return nullptr;
   return KernelOf([=](const KernelArguments& a) {
-    constexpr float kRate = 1e-12F;
-    constexpr float kDecay = 0.9F;
+    constexpr float kRate = UpdateRule::kRate, kDecay = UpdateRule::kDecay;
     if (a.slots == nullptr) return;  // a copy of the weights is nobody's to change
     auto* __restrict w = static_cast<float*>(a.slots);
     float* __restrict first = w + weights;
@@ -247,7 +243,7 @@ std::unique_ptr<Kernel> MakeUpdate(const OpTensors& t) {
       } else {
         first[i] = kDecay * first[i] + (1 - kDecay) * g[i];
         second[i] = kDecay * second[i] + (1 - kDecay) * g[i] * g[i];
-        w[i] -= kRate * first[i] / (std::sqrt(std::abs(second[i])) + 1e-6F);
+        w[i] -= kRate * first[i] / (std::sqrt(std::abs(second[i])) + UpdateRule::kEpsilon);
       }
     }
   });

@@ -301,7 +301,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
       for (const ProbedOp& probed : all)
         lone.emplace_back(graph, probed.op, near[static_cast<std::size_t>(probed.op)], copies,
                           elsewhere.get());
-      DeviceMemory pool(64, 0);
+      DeviceMemory pool(64, 0, std::make_unique<EqualSizesPool>(NewBlock));
       const std::int64_t clock = ClockCost();
       const auto wanting = [&](const ProbedOp& probed) {
         return static_cast<int>(probed.ns.size()) < options.repeats;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "profiler/backend.h"
+#include "profiler/executor/block_pool.h"
 #include "sim/error.h"
 
 namespace berth::profiler::cuda {
@@ -23,8 +24,10 @@ void ForgetLastError() {
 void Check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   ForgetLastError();
-  throw RunError(
-      fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status)));
+  const std::string what =
+      fmt::format("{}: {} ({})", NameOf(call), cudaGetErrorString(status), cudaGetErrorName(status));
+  if (status == cudaErrorMemoryAllocation) throw NoMemory(what);
+  throw RunError(what);
 }
 
 void Check(cublasStatus_t status, const char* call) {

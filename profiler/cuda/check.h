@@ -11,8 +11,8 @@ namespace berth::profiler::cuda {
 // An error that has been dealt with must not be found by the next call, as those of algorithms that a library tried.
 void ForgetLastError();
 
-// Throw RunError with the call and the library's own words; Unavailable where the library does not support what was
-// asked.
+// Throw RunError with the call and the library's own words; NoMemory where CUDA has none; Unavailable where the library
+// does not support what was asked.
 void Check(cudaError_t status, const char* call);
 void Check(cublasStatus_t status, const char* call);
 void Check(cudnnStatus_t status, const char* call);

@@ -1,6 +1,10 @@
 #include "profiler/cuda/convolution.h"
 
+#include <stdexcept>
+#include <string>
+
 #include "profiler/backend.h"
+#include "profiler/executor/memo.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -36,7 +40,7 @@ cudnnTensorDescriptor_t DescribeTensor(std::vector<std::shared_ptr<void>>* keep,
 
 CudnnConvolution::CudnnConvolution(const ConvolutionSize& size, ConvolutionWay way,
                                    const Libraries& libraries)
-    : way_(way) {
+    : size_(size), way_(way) {
   x_ = DescribeTensor(&kept_, size.type, size.channels_last, size.input);
   BERTH_CUDA(cudnnCreateFilterDescriptor(&w_));
   kept_.push_back(Owned(w_, &cudnnDestroyFilterDescriptor));
@@ -54,55 +58,130 @@ CudnnConvolution::CudnnConvolution(const ConvolutionSize& size, ConvolutionWay w
   BERTH_CUDA(cudnnGetConvolution2dForwardOutputDim(how_, x_, w_, &shape[0], &shape[1], &shape[2], &shape[3]));
   output_ = {shape[0], shape[1], shape[2], shape[3]};
   y_ = DescribeTensor(&kept_, size.type, size.channels_last, output_);
-
-  const auto buffer = [&](const std::array<std::int64_t, 4>& of) {
-    return DeviceBuffer(static_cast<std::size_t>(ElementsOf(of)) * BytesOf(size.type));
-  };
-  const DeviceBuffer x = buffer(size.input), w = buffer(size.filter), y = buffer(output_);
-  for (const DeviceBuffer* operand : {&x, &w, &y})
-    BERTH_CUDA(cudaMemsetAsync(operand->get(), 0, operand->bytes(), libraries.stream()));
-  const DeviceBuffer& workspace = libraries.workspace();
-  if (way == ConvolutionWay::kForward) {
-    const auto find = [&](int most, int* count, cudnnConvolutionFwdAlgoPerf_t* found) {
-      BERTH_CUDA(cudnnFindConvolutionForwardAlgorithmEx(libraries.dnn(), x_, x.get(), w_, w.get(), how_, y_,
-                                                        y.get(), most, count, found, workspace.get(),
-                                                        workspace.bytes()));
-    };
-    Choose<decltype(find), cudnnConvolutionFwdAlgoPerf_t>(find, libraries);
-  } else if (way == ConvolutionWay::kDataGradient) {
-    const auto find = [&](int most, int* count, cudnnConvolutionBwdDataAlgoPerf_t* found) {
-      BERTH_CUDA(cudnnFindConvolutionBackwardDataAlgorithmEx(libraries.dnn(), w_, w.get(), y_, y.get(), how_,
-                                                             x_, x.get(), most, count, found, workspace.get(),
-                                                             workspace.bytes()));
-    };
-    Choose<decltype(find), cudnnConvolutionBwdDataAlgoPerf_t>(find, libraries);
-  } else {
-    const auto find = [&](int most, int* count, cudnnConvolutionBwdFilterAlgoPerf_t* found) {
-      BERTH_CUDA(cudnnFindConvolutionBackwardFilterAlgorithmEx(libraries.dnn(), x_, x.get(), y_, y.get(),
-                                                               how_, w_, w.get(), most, count, found,
-                                                               workspace.get(), workspace.bytes()));
-    };
-    Choose<decltype(find), cudnnConvolutionBwdFilterAlgoPerf_t>(find, libraries);
+  const cudnnHandle_t dnn = libraries.dnn();
+  switch (way) {
+    case ConvolutionWay::kForward:
+      Choose<cudnnConvolutionFwdAlgoPerf_t>(
+          [&](int most, int* count, auto* ranked) {
+            return cudnnGetConvolutionForwardAlgorithm_v7(dnn, x_, w_, how_, y_, most, count, ranked);
+          },
+          libraries);
+      break;
+    case ConvolutionWay::kDataGradient:
+      Choose<cudnnConvolutionBwdDataAlgoPerf_t>(
+          [&](int most, int* count, auto* ranked) {
+            return cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn, w_, y_, how_, x_, most, count, ranked);
+          },
+          libraries);
+      break;
+    case ConvolutionWay::kFilterGradient:
+      Choose<cudnnConvolutionBwdFilterAlgoPerf_t>(
+          [&](int most, int* count, auto* ranked) {
+            return cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn, x_, y_, how_, w_, most, count, ranked);
+          },
+          libraries);
+      break;
   }
-  BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));  // before the operands go
 }
 
-// The fastest of what cuDNN measured that works and fits.
-template <typename Find, typename Performance>
-void CudnnConvolution::Choose(const Find& find, const Libraries& libraries) {
-  std::array<Performance, 8> found{};
+void CudnnConvolution::Take(int algorithm, std::size_t workspace, cudnnMathType_t math) {
+  algorithm_ = algorithm;
+  workspace_ = workspace;
+  // Any other than FMA lets f32 be rounded to tf32, CUDNN_DEFAULT_MATH too.
+  BERTH_CUDA(cudnnSetConvolutionMathType(how_, size_.tensor_cores ? math : CUDNN_FMA_MATH));
+}
+
+template <typename Performance, typename Rank>
+void CudnnConvolution::Choose(const Rank& rank, const Libraries& libraries) {
+  std::array<Performance, 16> ranked{};
   int count = 0;
-  find(static_cast<int>(found.size()), &count, found.data());
-  ForgetLastError();
+  BERTH_CUDA(rank(static_cast<int>(ranked.size()), &count, ranked.data()));
+  const auto buffer = [&](const std::array<std::int64_t, 4>& of) {
+    DeviceBuffer made(static_cast<std::size_t>(ElementsOf(of)) * BytesOf(size_.type));
+    BERTH_CUDA(cudaMemsetAsync(made.get(), 0, made.bytes(), libraries.stream()));
+    return made;
+  };
+  const DeviceBuffer x = buffer(size_.input), w = buffer(size_.filter), y = buffer(output_);
+  std::string reason = "none is ranked";
   for (int i = 0; i < count; ++i) {
-    const Performance& one = found[static_cast<std::size_t>(i)];
-    if (one.status != CUDNN_STATUS_SUCCESS || one.memory > libraries.workspace().bytes()) continue;
-    algorithm_ = static_cast<int>(one.algo);
-    workspace_ = one.memory;
-    BERTH_CUDA(cudnnSetConvolutionMathType(how_, one.mathType));
-    return;
+    const Performance& one = ranked[static_cast<std::size_t>(i)];
+    const bool wants_tensor_cores =
+        one.mathType == CUDNN_TENSOR_OP_MATH || one.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+    if (one.status != CUDNN_STATUS_SUCCESS || one.memory > libraries.workspace().bytes() ||
+        (wants_tensor_cores && !size_.tensor_cores))
+      continue;
+    try {
+      Take(static_cast<int>(one.algo), one.memory, one.mathType);
+      switch (way_) {
+        case ConvolutionWay::kForward:
+          Run(libraries, x.get(), w.get(), y.get());
+          break;
+        case ConvolutionWay::kDataGradient:
+          Run(libraries, y.get(), w.get(), x.get());
+          break;
+        case ConvolutionWay::kFilterGradient:
+          Run(libraries, x.get(), y.get(), w.get());
+          break;
+      }
+      BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));
+      ForgetLastError();
+      return;
+    } catch (const std::runtime_error& why) {
+      reason = why.what();
+    }
   }
-  throw Unavailable("cuDNN has no algorithm for this convolution within the workspace");
+  throw Unavailable("cuDNN has no algorithm for this convolution within the workspace (" + reason + ")");
+}
+
+namespace {
+
+using ConvolutionKey = std::pair<ConvolutionSize, ConvolutionWay>;
+
+Memo<ConvolutionKey, std::shared_ptr<const CudnnConvolution>>& TheConvolutions() {
+  static Memo<ConvolutionKey, std::shared_ptr<const CudnnConvolution>> convolutions;
+  return convolutions;
+}
+
+template <std::size_t kCount>
+sim::Attribute ListOf(const std::array<std::int64_t, kCount>& numbers) {
+  sim::Attribute::List list;
+  for (const std::int64_t number : numbers) list.push_back({number});
+  return {std::move(list)};
+}
+
+}  // namespace
+
+std::shared_ptr<const CudnnConvolution> FindCudnnConvolution(const ConvolutionSize& size, ConvolutionWay way,
+                                                             const Libraries& libraries) {
+  return TheConvolutions().Get(
+      {size, way}, [&] { return std::make_shared<const CudnnConvolution>(size, way, libraries); });
+}
+
+sim::Attribute ChosenConvolutions() {
+  static constexpr const char* kWays[] = {"forward", "data_gradient", "filter_gradient"};
+  static constexpr const char* kTypes[] = {"f32", "f16", "bf16"};
+  sim::Attribute::List list;
+  for (const auto& [key, entry] : TheConvolutions().entries()) {
+    const auto& [size, way] = key;
+    sim::Attributes one = {{"way", {std::string(kWays[static_cast<std::size_t>(way)])}},
+                           {"type", {std::string(kTypes[static_cast<std::size_t>(size.type)])}},
+                           {"tensor_cores", {size.tensor_cores}},
+                           {"channels_last", {size.channels_last}},
+                           {"input", ListOf(size.input)},
+                           {"filter", ListOf(size.filter)},
+                           {"padding", ListOf(size.padding)},
+                           {"stride", ListOf(size.stride)},
+                           {"groups", {size.groups}}};
+    if (entry.value == nullptr) {
+      one.emplace_back("unavailable", sim::Attribute{entry.unavailable});
+    } else {
+      one.emplace_back("algorithm", sim::Attribute{std::int64_t{entry.value->algorithm()}});
+      one.emplace_back("workspace_bytes",
+                       sim::Attribute{static_cast<std::int64_t>(entry.value->workspace_bytes())});
+    }
+    list.push_back({std::move(one)});
+  }
+  return {std::move(list)};
 }
 
 void CudnnConvolution::Run(const Libraries& libraries, const void* first, const void* second,

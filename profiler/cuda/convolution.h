@@ -1,5 +1,5 @@
-// One convolution through cuDNN, in one of its three ways, by the algorithm that cuDNN measures to be the fastest
-// within the workspace.
+// One convolution through cuDNN, in one of its three ways, by the first algorithm of cuDNN's own ranking that runs within
+// the workspace. Ranked and not timed: a search would take a lease's time, and find one thing today and another tomorrow.
 #pragma once
 
 #include <array>
@@ -26,28 +26,41 @@ struct ConvolutionSize {
 
 class CudnnConvolution {
  public:
-  // Measures on operands of its own. Throws Unavailable where cuDNN has no algorithm for it.
+  // Tries on operands of its own. Throws Unavailable where cuDNN has no algorithm for it, NoMemory where there is no
+  // room to try.
   CudnnConvolution(const ConvolutionSize& size, ConvolutionWay way, const Libraries& libraries);
 
   const std::array<std::int64_t, 4>& output() const { return output_; }
+  int algorithm() const { return algorithm_; }  // of the way's own enumeration in cudnn.h
+  std::size_t workspace_bytes() const { return workspace_; }
 
   // Enqueues on the stream of `libraries`, which may be others than it was made with. Forward: input, filter, results.
   // Gradients: of the results and the filter, into the input; the input and of the results, into the filter.
   void Run(const Libraries& libraries, const void* first, const void* second, void* into) const;
 
  private:
-  template <typename Find, typename Performance>
-  void Choose(const Find& find, const Libraries& libraries);
+  template <typename Performance, typename Rank>
+  void Choose(const Rank& rank, const Libraries& libraries);
+  void Take(int algorithm, std::size_t workspace, cudnnMathType_t math);
 
+  ConvolutionSize size_;
   ConvolutionWay way_;
   std::array<std::int64_t, 4> output_{};
   std::vector<std::shared_ptr<void>> kept_;
   cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
   cudnnConvolutionDescriptor_t how_ = nullptr;
-  int algorithm_ = 0;  // of the way's own enumeration
+  int algorithm_ = 0;
   std::size_t workspace_ = 0;
 };
+
+// The process's one for that size and way, made when first asked for: also what cannot be made is tried once. For one
+// thread at a time.
+std::shared_ptr<const CudnnConvolution> FindCudnnConvolution(const ConvolutionSize& size, ConvolutionWay way,
+                                                             const Libraries& libraries);
+// What was chosen so far, for recordings: a list of {way, type, tensor_cores, channels_last, input, filter, padding,
+// stride, groups, and algorithm with workspace_bytes or unavailable}.
+sim::Attribute ChosenConvolutions();
 
 // A descriptor of cuDNN's with what destroys it.
 template <typename Descriptor>

@@ -3,15 +3,39 @@
 #include <algorithm>
 
 #include "profiler/cuda/kernels_graph.h"
+#include "profiler/executor/device_shares.h"
 #include "profiler/executor/device_thread.h"
 
 namespace berth::profiler::cuda {
 
-CudaAccelerator::CudaAccelerator(std::shared_ptr<const GraphKernels> kernels)
+void GpuClock::SetZero(const Stream& stream) {
+  std::vector<Bracket> brackets;
+  for (Event& event : events_) {
+    Bracket bracket{.before = Now()};
+    event.Record(stream);
+    while (!event.Reached()) {
+    }
+    bracket.after = Now();
+    brackets.push_back(bracket);
+  }
+  zero_ = TightestOf(brackets);
+  zero_ns_ = brackets[zero_].middle();
+  uncertainty_ns_ = brackets[zero_].width() / 2;
+}
+
+std::int64_t GpuClock::TimeOf(const Event& event) const {
+  return zero_ns_ + static_cast<std::int64_t>(event.MicrosSince(events_[zero_]) * 1e3);
+}
+
+CudaAccelerator::CudaAccelerator(std::shared_ptr<const GraphKernels> kernels, Stream ops,
+                                 std::shared_ptr<GpuClock> clock, bool sets_clock)
     : kernels_(std::move(kernels)),
+      lines_{Line(std::move(ops)), Line(), Line()},
       libraries_(LineOf(Queue::kOps).stream),
       scratch_(kernels_->scratch_bytes),
-      found_(sizeof(int)) {
+      found_(sizeof(int)),
+      clock_(std::move(clock)),
+      sets_clock_(sets_clock) {
   // Stand-ins multiply what is here: it must be numbers.
   if (scratch_.bytes() == 0) return;
   const cudaStream_t stream = LineOf(Queue::kOps).stream.get();  // the default stream is in no order with it
@@ -41,19 +65,15 @@ void CudaAccelerator::Upload(void* to, const void* from_host, sim::Bytes bytes) 
 void CudaAccelerator::BeginStep(bool timed) {
   timed_ = timed;
   for (Line& line : lines_) line.used = 0;
-  if (!timed) return;
-  const Stream& stream = LineOf(Queue::kOps).stream;
-  zero_.Record(stream);
-  stream.Wait();
-  zero_ns_ = Now();  // later than the event by the time that the waiting took to return
+  if (timed && sets_clock_) clock_->SetZero(LineOf(Queue::kOps).stream);
 }
 
 void CudaAccelerator::RunOp(sim::OpIndex op, const KernelArguments& arguments) {
-  const GpuKernel& kernel = kernels_->kernels[static_cast<std::size_t>(op)];
-  if (!kernel.run) return;
+  const GpuKernel* const kernel = kernels_->table.kernels[static_cast<std::size_t>(op)].get();
+  if (kernel == nullptr) return;
   KernelArguments with_scratch = arguments;
   with_scratch.scratch = scratch_.get();
-  kernel.run(with_scratch, libraries_);
+  kernel->run(with_scratch, libraries_);
 }
 
 void CudaAccelerator::Copy(Queue queue, void* to, const void* from, sim::Bytes bytes) {
@@ -78,8 +98,7 @@ void CudaAccelerator::Wait() {
 }
 
 std::int64_t CudaAccelerator::TimeOf(Queue queue, Mark mark) {
-  const Event& event = *LineOf(queue).timed[static_cast<std::size_t>(mark)];
-  return zero_ns_ + static_cast<std::int64_t>(event.MicrosSince(zero_) * 1e3);
+  return clock_->TimeOf(*LineOf(queue).timed[static_cast<std::size_t>(mark)]);
 }
 
 bool CudaAccelerator::AllFinite(const void* numbers, std::int64_t count) {

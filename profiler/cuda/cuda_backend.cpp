@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include "profiler/cuda/cuda_accelerator.h"
 #include "profiler/cuda/cupti_activity.h"
 #include "profiler/cuda/probe_table.h"
+#include "profiler/cuda/sm_partition.h"
 #include "profiler/executor/device_group.h"
 #include "sim/error.h"
 
@@ -38,6 +41,22 @@ sim::Attribute AskDriver(const std::string& fields) {
         name, sim::Attribute{begin == std::string::npos ? "" : answer.substr(begin, end - begin + 1)});
   }
   return {facts};
+}
+
+// For the recording: why ops have stand-ins, the algorithms that were chosen, how the GPU was divided.
+sim::Attributes Facts(const KernelTable<GpuKernel>& table, const SmPartition* partition) {
+  sim::Attributes facts;
+  sim::Attribute::List reasons;
+  for (const auto& [type, reason] : table.reasons)
+    reasons.push_back({sim::Attributes{{"type", {type}}, {"reason", {reason}}}});
+  if (!reasons.empty()) facts.emplace_back("stand_in_reasons", sim::Attribute{std::move(reasons)});
+  facts.emplace_back("convolutions", ChosenConvolutions());
+  if (partition != nullptr) {
+    sim::Attribute::List counts;
+    for (const int count : partition->multiprocessors()) counts.push_back({std::int64_t{count}});
+    facts.emplace_back("multiprocessors", sim::Attribute{std::move(counts)});
+  }
+  return facts;
 }
 
 // Device 0. Asks without making a context, so that a recorded program has the device to itself.
@@ -95,15 +114,33 @@ class CudaBackend : public Backend {
     return measure(probe, options);
   }
 
+  std::optional<sim::Bytes> FreeMemory() const override {
+    std::size_t free = 0, total = 0;
+    BERTH_CUDA(cudaMemGetInfo(&free, &total));
+    return static_cast<sim::Bytes>(free);
+  }
+
   std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
-                                              const CoresByDevice& cores, Backend* cpu) override {
+                                              const CoresByDevice& cores, Backend* cpu,
+                                              const GraphRunOptions& options) override {
     std::shared_ptr<const GraphKernels> kernels;
     {
       const Stream stream;
       const Libraries libraries(stream);
-      kernels = std::make_shared<const GraphKernels>(MakeGraphKernels(graph, libraries));
+      kernels =
+          std::make_shared<const GraphKernels>(MakeGraphKernels(graph, libraries, options.stand_in_types));
       stream.Wait();
     }
+    std::shared_ptr<const SmPartition> partition;
+    std::vector<double> shares;
+    std::vector<std::size_t> part_of(cluster.devices.size());
+    for (std::size_t d = 0; d < options.sm_shares.size(); ++d) {
+      if (cluster.devices[d].device_class == sim::DeviceClass::kCpu) continue;
+      part_of[d] = shares.size();
+      shares.push_back(options.sm_shares[d]);
+    }
+    if (!shares.empty()) partition = std::make_shared<const SmPartition>(shares);
+
     ExecutorParts parts;
     parts.cpu_blocks = NewPinnedBlock;
     if (cpu != nullptr) {
@@ -111,8 +148,15 @@ class CudaBackend : public Backend {
         return cpu->MakeKernelOnCpu(of, op);
       };
     }
-    parts.accelerator = [kernels](sim::DeviceIndex) { return std::make_unique<CudaAccelerator>(kernels); };
-    parts.stand_ins = kernels->stand_ins;
+    const auto clock = std::make_shared<GpuClock>();
+    parts.accelerator = [=, first = true](sim::DeviceIndex device) mutable {
+      const std::size_t part = part_of[static_cast<std::size_t>(device)];
+      return std::make_unique<CudaAccelerator>(
+          kernels, partition == nullptr ? Stream() : SmPartition::NewStream(partition, part), clock,
+          std::exchange(first, false));
+    };
+    parts.stand_ins = kernels->table.stand_ins;
+    parts.facts = Facts(kernels->table, partition.get());
     return MakeExecutor(graph, cluster, cores, std::move(parts));
   }
 

@@ -17,45 +17,69 @@ GpuMaker FindMaker(std::string_view type) {
   return nullptr;
 }
 
-std::optional<GpuKernel> Make(const OpTensors& tensors, MakingOf& making) {
+// Memory of one op and nobody else: every tensor zero, what shares storage shared as in a step.
+class TrialTensors {
+ public:
+  TrialTensors(const OpTensors& tensors, std::size_t scratch_bytes, cudaStream_t stream) : stream_(stream) {
+    const sim::Op& op = tensors.op();
+    for (std::size_t i = 0; i < tensors.inputs(); ++i) {
+      const bool persistent = tensors.input(i).storage == sim::Output::Storage::kPersistent;
+      inputs_.push_back(
+          Zeros(std::max(tensors.input(i).bytes, persistent ? tensors.producer(i).persistent_bytes : 0)));
+    }
+    for (const sim::Output& output : op.outputs) {
+      const auto shared = std::find(op.inputs.begin(), op.inputs.end(), output.alias);
+      const bool shares = output.storage == sim::Output::Storage::kInput && shared != op.inputs.end();
+      outputs_.push_back(shares ? inputs_[static_cast<std::size_t>(shared - op.inputs.begin())]
+                                : Zeros(output.bytes));
+    }
+    const bool slots = tensors.inputs() > 0 && tensors.input(0).storage == sim::Output::Storage::kPersistent;
+    arguments = {.inputs = &inputs_,
+                 .outputs = &outputs_,
+                 .slots = slots ? inputs_[0] : nullptr,
+                 .scratch = Zeros(static_cast<sim::Bytes>(scratch_bytes))};
+  }
+  KernelArguments arguments;
+
+ private:
+  void* Zeros(sim::Bytes bytes) {
+    buffers_.emplace_back(static_cast<std::size_t>(std::max<sim::Bytes>(bytes, 4)));
+    BERTH_CUDA(cudaMemsetAsync(buffers_.back().get(), 0, buffers_.back().bytes(), stream_));
+    return buffers_.back().get();
+  }
+
+  cudaStream_t stream_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<void*> inputs_, outputs_;
+};
+
+}  // namespace
+
+std::optional<GpuKernel> MakeGpuKernel(const OpTensors& tensors, MakingOf& making) {
   const GpuMaker make = FindMaker(tensors.op().type);
   if (make == nullptr || !IsPlain(tensors)) return std::nullopt;
   for (const sim::Output& output : tensors.op().outputs) {
     if (output.bytes == 0) return std::nullopt;  // launches of nothing are errors
   }
-  try {
-    return make(tensors, making);
-  } catch (const Unavailable&) {
-    return std::nullopt;
-  }
+  return make(tensors, making);
 }
 
-}  // namespace
-
-std::shared_ptr<const CudnnConvolution> MakingOf::Convolution(const ConvolutionSize& size,
-                                                              ConvolutionWay way) {
-  auto& made = convolutions_[{size, way}];
-  if (made == nullptr) made = std::make_shared<const CudnnConvolution>(size, way, libraries_);
-  return made;
-}
-
-GraphKernels MakeGraphKernels(const sim::OpGraph& graph, const Libraries& libraries) {
-  MakingOf making(libraries);
-  GraphKernels made;
-  for (sim::OpIndex op = 0; op < graph.size(); ++op) {
-    const OpTensors tensors(graph, op);
-    if (DoesNothing(tensors)) {
-      made.kernels.emplace_back();
-      continue;
-    }
-    if (auto kernel = Make(tensors, making)) {
-      made.kernels.push_back(std::move(*kernel));
-    } else {
-      made.stand_ins.push_back(op);
-      made.kernels.push_back(MakeGpuStandIn(tensors));
-    }
-    made.scratch_bytes = std::max(made.scratch_bytes, made.kernels.back().scratch_bytes);
-  }
+GraphKernels MakeGraphKernels(const sim::OpGraph& graph, const Libraries& libraries,
+                              const std::vector<std::string>& stand_in_types) {
+  MakingOf making{libraries};
+  KernelMaking<GpuKernel> how;
+  how.make = [&](const OpTensors& tensors) { return MakeGpuKernel(tensors, making); };
+  how.make_stand_in = MakeGpuStandIn;
+  how.stand_in_types = stand_in_types;
+  how.run_once = [&](const OpTensors& tensors, const GpuKernel& kernel) {
+    ForgetLastError();
+    const TrialTensors trial(tensors, kernel.scratch_bytes, libraries.stream());
+    kernel.run(trial.arguments, libraries);
+    BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));
+  };
+  GraphKernels made{.table = MakeKernelTable(graph, how)};
+  for (const auto& kernel : made.table.kernels)
+    if (kernel != nullptr) made.scratch_bytes = std::max(made.scratch_bytes, kernel->scratch_bytes);
   return made;
 }
 

@@ -1,16 +1,15 @@
-// What an executed graph's ops do on a GPU. Made once for an op, for all streams; products in f32, convolutions in
-// tf32, as frameworks do by default.
+// What ops of graphs do on a GPU, in executed graphs and in probes alike. Made once for an op, for all streams.
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "profiler/cuda/convolution.h"
 #include "profiler/cuda/prepared_op.h"
+#include "profiler/executor/kernel_table.h"
 #include "profiler/executor/op_tensors.h"
 #include "profiler/kernel.h"
 
@@ -22,17 +21,17 @@ struct GpuKernel {
   std::size_t scratch_bytes = 0;  // of KernelArguments::scratch
 };
 
-// What the makers need beside the op: libraries to try algorithms with, and those that were found before.
-class MakingOf {
- public:
-  explicit MakingOf(const Libraries& libraries) : libraries_(libraries) {}
-  const Libraries& libraries() const { return libraries_; }
-  // Made once for a size: cuDNN takes its time to choose. Throws Unavailable where cuDNN cannot.
-  std::shared_ptr<const CudnnConvolution> Convolution(const ConvolutionSize& size, ConvolutionWay way);
+// Whether f32 operands are rounded to tf32 for the tensor cores. As frameworks do by default, unless a probe asks for
+// one of both.
+struct Tf32 {
+  bool products = false;
+  bool convolutions = true;
+};
 
- private:
-  const Libraries& libraries_;
-  std::map<std::pair<ConvolutionSize, ConvolutionWay>, std::shared_ptr<const CudnnConvolution>> convolutions_;
+// What the makers need beside the op.
+struct MakingOf {
+  const Libraries& libraries;  // to try algorithms with
+  Tf32 tf32 = {};
 };
 
 // A maker returns nothing where the op's shapes are none that its type can have, as those of the CPU do.
@@ -47,12 +46,16 @@ const std::vector<GpuRow>& MatrixRows();
 const std::vector<GpuRow>& RowRows();
 const std::vector<GpuRow>& ElementRows();
 
+// An op's kernel; nothing for a type or for shapes that are not known. Throws Unavailable where a library cannot.
+std::optional<GpuKernel> MakeGpuKernel(const OpTensors& tensors, MakingOf& making);
+
 struct GraphKernels {
-  std::vector<GpuKernel> kernels;  // by op
-  std::vector<sim::OpIndex> stand_ins;
+  KernelTable<GpuKernel> table;
   std::size_t scratch_bytes = 0;  // of the largest
 };
-GraphKernels MakeGraphKernels(const sim::OpGraph& graph, const Libraries& libraries);
+// Each tried once on the stream of `libraries`. stand_in_types: not to be run for what they are.
+GraphKernels MakeGraphKernels(const sim::OpGraph& graph, const Libraries& libraries,
+                              const std::vector<std::string>& stand_in_types);
 
 // Every op type that is run for what it is, sorted.
 std::vector<std::string_view> GpuKernelTypes();

@@ -13,7 +13,7 @@ template <Each kOp>
 std::optional<GpuKernel> MakeEach(const OpTensors& t, MakingOf&) {
   if (t.inputs() != 1 || t.outputs() != 1 || t.input(0).bytes != t.output(0).bytes) return std::nullopt;
   return GpuKernel{[n = ElementsOf(t.out_shape(0))](const KernelArguments& a, const Libraries& libraries) {
-    LaunchEach(kOp, a.in(0), a.out(0), n, libraries.stream());
+    LaunchEach(Type::kF32, kOp, a.in(0), a.out(0), n, libraries.stream());
   }};
 }
 
@@ -24,7 +24,7 @@ std::optional<GpuKernel> MakePair(const OpTensors& t, MakingOf&) {
       t.input(1).bytes != t.output(0).bytes)
     return std::nullopt;
   return GpuKernel{[n = ElementsOf(t.out_shape(0))](const KernelArguments& a, const Libraries& libraries) {
-    LaunchPair(kOp, a.in(0), a.in(1), a.out(0), n, libraries.stream());
+    LaunchPair(Type::kF32, kOp, a.in(0), a.in(1), a.out(0), n, libraries.stream());
   }};
 }
 
@@ -35,7 +35,8 @@ std::optional<GpuKernel> MakeBinary(const OpTensors& t, MakingOf&) {
   const bool swapped = ElementsOf(t.in_shape(0)) < ElementsOf(t.in_shape(1));
   const std::size_t large = swapped ? 1 : 0, small = swapped ? 0 : 1;
   Spread s;
-  if (t.input(large).bytes != t.output(0).bytes || !FindSpread(t.in_shape(large), t.in_shape(small), &s))
+  if (t.input(large).bytes != t.output(0).bytes ||
+      !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
     return std::nullopt;
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
     LaunchSpread(kOp, a.in(large), a.in(small), a.out(0), s, libraries.stream());
@@ -49,9 +50,9 @@ std::optional<GpuKernel> MakeAddN(const OpTensors& t, MakingOf&) {
   }
   return GpuKernel{[terms = t.inputs(), n = ElementsOf(t.out_shape(0))](const KernelArguments& a,
                                                                         const Libraries& libraries) {
-    LaunchPair(Pair::kAdd, a.in(0), a.in(1), a.out(0), n, libraries.stream());
+    LaunchPair(Type::kF32, Pair::kAdd, a.in(0), a.in(1), a.out(0), n, libraries.stream());
     for (std::size_t k = 2; k < terms; ++k)
-      LaunchPair(Pair::kAdd, a.out(0), a.in(k), a.out(0), n, libraries.stream());
+      LaunchPair(Type::kF32, Pair::kAdd, a.out(0), a.in(k), a.out(0), n, libraries.stream());
   }};
 }
 
@@ -66,7 +67,7 @@ std::optional<GpuKernel> MakeDropout(const OpTensors& t, MakingOf&) {
 
 std::optional<GpuKernel> MakeTile(const OpTensors& t, MakingOf&) {
   Spread s;
-  if (t.inputs() < 1 || t.outputs() != 1 || !FindSpread(t.out_shape(0), t.in_shape(0), &s))
+  if (t.inputs() < 1 || t.outputs() != 1 || !FindSpread(t.op(), t.out_shape(0), t.in_shape(0), &s))
     return std::nullopt;
   return GpuKernel{[s](const KernelArguments& a, const Libraries& libraries) {
     LaunchTile(a.in(0), a.out(0), s, libraries.stream());
@@ -146,7 +147,7 @@ std::optional<GpuKernel> MakeGather(const OpTensors& t, MakingOf&) {
 std::optional<GpuKernel> MakeRows(const OpTensors& t, MakingOf&) {
   if (t.inputs() < 1 || t.outputs() != 1 || t.input(0).bytes != t.output(0).bytes) return std::nullopt;
   return GpuKernel{[n = ElementsOf(t.out_shape(0))](const KernelArguments& a, const Libraries& libraries) {
-    LaunchEach(Each::kCopy, a.in(0), a.out(0), n, libraries.stream());
+    LaunchEach(Type::kF32, Each::kCopy, a.in(0), a.out(0), n, libraries.stream());
   }};
 }
 

@@ -8,20 +8,20 @@
 namespace berth::profiler::cuda {
 namespace {
 
-GpuKernel ProductKernel(const Product& product) {
-  return {[product](const KernelArguments& a, const Libraries& libraries) {
-    Multiply(libraries, Type::kF32, product, false, a.in(0), a.in(1), a.out(0));
+GpuKernel ProductKernel(const Product& product, bool tf32) {
+  return {[=](const KernelArguments& a, const Libraries& libraries) {
+    Multiply(libraries, Type::kF32, product, tf32, a.in(0), a.in(1), a.out(0));
   }};
 }
 
-std::optional<GpuKernel> MakeMatMul(const OpTensors& t, MakingOf&) {
+std::optional<GpuKernel> MakeMatMul(const OpTensors& t, MakingOf& making) {
   const auto product = FindMatMul(t);
-  return product ? std::optional(ProductKernel(*product)) : std::nullopt;
+  return product ? std::optional(ProductKernel(*product, making.tf32.products)) : std::nullopt;
 }
 
-std::optional<GpuKernel> MakeBatchMatMul(const OpTensors& t, MakingOf&) {
+std::optional<GpuKernel> MakeBatchMatMul(const OpTensors& t, MakingOf& making) {
   const auto product = FindBatchMatMul(t);
-  return product ? std::optional(ProductKernel(*product)) : std::nullopt;
+  return product ? std::optional(ProductKernel(*product, making.tf32.products)) : std::nullopt;
 }
 
 // ---- convolutions -------------------------------------------------------------------------------------------
@@ -60,7 +60,8 @@ std::optional<ConvolutionPlan> Plan(const OpTensors& t, ConvolutionWay way,
   size.filter = {shape->results, shape->depthwise ? 1 : w.channels, w.kernel[0], w.kernel[1]};
   size.stride = w.strides;
   size.groups = shape->depthwise ? w.channels : 1;
-  plan.convolution = making.Convolution(size, way);
+  size.tensor_cores = making.tf32.convolutions;
+  plan.convolution = FindCudnnConvolution(size, way, making.libraries);
   if (plan.convolution->output() !=
       std::array<std::int64_t, 4>{w.batch, shape->results, w.out_height, w.out_width})
     return std::nullopt;
@@ -188,7 +189,7 @@ std::optional<GpuKernel> MakeBatchNorm(const OpTensors& t, MakingOf& making) {
     if (profiler::ElementsOf(t.in_shape(i)) != channels) return std::nullopt;
   }
   const bool scaled = t.inputs() == 3;
-  const BatchNormPlan plan = PlanBatchNorm(t.out_shape(0), scaled, making.libraries());
+  const BatchNormPlan plan = PlanBatchNorm(t.out_shape(0), scaled, making.libraries);
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
     const float one = 1, zero = 0;
     const void* const scale = scaled ? a.in<void>(1) : plan.ones->get();
@@ -209,7 +210,7 @@ std::optional<GpuKernel> MakeBatchNormGrad(const OpTensors& t, MakingOf& making)
     if (profiler::ElementsOf(t.out_shape(i)) != channels) return std::nullopt;
   }
   if (scaled && profiler::ElementsOf(t.in_shape(2)) != channels) return std::nullopt;
-  const BatchNormPlan plan = PlanBatchNorm(t.out_shape(0), scaled, making.libraries());
+  const BatchNormPlan plan = PlanBatchNorm(t.out_shape(0), scaled, making.libraries);
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
                      const float one = 1, zero = 0;
                      const void* const scale = scaled ? a.in<void>(2) : plan.ones->get();

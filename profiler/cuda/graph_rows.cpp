@@ -89,10 +89,11 @@ std::optional<GpuKernel> MakeLayerNormGrad(const OpTensors& t, MakingOf&) {
         const cudaStream_t stream = libraries.stream();
         LaunchLayerNormGradient(Type::kF32, a.in(1), a.in(0), a.in(2), a.out(0), r.rows, r.columns, stream);
         LaunchLayerNorm(Type::kF32, a.in(1), nullptr, nullptr, a.scratch, r.rows, r.columns, stream);
-        LaunchSpreadSum(a.in(0), Floats(a.scratch), a.out(1), columns, 1, stream);
-        LaunchSpreadSum(a.in(0), nullptr, a.out(2), columns, 1, stream);
+        float* const partial = Floats(a.scratch) + r.rows * r.columns;
+        LaunchSpreadSum(a.in(0), Floats(a.scratch), a.out(1), columns, 1, partial, stream);
+        LaunchSpreadSum(a.in(0), nullptr, a.out(2), columns, 1, partial, stream);
       },
-      static_cast<std::size_t>(r->rows * r->columns) * sizeof(float)};
+      static_cast<std::size_t>(r->rows * r->columns) * sizeof(float) + PartialBytes(columns)};
 }
 
 // ---- sums over the axes that the result lacks -----------------------------------------------------------------
@@ -100,11 +101,14 @@ std::optional<GpuKernel> MakeLayerNormGrad(const OpTensors& t, MakingOf&) {
 std::optional<GpuKernel> MakeSum(const OpTensors& t, bool product, float scale) {
   Spread s;
   if (t.inputs() < (product ? 2U : 1U) || t.outputs() != 1 ||
-      !FindSpread(t.in_shape(0), t.out_shape(0), &s) || (product && t.input(0).bytes != t.input(1).bytes))
+      !FindSpread(t.op(), t.in_shape(0), t.out_shape(0), &s) ||
+      (product && t.input(0).bytes != t.input(1).bytes))
     return std::nullopt;
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
-    LaunchSpreadSum(a.in(0), product ? a.in(1) : nullptr, a.out(0), s, scale, libraries.stream());
-  }};
+                     LaunchSpreadSum(a.in(0), product ? a.in(1) : nullptr, a.out(0), s, scale,
+                                     Floats(a.scratch), libraries.stream());
+                   },
+                   PartialBytes(s)};
 }
 std::optional<GpuKernel> MakeReduceSum(const OpTensors& t, MakingOf&) {
   return MakeSum(t, false, 1);

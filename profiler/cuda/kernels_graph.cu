@@ -1,40 +1,10 @@
-#include "profiler/cuda/device_code.cuh"
+#include <algorithm>
+
+#include "profiler/cuda/element_ops.cuh"
 #include "profiler/cuda/kernels_graph.h"
 
 namespace berth::profiler::cuda {
 namespace {
-
-template <Each kOp>
-__device__ float Apply(float x) {
-  if constexpr (kOp == Each::kRelu) return fmaxf(x, 0.0f);
-  if constexpr (kOp == Each::kGelu) return 0.5f * x * (1.0f + erff(x * 0.70710678f));
-  if constexpr (kOp == Each::kTanh) return tanhf(x);
-  if constexpr (kOp == Each::kSigmoid) return 1.0f / (1.0f + expf(-x));
-  if constexpr (kOp == Each::kNeg) return -x;
-  if constexpr (kOp == Each::kHalf) return 0.5f * x;
-  if constexpr (kOp == Each::kAddHalf) return x + 0.5f;
-  return x;
-}
-
-template <Pair kOp>
-__device__ float Apply(float a, float b) {
-  if constexpr (kOp == Pair::kSub) return a - b;
-  if constexpr (kOp == Pair::kMul) return a * b;
-  if constexpr (kOp == Pair::kReluGrad) return a > 0.0f ? b : 0.0f;
-  if constexpr (kOp == Pair::kSigmoidGrad) return b * a * (1.0f - a);
-  if constexpr (kOp == Pair::kTanhGrad) return b * (1.0f - a * a);
-  return a + b;
-}
-
-template <Each kOp>
-__global__ void EachKernel(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = FirstIndex(); i < count; i += Stride()) y[i] = Apply<kOp>(x[i]);
-}
-
-template <Pair kOp>
-__global__ void PairKernel(const float* a, const float* b, float* out, std::int64_t count) {
-  for (std::int64_t i = FirstIndex(); i < count; i += Stride()) out[i] = Apply<kOp>(a[i], b[i]);
-}
 
 // Where the element at `index` of the large tensor is in the small one.
 __device__ std::int64_t SmallIndex(std::int64_t index, std::int64_t middle, std::int64_t inner) {
@@ -55,14 +25,16 @@ __global__ void TileKernel(const float* small, float* out, std::int64_t count, s
 
 constexpr unsigned kSumWidth = 32, kSumDepth = 8;
 
-// A block sums 32 neighbours of the inner axis, its eight rows of threads sharing the middle one.
+// A block sums 32 neighbours of the inner axis over one slice of the middle one, its eight rows of threads sharing that.
+// out[o, slice, i].
 __global__ void SumColumns(const float* a, const float* b, float* out, std::int64_t outer,
-                           std::int64_t middle, std::int64_t inner, float scale) {
+                           std::int64_t middle, std::int64_t inner, std::int64_t slices, float scale) {
   __shared__ float partial[kSumDepth][kSumWidth];
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kSumWidth + threadIdx.x;
+  const std::int64_t begin = middle * blockIdx.z / slices, end = middle * (blockIdx.z + 1) / slices;
   for (std::int64_t o = blockIdx.y; o < outer; o += gridDim.y) {
     float sum = 0;
-    for (std::int64_t m = threadIdx.y; i < inner && m < middle; m += kSumDepth) {
+    for (std::int64_t m = begin + threadIdx.y; i < inner && m < end; m += kSumDepth) {
       const std::int64_t at = (o * middle + m) * inner + i;
       sum += b == nullptr ? a[at] : a[at] * b[at];
     }
@@ -70,22 +42,40 @@ __global__ void SumColumns(const float* a, const float* b, float* out, std::int6
     __syncthreads();
     if (threadIdx.y == 0 && i < inner) {
       for (unsigned row = 1; row < kSumDepth; ++row) sum += partial[row][threadIdx.x];
-      out[o * inner + i] = scale * sum;
+      out[(o * slices + blockIdx.z) * inner + i] = scale * sum;
     }
     __syncthreads();
   }
 }
 
-// A block for each sum, where what is summed stands together.
+// A block for each slice of a sum, where what is summed stands together. out[o, slice].
 __global__ void SumRows(const float* a, const float* b, float* out, std::int64_t outer, std::int64_t middle,
-                        float scale) {
-  for (std::int64_t o = blockIdx.x; o < outer; o += gridDim.x) {
+                        std::int64_t slices, float scale) {
+  for (std::int64_t k = blockIdx.x; k < outer * slices; k += gridDim.x) {
+    const std::int64_t o = k / slices, slice = k % slices;
+    const std::int64_t end = middle * (slice + 1) / slices;
     float sum = 0;
-    for (std::int64_t m = threadIdx.x; m < middle; m += blockDim.x)
+    for (std::int64_t m = middle * slice / slices + threadIdx.x; m < end; m += blockDim.x)
       sum += b == nullptr ? a[o * middle + m] : a[o * middle + m] * b[o * middle + m];
     sum = BlockSum(sum);
-    if (threadIdx.x == 0) out[o] = scale * sum;
+    if (threadIdx.x == 0) out[k] = scale * sum;
   }
+}
+
+void SumSliced(const float* a, const float* b, float* out, const Spread& s, std::int64_t slices, float scale,
+               cudaStream_t stream) {
+  constexpr std::int64_t kMostBlocks = 65535;
+  if (s.inner == 1) {
+    const auto blocks = static_cast<unsigned>(std::min(s.outer * slices, kMostBlocks));
+    SumRows<<<blocks, RowThreads(s.middle / slices), 0, stream>>>(a, b, out, s.outer, s.middle, slices,
+                                                                  scale);
+  } else {
+    const dim3 grid(static_cast<unsigned>((s.inner + kSumWidth - 1) / kSumWidth),
+                    static_cast<unsigned>(std::min(s.outer, kMostBlocks)), static_cast<unsigned>(slices));
+    SumColumns<<<grid, dim3(kSumWidth, kSumDepth), 0, stream>>>(a, b, out, s.outer, s.middle, s.inner, slices,
+                                                                scale);
+  }
+  BERTH_CUDA(cudaGetLastError());
 }
 
 __global__ void DropoutKernel(const float* x, float* out, float* mask, std::int64_t count) {
@@ -125,7 +115,7 @@ __global__ void GatherRows(const float* table, const std::int32_t* ids, float* y
 __global__ void ScatterRows(float* table, const std::int32_t* ids, const float* dy, std::int64_t rows,
                             std::int64_t width, std::int64_t count) {
   for (std::int64_t i = FirstIndex(); i < count; i += Stride())
-    atomicAdd(&table[RowOf(ids, i / width, rows) * width + i % width], dy[i]);
+    atomicAdd(&table[RowOf(ids, i / width, rows) * width + i % width], UpdateRule::kRate * dy[i]);
 }
 
 __global__ void CornerKernel(const float* x, float* y, Corner corner, std::int64_t count) {
@@ -165,7 +155,8 @@ __global__ void TransposeKernel(const float* x, float* y, std::int64_t rows, std
 }
 
 __global__ void SgdKernel(float* parameter, const float* gradient, std::int64_t count) {
-  for (std::int64_t i = FirstIndex(); i < count; i += Stride()) parameter[i] -= 1e-12f * gradient[i];
+  for (std::int64_t i = FirstIndex(); i < count; i += Stride())
+    parameter[i] -= UpdateRule::kRate * gradient[i];
 }
 
 __global__ void ReadKernel(const std::uint32_t* words, std::int64_t count, const unsigned char* rest,
@@ -181,35 +172,7 @@ __global__ void FindNotFiniteKernel(const float* x, std::int64_t count, int* fou
     if (!isfinite(x[i])) *found = 1;
 }
 
-// run.operator()<Op>() for the one that is asked for.
-template <auto kFirst, auto... kRest, typename Run>
-void ForOp(decltype(kFirst) op, const Run& run) {
-  if (op == kFirst) {
-    run.template operator()<kFirst>();
-  } else if constexpr (sizeof...(kRest) > 0) {
-    ForOp<kRest...>(op, run);
-  }
-}
-
-template <typename Run>
-void ForPair(Pair op, const Run& run) {
-  ForOp<Pair::kAdd, Pair::kSub, Pair::kMul, Pair::kReluGrad, Pair::kSigmoidGrad, Pair::kTanhGrad>(op, run);
-  BERTH_CUDA(cudaGetLastError());
-}
-
 }  // namespace
-
-void LaunchEach(Each op, const float* x, float* y, std::int64_t count, cudaStream_t stream) {
-  ForOp<Each::kCopy, Each::kRelu, Each::kGelu, Each::kTanh, Each::kSigmoid, Each::kNeg, Each::kHalf,
-        Each::kAddHalf>(
-      op, [&]<Each kOp>() { EachKernel<kOp><<<Blocks(count), kThreads, 0, stream>>>(x, y, count); });
-  BERTH_CUDA(cudaGetLastError());
-}
-
-void LaunchPair(Pair op, const float* a, const float* b, float* out, std::int64_t count,
-                cudaStream_t stream) {
-  ForPair(op, [&]<Pair kOp>() { PairKernel<kOp><<<Blocks(count), kThreads, 0, stream>>>(a, b, out, count); });
-}
 
 void LaunchSpread(Pair op, const float* large, const float* small, float* out, const Spread& s,
                   cudaStream_t stream) {
@@ -217,6 +180,7 @@ void LaunchSpread(Pair op, const float* large, const float* small, float* out, c
     SpreadKernel<kOp>
         <<<Blocks(s.large()), kThreads, 0, stream>>>(large, small, out, s.large(), s.middle, s.inner);
   });
+  BERTH_CUDA(cudaGetLastError());
 }
 
 void LaunchTile(const float* small, float* out, const Spread& s, cudaStream_t stream) {
@@ -224,17 +188,12 @@ void LaunchTile(const float* small, float* out, const Spread& s, cudaStream_t st
   BERTH_CUDA(cudaGetLastError());
 }
 
-void LaunchSpreadSum(const float* a, const float* b, float* out, const Spread& s, float scale,
+void LaunchSpreadSum(const float* a, const float* b, float* out, const Spread& s, float scale, float* partial,
                      cudaStream_t stream) {
-  if (s.inner == 1) {
-    const auto blocks = static_cast<unsigned>(s.outer < 65535 ? s.outer : 65535);
-    SumRows<<<blocks, RowThreads(s.middle), 0, stream>>>(a, b, out, s.outer, s.middle, scale);
-  } else {
-    const dim3 grid(static_cast<unsigned>((s.inner + kSumWidth - 1) / kSumWidth),
-                    static_cast<unsigned>(s.outer < 65535 ? s.outer : 65535));
-    SumColumns<<<grid, dim3(kSumWidth, kSumDepth), 0, stream>>>(a, b, out, s.outer, s.middle, s.inner, scale);
-  }
-  BERTH_CUDA(cudaGetLastError());
+  const std::int64_t slices = SumSlices(s);
+  if (slices == 1) return SumSliced(a, b, out, s, 1, scale, stream);
+  SumSliced(a, b, partial, s, slices, 1, stream);
+  SumSliced(partial, nullptr, out, {s.outer, slices, s.inner}, 1, scale, stream);
 }
 
 void LaunchDropout(const float* x, float* out, float* mask, std::int64_t count, cudaStream_t stream) {

@@ -7,25 +7,20 @@
 
 #include <cuda_runtime.h>
 
+#include "profiler/cuda/kernels.h"
 #include "profiler/executor/shapes.h"
 
 namespace berth::profiler::cuda {
 
-// y[i] = f(x[i])
-enum class Each : std::uint8_t { kCopy, kRelu, kGelu, kTanh, kSigmoid, kNeg, kHalf, kAddHalf };
-void LaunchEach(Each op, const float* x, float* y, std::int64_t count, cudaStream_t stream);
-
-// out[i] = f(a[i], b[i]); of gradients b is that of the results and a the results.
-enum class Pair : std::uint8_t { kAdd, kSub, kMul, kReluGrad, kSigmoidGrad, kTanhGrad };
-void LaunchPair(Pair op, const float* a, const float* b, float* out, std::int64_t count, cudaStream_t stream);
 // The smaller tensor is spread over the larger one.
 void LaunchSpread(Pair op, const float* large, const float* small, float* out, const Spread& spread,
                   cudaStream_t stream);
 // out[o, m, i] = small[o, i]
 void LaunchTile(const float* small, float* out, const Spread& spread, cudaStream_t stream);
-// out[o, i] = scale * sum over m of a[o, m, i], times b[o, m, i] unless b is null.
+// out[o, i] = scale * sum over m of a[o, m, i], times b[o, m, i] unless b is null. In SumSlices(spread) slices, whose
+// sums are kept in `partial` (PartialBytes(spread), null where there is one slice).
 void LaunchSpreadSum(const float* a, const float* b, float* out, const Spread& spread, float scale,
-                     cudaStream_t stream);
+                     float* partial, cudaStream_t stream);
 
 // out = x * mask, the mask a hash of the place: 0 or 2.
 void LaunchDropout(const float* x, float* out, float* mask, std::int64_t count, cudaStream_t stream);
@@ -36,7 +31,7 @@ void LaunchLoss(const float* shares, const std::int32_t* labels, float* loss, st
 void LaunchLossGradient(const float* shares, const float* dloss, float* dx, std::int64_t rows,
                         std::int64_t columns, cudaStream_t stream);
 
-// y[t] = table[ids[t]] and table[ids[t]] += dy[t]; ids wrap around.
+// y[t] = table[ids[t]] and table[ids[t]] += rate dy[t], by profiler/executor/shapes.h's rule; ids wrap around.
 void LaunchGatherRows(const float* table, const std::int32_t* ids, float* y, std::int64_t rows,
                       std::int64_t width, std::int64_t count, cudaStream_t stream);
 void LaunchScatterRows(float* table, const std::int32_t* ids, const float* dy, std::int64_t rows,

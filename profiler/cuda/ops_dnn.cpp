@@ -1,5 +1,4 @@
-// Convolutions and batch normalisation through cuDNN, tensors in NHWC for 16-bit types and NCHW for 32-bit ones, as
-// PyTorch lays them out for speed.
+// 16-bit convolutions and batch normalisation through cuDNN, tensors in NHWC, as PyTorch lays them out for speed.
 #include <array>
 
 #include "profiler/cuda/convolution.h"
@@ -10,8 +9,6 @@ std::unique_ptr<PreparedOp> PrepareConvolution(const OpCase& one, const Librarie
   auto op = std::make_unique<PreparedOp>();
   ConvolutionSize size;
   size.type = TypeNamed(one.format);
-  size.channels_last = size.type != Type::kF32;
-  size.tensor_cores = one.format != "f32";
   size.input = {one.dim("batch"), one.dim("in"), one.dim("side"), one.dim("side")};
   size.filter = {one.dim("out"), one.dim("in"), one.dim("kernel_h"), one.dim("kernel_w")};
   size.padding = {one.dim("kernel_h") / 2, one.dim("kernel_w") / 2};
@@ -19,14 +16,14 @@ std::unique_ptr<PreparedOp> PrepareConvolution(const OpCase& one, const Librarie
   const ConvolutionWay way = one.phase == "forward"         ? ConvolutionWay::kForward
                              : one.phase == "data_gradient" ? ConvolutionWay::kDataGradient
                                                             : ConvolutionWay::kFilterGradient;
-  const CudnnConvolution convolution(size, way, libraries);
+  const auto convolution = FindCudnnConvolution(size, way, libraries);
   void* const x = op->Operand(size.type, ElementsOf(size.input), libraries.stream());
   void* const w = op->Operand(size.type, ElementsOf(size.filter), libraries.stream());
-  void* const y = op->Operand(size.type, ElementsOf(convolution.output()), libraries.stream());
+  void* const y = op->Operand(size.type, ElementsOf(convolution->output()), libraries.stream());
   op->run = [=, &libraries] {
-    if (way == ConvolutionWay::kForward) return convolution.Run(libraries, x, w, y);
-    if (way == ConvolutionWay::kDataGradient) return convolution.Run(libraries, y, w, x);
-    convolution.Run(libraries, x, y, w);
+    if (way == ConvolutionWay::kForward) return convolution->Run(libraries, x, w, y);
+    if (way == ConvolutionWay::kDataGradient) return convolution->Run(libraries, y, w, x);
+    convolution->Run(libraries, x, y, w);
   };
   return op;
 }
@@ -37,7 +34,7 @@ std::unique_ptr<PreparedOp> PrepareBatchNorm(const OpCase& one, const Libraries&
   const std::int64_t channels = one.dim("channels");
   const std::array<std::int64_t, 4> shape = {one.dim("batch"), channels, one.dim("side"), one.dim("side")};
   std::vector<std::shared_ptr<void>> descriptors;
-  const cudnnTensorDescriptor_t tensor = DescribeTensor(&descriptors, type, type != Type::kF32, shape);
+  const cudnnTensorDescriptor_t tensor = DescribeTensor(&descriptors, type, true, shape);
   cudnnTensorDescriptor_t per_channel = nullptr;
   BERTH_CUDA(cudnnCreateTensorDescriptor(&per_channel));
   descriptors.push_back(Owned(per_channel, &cudnnDestroyTensorDescriptor));

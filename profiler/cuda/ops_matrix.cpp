@@ -28,11 +28,10 @@ std::unique_ptr<PreparedOp> PrepareGemm(const OpCase& one, const Libraries& libr
   auto op = std::make_unique<PreparedOp>();
   const Type type = TypeNamed(one.format);
   const Product p{one.op == "bmm" ? one.dim("batch") : 1, one.dim("m"), one.dim("n"), one.dim("k")};
-  const bool tf32 = one.format == "tf32";
   const void* const a = op->Operand(type, p.count * p.m * p.k, libraries.stream());
   const void* const b = op->Operand(type, p.count * p.k * p.n, libraries.stream());
   void* const c = op->Operand(type, p.count * p.m * p.n, libraries.stream());
-  op->run = [=, &libraries] { Multiply(libraries, type, p, tf32, a, b, c); };
+  op->run = [=, &libraries] { Multiply(libraries, type, p, false, a, b, c); };
   return op;
 }
 
@@ -42,7 +41,6 @@ std::unique_ptr<PreparedOp> PrepareLstmCell(const OpCase& one, const Libraries& 
   const std::int64_t batch = one.dim("batch"), width = one.dim("width");
   // Input and hidden state side by side, so that both products are one, as frameworks do it.
   const Product p{1, batch, 4 * width, 2 * width};
-  const bool tf32 = one.format == "tf32";
   const cudaStream_t stream = libraries.stream();
   const void* const states = op->Operand(type, batch * 2 * width, stream);
   const void* const weights = op->Operand(type, 8 * width * width, stream);
@@ -51,7 +49,7 @@ std::unique_ptr<PreparedOp> PrepareLstmCell(const OpCase& one, const Libraries& 
   void* const new_cell = op->Operand(type, batch * width, stream);
   void* const hidden = op->Operand(type, batch * width, stream);
   op->run = [=, &libraries] {
-    Multiply(libraries, type, p, tf32, states, weights, gates);
+    Multiply(libraries, type, p, false, states, weights, gates);
     LaunchLstmGates(type, gates, cell, new_cell, hidden, batch, width, stream);
   };
   return op;
@@ -61,7 +59,6 @@ std::unique_ptr<PreparedOp> PrepareAttention(const OpCase& one, const Libraries&
   auto op = std::make_unique<PreparedOp>();
   const Type type = TypeNamed(one.format);
   const std::int64_t batch = one.dim("batch"), tokens = one.dim("tokens"), width = one.dim("width");
-  const bool tf32 = one.format == "tf32";
   const Product scores_of{batch, tokens, tokens, width, 'N', 'T'}, values_of{batch, tokens, width, tokens};
   const cudaStream_t stream = libraries.stream();
   const void* const queries = op->Operand(type, batch * tokens * width, stream);
@@ -71,9 +68,9 @@ std::unique_ptr<PreparedOp> PrepareAttention(const OpCase& one, const Libraries&
   void* const shares = op->Operand(type, batch * tokens * tokens, stream);
   void* const out = op->Operand(type, batch * tokens * width, stream);
   op->run = [=, &libraries] {
-    Multiply(libraries, type, scores_of, tf32, queries, keys, scores);
+    Multiply(libraries, type, scores_of, false, queries, keys, scores);
     LaunchSoftmax(type, scores, shares, batch * tokens, tokens, stream);
-    Multiply(libraries, type, values_of, tf32, shares, values, out);
+    Multiply(libraries, type, values_of, false, shares, values, out);
   };
   return op;
 }

@@ -12,14 +12,14 @@ std::unique_ptr<PreparedOp> PrepareElementwise(const OpCase& one, const Librarie
   void* const y = op->Operand(type, count, stream);
   if (one.op == "add") {
     const void* const other = op->Operand(type, count, stream);
-    op->run = [=] { LaunchAdd(type, x, other, y, count, stream); };
+    op->run = [=] { LaunchPair(type, Pair::kAdd, x, other, y, count, stream); };
     return op;
   }
-  const Unary way = one.op == "relu"   ? Unary::kRelu
-                    : one.op == "gelu" ? Unary::kGelu
-                    : one.op == "tanh" ? Unary::kTanh
-                                       : Unary::kCopy;
-  op->run = [=] { LaunchUnary(type, way, x, y, count, stream); };
+  const Each way = one.op == "relu"   ? Each::kRelu
+                   : one.op == "gelu" ? Each::kGelu
+                   : one.op == "tanh" ? Each::kTanh
+                                      : Each::kCopy;
+  op->run = [=] { LaunchEach(type, way, x, y, count, stream); };
   return op;
 }
 
@@ -46,39 +46,6 @@ std::unique_ptr<PreparedOp> PrepareRows(const OpCase& one, const Libraries& libr
       if (backward) return LaunchLayerNormGradient(type, x, dy, scale, y, rows, columns, stream);
       LaunchLayerNorm(type, x, scale, shift, y, rows, columns, stream);
     };
-  }
-  return op;
-}
-
-std::unique_ptr<PreparedOp> PrepareEmbedding(const OpCase& one, const Libraries& libraries) {
-  auto op = std::make_unique<PreparedOp>();
-  const std::int64_t rows = one.dim("rows"), width = one.dim("width"), tokens = one.dim("tokens");
-  const cudaStream_t stream = libraries.stream();
-  auto* const table = static_cast<float*>(op->Operand(Type::kF32, rows * width, stream));
-  auto* const out = static_cast<float*>(op->Operand(Type::kF32, tokens * width, stream));
-  auto* const ids = static_cast<std::int32_t*>(op->Operand(Type::kF32, tokens, stream));  // as wide as an id
-  LaunchIds(ids, tokens, rows, stream);
-  if (one.phase == "backward") {
-    op->run = [=] { LaunchScatterAdd(out, ids, table, tokens, width, stream); };
-  } else {
-    op->run = [=] { LaunchGather(table, ids, out, tokens, width, stream); };
-  }
-  return op;
-}
-
-std::unique_ptr<PreparedOp> PrepareOptimizer(const OpCase& one, const Libraries& libraries) {
-  auto op = std::make_unique<PreparedOp>();
-  const std::int64_t count = one.dim("elements");
-  const cudaStream_t stream = libraries.stream();
-  const auto vector = [&] { return static_cast<float*>(op->Operand(Type::kF32, count, stream)); };
-  float* const parameter = vector();
-  float* const gradient = vector();
-  float* const first = vector();
-  if (one.op == "adam") {
-    float* const second = vector();
-    op->run = [=] { LaunchAdam(parameter, gradient, first, second, count, stream); };
-  } else {
-    op->run = [=] { LaunchSgdMomentum(parameter, gradient, first, count, stream); };
   }
   return op;
 }

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "profiler/backend.h"
+
 namespace berth::profiler::cuda {
 namespace {
 
@@ -29,20 +31,30 @@ void* PreparedOp::Operand(Type type, std::int64_t count, cudaStream_t stream) {
   return data;
 }
 
+void* PreparedOp::Indices(std::int64_t count, cudaStream_t stream) {
+  operands_.emplace_back(static_cast<std::size_t>(count) * sizeof(std::int32_t));
+  void* const data = operands_.back().get();
+  LaunchIndices(static_cast<std::int32_t*>(data), count, stream);
+  return data;
+}
+
 PrepareOp FindPreparation(std::string_view op) {
   static const std::map<std::string_view, PrepareOp> ways = {
-      {"gemm", PrepareGemm},           {"bmm", PrepareGemm},
-      {"lstm_cell", PrepareLstmCell},  {"attention", PrepareAttention},
-      {"conv2d", PrepareConvolution},  {"batch_norm", PrepareBatchNorm},
-      {"add", PrepareElementwise},     {"relu", PrepareElementwise},
-      {"gelu", PrepareElementwise},    {"tanh", PrepareElementwise},
-      {"copy", PrepareElementwise},    {"sum", PrepareRows},
+      {"gemm", PrepareGemm},           {"bmm", PrepareGemm},           {"lstm_cell", PrepareLstmCell},
+      {"attention", PrepareAttention}, {"conv2d", PrepareConvolution}, {"batch_norm", PrepareBatchNorm},
+      {"add", PrepareElementwise},     {"relu", PrepareElementwise},   {"gelu", PrepareElementwise},
+      {"tanh", PrepareElementwise},    {"copy", PrepareElementwise},   {"sum", PrepareRows},
       {"softmax", PrepareRows},        {"layer_norm", PrepareRows},
-      {"embedding", PrepareEmbedding}, {"sgd_momentum", PrepareOptimizer},
-      {"adam", PrepareOptimizer},
   };
   const auto found = ways.find(op);
   return found == ways.end() ? nullptr : found->second;
+}
+
+std::unique_ptr<PreparedOp> Prepare(const OpCase& one, const Libraries& libraries) {
+  if (profiler::BytesOf(one.format) == 4) return PrepareGraph(one, libraries);
+  const PrepareOp prepare = FindPreparation(one.op);
+  if (prepare == nullptr) throw Unavailable("nothing computes " + one.op + " in " + one.format);
+  return prepare(one, libraries);
 }
 
 }  // namespace berth::profiler::cuda

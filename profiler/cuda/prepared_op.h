@@ -42,6 +42,7 @@ class PreparedOp {
 
   // A new operand of that many elements with small numbers in it.
   void* Operand(Type type, std::int64_t count, cudaStream_t stream);
+  void* Indices(std::int64_t count, cudaStream_t stream);
   // Keeps a descriptor alive.
   void Keep(std::shared_ptr<void> descriptor) { kept_.push_back(std::move(descriptor)); }
 
@@ -50,9 +51,16 @@ class PreparedOp {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-// Throws Unavailable where the library has no way to compute it.
+// Throws Unavailable where nothing computes it.
+std::unique_ptr<PreparedOp> Prepare(const OpCase& one, const Libraries& libraries);
+
+// 32-bit cases, as executed graphs compute them (ops_graph.cpp).
+std::unique_ptr<PreparedOp> PrepareGraph(const OpCase& one, const Libraries& libraries);
+
+// 16-bit cases, which no executed graph has: through the libraries as PyTorch calls them, else by the same kernels as
+// the others. Null if nobody prepares that op.
 using PrepareOp = std::unique_ptr<PreparedOp> (*)(const OpCase& one, const Libraries& libraries);
-PrepareOp FindPreparation(std::string_view op);  // null if nobody prepares that op
+PrepareOp FindPreparation(std::string_view op);
 
 // The ways, by file: ops_matrix.cpp, ops_dnn.cpp, ops_vector.cpp.
 std::unique_ptr<PreparedOp> PrepareGemm(const OpCase& one, const Libraries& libraries);  // gemm, bmm
@@ -63,7 +71,5 @@ std::unique_ptr<PreparedOp> PrepareBatchNorm(const OpCase& one, const Libraries&
 std::unique_ptr<PreparedOp> PrepareElementwise(const OpCase& one, const Libraries& libraries);
 std::unique_ptr<PreparedOp> PrepareRows(const OpCase& one,
                                         const Libraries& libraries);  // sum, softmax, layer_norm
-std::unique_ptr<PreparedOp> PrepareEmbedding(const OpCase& one, const Libraries& libraries);
-std::unique_ptr<PreparedOp> PrepareOptimizer(const OpCase& one, const Libraries& libraries);
 
 }  // namespace berth::profiler::cuda

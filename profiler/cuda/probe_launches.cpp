@@ -70,6 +70,13 @@ sim::Attribute MeasureLaunch(const Probe&, const MeasureOptions& options) {
                           {"event_pair", Summary(timer.OnDevice([] {}))}}};
 }
 
+sim::Attribute MeasureEmptyKernel(const Probe&, const MeasureOptions& options) {
+  const Stream stream;
+  Timer timer(options.timing, stream);
+  return {sim::Attributes{{"device", Summary(timer.OnDevice([&] { LaunchEmpty(stream.get()); }))},
+                          {"event_pair", Summary(timer.OnDevice([] {}))}}};
+}
+
 sim::Attribute MeasureKernelGap(const Probe&, const MeasureOptions&) {
   const Stream stream;
   Gate gate;
@@ -132,11 +139,11 @@ sim::Attribute MeasureGraphNodes(const Probe&, const MeasureOptions& options) {
 
 sim::Attribute MeasureAllocation(const Probe&, const MeasureOptions& options) {
   const Stream stream;
-  Timer timer(options.timing, stream);
   struct Way {
     const char* name;
     std::function<void*(std::size_t)> allocate;
     std::function<void(void*)> release;
+    bool slow = false;
   };
   const Way ways[] = {
       {"device",
@@ -163,12 +170,15 @@ sim::Attribute MeasureAllocation(const Probe&, const MeasureOptions& options) {
          BERTH_CUDA(cudaMallocHost(&p, bytes));
          return p;
        },
-       [](void* p) { BERTH_CUDA(cudaFreeHost(p)); }},
+       [](void* p) { BERTH_CUDA(cudaFreeHost(p)); }, true},
   };
   sim::Attribute::List rows;
   for (const Way& way : ways) {
     for (int power = 10; power <= (options.quick ? 20 : 30); power += 5) {
       const std::size_t bytes = std::size_t{1} << power;
+      // Pinning a gigabyte takes most of a second: once.
+      const bool once = way.slow && power > 25;
+      Timer timer(once ? Timing{.warmups = 0, .least = 1, .most = 1} : options.timing, stream);
       std::vector<double> frees;
       const std::vector<double> allocations = timer.Samples([&] {
         const double start = NowMicros();
@@ -236,12 +246,11 @@ sim::Attribute MeasureStreams(const Probe&, const MeasureOptions& options) {
     return one.op + " " + one.format + " " + std::to_string(one.shape.front().second);
   };
   for (const auto& [a, b] : pairs) {
-    const auto first = FindPreparation(a.op)(a, first_libraries),
-               second = FindPreparation(b.op)(b, second_libraries);
+    const auto first = Prepare(a, first_libraries), second = Prepare(b, second_libraries);
     add(name_of(a) + " | " + name_of(b), first->run, second->run);
   }
   for (const OpCase& one : {large, memory}) {
-    const auto op = FindPreparation(one.op)(one, first_libraries);
+    const auto op = Prepare(one, first_libraries);
     add(name_of(one) + " | copy h2d 16 MiB", op->run, copy, 10);
   }
   return Rows(std::move(rows));

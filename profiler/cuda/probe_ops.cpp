@@ -1,7 +1,9 @@
 // Op probes: each case alone, operands warm and cold.
+#include <string_view>
+
+#include "profiler/cuda/convolution.h"
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
-#include "sim/error.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -20,9 +22,7 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
   for (const OpCase& one : options.quick ? Thinned(probe.cases()) : probe.cases()) {
     sim::Attributes row = KeyOf(one);
     try {
-      const PrepareOp prepare = FindPreparation(one.op);
-      BERTH_CHECK(prepare != nullptr);
-      const std::unique_ptr<PreparedOp> op = prepare(one, libraries);
+      const std::unique_ptr<PreparedOp> op = Prepare(one, libraries);
       row.emplace_back("hot", Summary(timer.OnDevice(op->run)));
       row.emplace_back("cold", Summary(timer.OnDevice(op->run, 1, flush)));
       stream.Wait();  // before the operands go
@@ -31,7 +31,9 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
     }
     rows.push_back({std::move(row)});
   }
-  return Rows(std::move(rows));
+  sim::Attributes result = {{"rows", {std::move(rows)}}};
+  if (std::string_view(probe.name) == "conv2d") result.emplace_back("convolutions", ChosenConvolutions());
+  return {std::move(result)};
 }
 
 }  // namespace berth::profiler::cuda

@@ -13,6 +13,7 @@ MeasureProbe FindMeasurement(std::string_view probe) {
       {"copy_on_device", MeasureCopies},
       {"copy_both_pinned", MeasureBothCopies},
       {"launch", MeasureLaunch},
+      {"empty_kernel", MeasureEmptyKernel},
       {"kernel_gap", MeasureKernelGap},
       {"graph_node", MeasureGraphNodes},
       {"allocation", MeasureAllocation},

@@ -17,6 +17,7 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureBothCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureLaunch(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureEmptyKernel(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureKernelGap(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureGraphNodes(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureAllocation(const Probe& probe, const MeasureOptions& options);

@@ -48,13 +48,20 @@ class PinnedBuffer {
 class Stream {
  public:
   Stream() { BERTH_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
+  // Takes over a stream of something that must outlive it.
+  Stream(cudaStream_t made, std::shared_ptr<const void> owner) : owner_(std::move(owner)), stream_(made) {}
+  ~Stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  Stream(Stream&& other) noexcept
+      : owner_(std::move(other.owner_)), stream_(std::exchange(other.stream_, nullptr)) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   cudaStream_t get() const { return stream_; }
   void Wait() const { BERTH_CUDA(cudaStreamSynchronize(stream_)); }
 
  private:
+  std::shared_ptr<const void> owner_;
   cudaStream_t stream_ = nullptr;
 };
 

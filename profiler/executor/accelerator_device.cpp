@@ -6,24 +6,36 @@ namespace berth::profiler {
 
 AcceleratorDevice::AcceleratorDevice(Machine& machine, sim::DeviceIndex index,
                                      std::unique_ptr<Accelerator> accelerator)
-    : Device(machine, index, [raw = accelerator.get()](sim::Bytes bytes) { return raw->NewBlock(bytes); }),
+    : Device(machine, index,
+             std::make_unique<BestFitPool>(
+                 [raw = accelerator.get()](sim::Bytes bytes) { return raw->NewBlock(bytes); },
+                 [raw = accelerator.get()] { raw->Wait(); })),
       accelerator_(std::move(accelerator)) {}
 
 AcceleratorDevice::~AcceleratorDevice() {
   blocks_.clear();
-  memory_.Clear();
+  memory_.ClearBlocks();
 }
 
 void AcceleratorDevice::Prepare(const sim::Placement& placement, const ExecuteOptions& options) {
+  accelerator_->Wait();  // a step that was given up left work on blocks that go now
   Device::Prepare(placement, options);
   blocks_.clear();
   const Plan& plan = machine_.plan;
+  sim::Bytes kept = 0;
   for (std::size_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& storage = plan.storages[i];
     if (storage.device != index_ || storage.bytes == 0) continue;
     const void* const initial = machine_.values.Find(storage);
     if (initial == nullptr && storage.kind != Storage::Kind::kCopy) continue;
-    blocks_.push_back(accelerator_->NewBlock(storage.bytes));
+    try {
+      blocks_.push_back(accelerator_->NewBlock(storage.bytes));
+    } catch (const NoMemory&) {
+      const bool copy = storage.kind == Storage::Kind::kCopy;
+      return RunOut(kept + storage.bytes, storage.op,
+                    copy ? sim::OutOfMemory::What::kCopy : sim::OutOfMemory::What::kPersistent);
+    }
+    kept += storage.bytes;
     SetFixed(static_cast<std::int32_t>(i), blocks_.back().get());
     if (initial != nullptr) accelerator_->Upload(blocks_.back().get(), initial, storage.bytes);
   }
@@ -41,6 +53,7 @@ void AcceleratorDevice::Reset() {
   accelerator_->Wait();  // a step that was given up left work
   for (auto* running : {&ops_, &out_, &in_}) running->clear();
   for (auto* all : {&ran_, &sent_, &received_}) all->clear();
+  issued_ = 0;
   Device::Reset();
   accelerator_->BeginStep(options_.traced);
 }
@@ -48,8 +61,16 @@ void AcceleratorDevice::Reset() {
 void AcceleratorDevice::Work() {
   if (left_ == 0) return;
   Spin spin;
+  PollInterval interval;
   while (left_ > 0 && !machine_.stop.load(std::memory_order_relaxed)) {
-    if (Poll() || Listen()) continue;
+    if (Listen()) continue;
+    if (const std::int64_t now = Now(); interval.Due(now)) {
+      if (Poll()) {
+        interval.Found();
+        continue;
+      }
+      interval.FoundNothing(now);
+    }
     const sim::OpIndex op = queue_->Take();
     if (op >= 0) {
       Issue(op);
@@ -58,9 +79,8 @@ void AcceleratorDevice::Work() {
       spin.Pause();
     }
   }
-  accelerator_->Wait();
-  end_ns = Now();
-  if (options_.traced) RecordSpans();
+  end_ns = Now();  // everything is known to be done, or the step was given up
+  if (left_ == 0 && options_.traced) RecordSpans();
 }
 
 bool AcceleratorDevice::Poll() {
@@ -100,7 +120,7 @@ bool AcceleratorDevice::Listen() {
   if (!Hear(&number)) return false;
   const PlannedTransfer& transfer = TransferAt(number);
   if (transfer.bytes > 0 && machine_.OnCpu(transfer.from)) {  // ready to be fetched
-    AskForCopy(number);
+    RequestCopy(number);
     Enqueue(Queue::kIn, number, PointerOf(transfer.copy),
             machine_.devices[static_cast<std::size_t>(transfer.from)]->PointerOf(transfer.source));
     return true;
@@ -123,7 +143,7 @@ void AcceleratorDevice::Send(std::int32_t number) {
     return;
   }
   const Device& receiver = *machine_.devices[static_cast<std::size_t>(transfer.to)];
-  AskForCopy(number);
+  RequestCopy(number);
   Enqueue(Queue::kOut, number, receiver.Fixed(transfer.copy), PointerOf(transfer.source));
 }
 
@@ -138,11 +158,14 @@ void AcceleratorDevice::Enqueue(Queue queue, std::int32_t number, void* to, cons
 
 void AcceleratorDevice::Issue(sim::OpIndex op) {
   const PlannedOp& planned = PlannedAt(op);
-  const bool has_end = has_end_[static_cast<std::size_t>(op)] != 0;
+  // The last op tells of all before it.
+  const bool last = ++issued_ == machine_.plan.ops_of[static_cast<std::size_t>(index_)];
+  const bool has_end = last || has_end_[static_cast<std::size_t>(op)] != 0;
   TakeOutputs(op);
   Running running{.number = op};
   if (options_.traced) running.start = accelerator_->Put(Queue::kOps);
   accelerator_->RunOp(op, Arguments(planned));
+  if (options_.traced) running.enqueued_ns = Now();
   if (has_end) {
     running.end = accelerator_->Put(Queue::kOps);
     ops_.push_back(running);
@@ -169,8 +192,13 @@ void AcceleratorDevice::End(sim::OpIndex op) {
 
 void AcceleratorDevice::RecordSpans() {
   for (const Running& op : ran_) {
-    op_spans.push_back({op.number, index_, accelerator_->TimeOf(Queue::kOps, op.start),
-                        accelerator_->TimeOf(Queue::kOps, op.end)});
+    const std::int64_t start = accelerator_->TimeOf(Queue::kOps, op.start);
+    const std::int64_t end = std::max(accelerator_->TimeOf(Queue::kOps, op.end), start);
+    op_spans.push_back({.op = op.number,
+                        .device = index_,
+                        .start_ns = start,
+                        .end_ns = end,
+                        .enqueuing_ns = std::clamp<std::int64_t>(op.enqueued_ns - start, 0, end - start)});
   }
   for (const Queue queue : {Queue::kOut, Queue::kIn}) {
     for (const Running& copy : queue == Queue::kOut ? sent_ : received_) {

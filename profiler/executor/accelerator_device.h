@@ -37,6 +37,7 @@ class AcceleratorDevice : public Device {
   struct Running {
     std::int32_t number = -1;                // op or transfer
     Accelerator::Mark start = -1, end = -1;  // start: traced steps only
+    std::int64_t enqueued_ns = 0;  // of a traced op: when the host had enqueued it, on the clock of Now()
   };
 
   bool Poll();  // takes note of one thing that is done, if there is one
@@ -50,6 +51,7 @@ class AcceleratorDevice : public Device {
   std::unique_ptr<Accelerator> accelerator_;
   std::vector<Block> blocks_;          // fixed ones
   std::vector<std::uint8_t> has_end_;  // by op: somebody waits for its end
+  std::int32_t issued_ = 0;            // ops in this step
   std::deque<Running> ops_, out_, in_;
   std::vector<Running> ran_, sent_, received_;  // traced steps: all of them
 };

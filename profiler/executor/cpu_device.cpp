@@ -6,7 +6,8 @@
 
 namespace berth::profiler {
 
-CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index) : Device(machine, index, machine.host_blocks) {
+CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index)
+    : Device(machine, index, std::make_unique<EqualSizesPool>(machine.host_blocks)) {
   std::int64_t scratch = 0;
   for (const auto& kernel : machine.kernels) {
     if (kernel != nullptr) scratch = std::max(scratch, kernel->scratch_bytes());
@@ -26,7 +27,11 @@ void CpuDevice::Prepare(const sim::Placement& placement, const ExecuteOptions& o
   // What an accelerator's thread has written here has a block of its own: the pool is for this thread alone.
   for (const PlannedTransfer& transfer : plan.transfers) {
     if (transfer.to != index_ || transfer.bytes == 0 || machine_.OnCpu(transfer.from)) continue;
-    blocks_.push_back(machine_.host_blocks(transfer.bytes));
+    try {
+      blocks_.push_back(machine_.host_blocks(transfer.bytes));
+    } catch (const NoMemory&) {
+      return RunOut(transfer.bytes, transfer.tensor.op, sim::OutOfMemory::What::kCopy);
+    }
     SetFixed(transfer.copy, blocks_.back().get());
   }
 }
@@ -49,7 +54,7 @@ void CpuDevice::Send(std::int32_t number) {
   const PlannedTransfer& transfer = TransferAt(number);
   if (transfer.bytes > 0 && machine_.OnCpu(transfer.to) &&
       machine_.queued[machine_.Way(index_, transfer.to)].fetch_add(1) == 0)
-    AskForCopy(number);
+    RequestCopy(number);
   machine_.ring(index_, transfer.to).Send(number);
 }
 
@@ -81,10 +86,8 @@ void CpuDevice::Receive(std::int32_t number) {
 
 void CpuDevice::Copy(std::int32_t number) {
   const PlannedTransfer& transfer = TransferAt(number);
-  const auto copy = static_cast<std::size_t>(transfer.copy);
-  AskForCopy(number);
-  pointers_[copy] = memory_.Take(RoundedBytes(transfer.copy));
-  std::memcpy(pointers_[copy],
+  RequestCopy(number);
+  std::memcpy(TakeBlock(transfer.copy, sim::OutOfMemory::What::kCopy),
               machine_.devices[static_cast<std::size_t>(transfer.from)]->PointerOf(transfer.source),
               static_cast<std::size_t>(transfer.bytes));
   ReleaseCount(transfer.source);
@@ -94,7 +97,7 @@ void CpuDevice::Copy(std::int32_t number) {
     const std::int32_t next = machine_.ring(transfer.from, index_).FindNext([this](std::int32_t message) {
       return message >= 0 && TransferAt(message).bytes > 0;
     });
-    if (next >= 0) AskForCopy(next);
+    if (next >= 0) RequestCopy(next);
   }
 }
 

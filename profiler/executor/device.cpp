@@ -3,11 +3,12 @@
 #include <algorithm>
 
 namespace berth::profiler {
-Device::Device(Machine& machine, sim::DeviceIndex index, BlockMaker maker)
+
+Device::Device(Machine& machine, sim::DeviceIndex index, std::unique_ptr<BlockPool> pool)
     : machine_(machine),
       index_(index),
       memory_(machine.cluster.devices[static_cast<std::size_t>(index)].granularity,
-              machine.cluster.devices[static_cast<std::size_t>(index)].capacity(), std::move(maker)) {}
+              machine.cluster.devices[static_cast<std::size_t>(index)].capacity(), std::move(pool)) {}
 
 bool Device::InPool(std::int32_t number) const {
   const Storage& storage = StorageAt(number);
@@ -16,7 +17,9 @@ bool Device::InPool(std::int32_t number) const {
 }
 
 void Device::Prepare(const sim::Placement& placement, const ExecuteOptions& options) {
-  memory_.Clear();
+  memory_.ClearBlocks();
+  oom.reset();
+  exhausted = false;
   options_ = options;
   queue_.emplace(machine_.graph, machine_.cluster, placement, index_);
   const Plan& plan = machine_.plan;
@@ -45,6 +48,7 @@ void Device::Reset() {
   op_spans.clear();
   copy_spans.clear();
   oom.reset();
+  exhausted = false;
   not_finite = -1;
   left_ = plan.ops_of[static_cast<std::size_t>(index_)] + plan.transfers_to[static_cast<std::size_t>(index_)];
   for (const PlannedTransfer& transfer : plan.transfers)
@@ -59,13 +63,13 @@ void Device::Reset() {
     const PlannedOp& planned = PlannedAt(op);
     if (planned.device != index_) continue;
     if (OpAt(op).persistent_bytes > 0)
-      Ask(*this, memory_.Rounded(OpAt(op).persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
+      Request(*this, memory_.Rounded(OpAt(op).persistent_bytes), op, sim::OutOfMemory::What::kPersistent);
     if (planned.waits_for == 0 && !OpAt(op).IsSource()) queue_->Add(op);
   }
   for (const sim::OpIndex op : plan.sources[static_cast<std::size_t>(index_)]) {
     sim::Bytes request = 0;
     for (const auto storage : PlannedAt(op).allocates) request += RoundedBytes(storage);
-    if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
+    if (request > 0) Request(*this, request, op, sim::OutOfMemory::What::kOutput);
   }
 }
 
@@ -77,11 +81,16 @@ void Device::RunStep() {
     SendAll(PlannedAt(op));
     for (const auto storage : PlannedAt(op).releases) Release(storage);
   }
-  Work();
+  try {
+    Work();
+  } catch (const NoMemory&) {
+    if (!exhausted) throw;
+    machine_.stop.store(true, std::memory_order_relaxed);
+  }
   disturbed = Preemptions() != before;
 }
 
-void Device::Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what) {
+void Device::Request(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what) {
   const sim::Bytes live = device.memory_.Request(bytes);
   if (device.memory_.Fits(live)) return;
   if (!oom) {
@@ -91,22 +100,35 @@ void Device::Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMe
   machine_.stop.store(true, std::memory_order_relaxed);
 }
 
-void Device::AskForCopy(std::int32_t number) {
+void Device::RequestCopy(std::int32_t number) {
   const PlannedTransfer& transfer = TransferAt(number);
   if (machine_.asked[static_cast<std::size_t>(number)].exchange(true)) return;
   Device& receiver = *machine_.devices[static_cast<std::size_t>(transfer.to)];
-  Ask(receiver, receiver.RoundedBytes(transfer.copy), transfer.tensor.op, sim::OutOfMemory::What::kCopy);
+  Request(receiver, receiver.RoundedBytes(transfer.copy), transfer.tensor.op, sim::OutOfMemory::What::kCopy);
 }
 
 void Device::TakeOutputs(sim::OpIndex op) {
   const PlannedOp& planned = PlannedAt(op);
   sim::Bytes request = memory_.Rounded(OpAt(op).workspace_bytes);
   for (const auto storage : planned.allocates) request += RoundedBytes(storage);
-  if (request > 0) Ask(*this, request, op, sim::OutOfMemory::What::kOutput);
+  if (request > 0) Request(*this, request, op, sim::OutOfMemory::What::kOutput);
   for (const auto storage : planned.allocates) {
-    if (StorageAt(storage).bytes > 0)
-      pointers_[static_cast<std::size_t>(storage)] = memory_.Take(RoundedBytes(storage));
+    if (StorageAt(storage).bytes > 0) TakeBlock(storage, sim::OutOfMemory::What::kOutput);
   }
+}
+
+void* Device::TakeBlock(std::int32_t storage, sim::OutOfMemory::What what) {
+  try {
+    return pointers_[static_cast<std::size_t>(storage)] = memory_.Take(RoundedBytes(storage));
+  } catch (const NoMemory&) {
+    RunOut(memory_.live(), StorageAt(storage).op, what);
+    throw;
+  }
+}
+
+void Device::RunOut(sim::Bytes needed, sim::OpIndex op, sim::OutOfMemory::What what) {
+  oom = {.device = index_, .op = op, .what = what, .needed = needed, .capacity = memory_.limit()};
+  exhausted = true;
 }
 
 void Device::ReleaseCount(std::int32_t number) {

@@ -22,12 +22,13 @@ namespace berth::profiler {
 // Prepare() is called while no device runs; the other functions by the device's own thread.
 class alignas(64) Device {
  public:
-  Device(Machine& machine, sim::DeviceIndex index, BlockMaker maker);
+  Device(Machine& machine, sim::DeviceIndex index, std::unique_ptr<BlockPool> pool);
   virtual ~Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   // For a placement, of which machine.plan has been made.
+  // `oom` is set behind it where the device has not the memory that is kept from step to step.
   virtual void Prepare(const sim::Placement& placement, const ExecuteOptions& options);
   // Everything as it is when a step starts. No device runs meanwhile.
   virtual void Reset();
@@ -40,6 +41,7 @@ class alignas(64) Device {
   bool disturbed = false;   // lost its core
   bool off_pace = false;
   std::optional<sim::OutOfMemory> oom;
+  bool exhausted = false;  // `oom` is the machine's own
   sim::OpIndex not_finite = -1;
   std::vector<OpSpan> op_spans;
   std::vector<CopySpan> copy_spans;
@@ -70,9 +72,12 @@ class alignas(64) Device {
   sim::Bytes RoundedBytes(std::int32_t number) const { return memory_.Rounded(StorageAt(number).bytes); }
 
   // Counts a request on `device`; where it does not fit the step is given up.
-  void Ask(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what);
+  void Request(Device& device, sim::Bytes bytes, sim::OpIndex op, sim::OutOfMemory::What what);
   // For the copy of a transfer, at its receiver: once, by whoever comes first.
-  void AskForCopy(std::int32_t transfer);
+  void RequestCopy(std::int32_t transfer);
+  // A block for a storage. Where the machine has none, sets `oom` and throws NoMemory, which ends the step.
+  void* TakeBlock(std::int32_t storage, sim::OutOfMemory::What what);
+  void RunOut(sim::Bytes needed, sim::OpIndex op, sim::OutOfMemory::What what);
   // The request of an op's start, and blocks for the outputs that it owns.
   void TakeOutputs(sim::OpIndex op);
   // One holder less of what a storage is counted for, on any device, and of its block, which its own device alone

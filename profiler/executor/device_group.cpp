@@ -43,6 +43,7 @@ class DeviceGroup : public Executor {
               ExecutorParts parts)
       : machine_(graph, cluster, parts.cpu_blocks),
         stand_ins_(std::move(parts.stand_ins)),
+        facts_(std::move(parts.facts)),
         measure_pace_(parts.measure_pace) {
     // oneDNN lays a primitive out for the threads that its maker may use.
     for (DeviceIndex d = 0; d < cluster.size() && machine_.kernels.empty(); ++d)
@@ -83,12 +84,21 @@ class DeviceGroup : public Executor {
     for (const auto& device : machine_.devices) device->Prepare(placement, options);
     options_ = options;
     steps_.clear();
+    for (const auto& device : machine_.devices) {
+      if (!device->oom) continue;
+      steps_.push_back({.peak = std::vector<sim::Bytes>(machine_.devices.size()),
+                        .oom = device->oom,
+                        .exhausted = device->exhausted});
+      return std::move(steps_);
+    }
     run_ = 0;
     undisturbed_ = 0;
     go_on_ = options.warm_up + options.steps > 0;
     machine_.stop = false;
 
     std::unique_lock lock(mutex_);
+    failure_ = nullptr;
+    failed_ = false;
     idle_ = 0;
     ++job_;
     changed_.notify_all();
@@ -98,6 +108,7 @@ class DeviceGroup : public Executor {
   }
 
   const std::vector<OpIndex>& stand_ins() const override { return stand_ins_; }
+  const sim::Attributes& facts() const override { return facts_; }
 
  private:
   void MakeKernels(const ExecutorParts& parts) {
@@ -157,7 +168,8 @@ class DeviceGroup : public Executor {
       machine_.barrier.Wait();
       const bool before = AtPace();
       machine_.barrier.Wait();
-      Guarded([&] { device.RunStep(); });
+      // Nobody may send to a device that is not ready to receive.
+      if (!failed_) Guarded([&] { device.RunStep(); });
       machine_.barrier.Wait();
       device.off_pace = !AtPace() || !before;
       machine_.barrier.Wait();
@@ -190,16 +202,23 @@ class DeviceGroup : public Executor {
       step.ns = std::max(step.ns, device->end_ns - start);
       step.disturbed = step.disturbed || device->disturbed || device->off_pace;
       step.peak.push_back(device->peak());
-      if (device->oom && !step.oom) step.oom = device->oom;
+      if (device->oom && !step.oom) {
+        step.oom = device->oom;
+        step.exhausted = device->exhausted;
+      }
       if (device->not_finite >= 0) step.not_finite = device->not_finite;
+      // An accelerator's clock is known to within microseconds: nothing ran before the step began.
+      const auto shift = [start](auto& span) {
+        span.start_ns = std::max<std::int64_t>(span.start_ns - start, 0);
+        span.end_ns = std::max(span.end_ns - start, span.start_ns);
+      };
       for (OpSpan span : device->op_spans) {
-        span.start_ns -= start;
-        span.end_ns -= start;
+        shift(span);
+        span.enqueuing_ns = std::min(span.enqueuing_ns, span.end_ns - span.start_ns);
         step.ops.push_back(span);
       }
       for (CopySpan span : device->copy_spans) {
-        span.start_ns -= start;
-        span.end_ns -= start;
+        shift(span);
         step.copies.push_back(span);
       }
     }
@@ -216,6 +235,7 @@ class DeviceGroup : public Executor {
 
   Machine machine_;
   std::vector<OpIndex> stand_ins_;
+  sim::Attributes facts_;
   std::function<std::int64_t()> measure_pace_;
   std::vector<std::thread> threads_;
 

@@ -20,6 +20,7 @@ struct ExecutorParts {
   std::function<std::int64_t()> measure_pace;
   // Ops that the accelerators run a stand-in for, ascending.
   std::vector<sim::OpIndex> stand_ins;
+  sim::Attributes facts;  // of how the accelerators run ops (Executor::facts)
 };
 
 // Keeps references to graph and cluster. Throws RunError where a thread cannot be pinned, InputError where

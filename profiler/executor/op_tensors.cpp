@@ -30,6 +30,73 @@ std::optional<Product> FindProduct(Matrix a, Matrix b, Matrix result) {
   return std::nullopt;
 }
 
+// Of the axes of `large` those that the smaller tensor has. False where what it lacks is not one piece.
+bool SpreadOver(const std::vector<std::int64_t>& large, const std::vector<bool>& has, Spread* spread) {
+  *spread = {};
+  enum class Part : std::uint8_t { kOuter, kMiddle, kInner } part = Part::kOuter;
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    if (large[i] == 1) continue;
+    if (!has[i] && part == Part::kInner) return false;
+    if (has[i] ? part == Part::kMiddle : part == Part::kOuter) part = has[i] ? Part::kInner : Part::kMiddle;
+    auto& size = part == Part::kOuter    ? spread->outer
+                 : part == Part::kMiddle ? spread->middle
+                                         : spread->inner;
+    size *= large[i];
+  }
+  // What is only outer is as well one inner piece.
+  if (part == Part::kOuter) std::swap(spread->outer, spread->inner);
+  return true;
+}
+
+// As arrays are broadcast: axes are matched from the last, an axis of 1 with any.
+bool FindBroadcast(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
+                   Spread* spread) {
+  if (small.size() > large.size()) return false;
+  std::vector<bool> has(large.size());
+  const std::size_t lacking = large.size() - small.size();
+  for (std::size_t i = 0; i < small.size(); ++i) {
+    has[lacking + i] = small[i] == large[lacking + i];
+    if (!has[lacking + i] && small[i] != 1) return false;
+  }
+  return SpreadOver(large, has, spread);
+}
+
+// A number for each channel: the last axis, or the second.
+bool FindBias(const sim::Op& op, const std::vector<std::int64_t>& large,
+              const std::vector<std::int64_t>& small, Spread* spread) {
+  const bool channels_first = sim::FindString(op.attributes, "data_format").value_or("") == "NCHW";
+  if (large.empty() || (channels_first && large.size() < 2)) return false;
+  const std::size_t axis = channels_first ? 1 : large.size() - 1;
+  if (ElementsOf(small) != large[axis]) return false;
+  std::vector<bool> has(large.size());
+  has[axis] = true;
+  return SpreadOver(large, has, spread);
+}
+
+// `large` without one piece of its axes is `small`, axes of 1 left out. Shapes may leave open which piece: then that
+// which begins at `preferred`, else the last.
+bool FindLacking(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
+                 std::size_t preferred, Spread* spread) {
+  std::vector<std::int64_t> kept, dims;
+  std::copy_if(small.begin(), small.end(), std::back_inserter(kept), [](auto dim) { return dim != 1; });
+  std::copy_if(large.begin(), large.end(), std::back_inserter(dims), [](auto dim) { return dim != 1; });
+  if (kept.size() > dims.size()) return false;
+  const std::size_t lacking = dims.size() - kept.size();
+  std::optional<std::size_t> found;
+  for (std::size_t at = 0; at <= kept.size(); ++at) {
+    const auto middle = static_cast<std::ptrdiff_t>(at);
+    if (std::equal(kept.begin(), kept.begin() + middle, dims.begin()) &&
+        std::equal(kept.begin() + middle, kept.end(),
+                   dims.begin() + middle + static_cast<std::ptrdiff_t>(lacking)) &&
+        found != preferred)
+      found = at;
+  }
+  if (!found) return false;
+  std::vector<bool> has(dims.size(), true);
+  std::fill_n(has.begin() + static_cast<std::ptrdiff_t>(*found), lacking, false);
+  return SpreadOver(dims, has, spread);
+}
+
 std::size_t AxisOf(const sim::Op& op) {
   return static_cast<std::size_t>(std::max(0.0, sim::FindNumber(op.attributes, "axis").value_or(0)));
 }
@@ -76,28 +143,17 @@ std::int64_t ElementsOf(const std::vector<std::int64_t>& shape) {
   return elements;
 }
 
-bool FindSpread(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
-                Spread* spread) {
-  std::vector<std::int64_t> kept;
-  std::copy_if(small.begin(), small.end(), std::back_inserter(kept),
-               [](std::int64_t dim) { return dim != 1; });
-  std::vector<std::int64_t> dims;
-  std::copy_if(large.begin(), large.end(), std::back_inserter(dims),
-               [](std::int64_t dim) { return dim != 1; });
-  std::size_t front = 0;
-  while (front < kept.size() && front < dims.size() && kept[front] == dims[front]) ++front;
-  std::size_t back = 0;
-  while (back < kept.size() - front && back < dims.size() - front &&
-         kept[kept.size() - 1 - back] == dims[dims.size() - 1 - back]) {
-    ++back;
-  }
-  if (front + back < kept.size()) return false;
-  *spread = {};
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    auto& part = i < front ? spread->outer : i >= dims.size() - back ? spread->inner : spread->middle;
-    part *= dims[i];
-  }
-  return true;
+bool FindSpread(const sim::Op& op, const std::vector<std::int64_t>& large,
+                const std::vector<std::int64_t>& small, Spread* spread) {
+  if (op.type == "BiasAdd" || op.type == "BiasAddGrad") return FindBias(op, large, small, spread);
+  constexpr std::string_view kElementwise[] = {"Add", "AddV2", "Sub", "Mul"};
+  if (std::ranges::find(kElementwise, op.type) != std::end(kElementwise) &&
+      FindBroadcast(large, small, spread))
+    return true;
+  if (large.size() == small.size() && FindBroadcast(large, small, spread)) return true;  // kept as axes of 1
+  const bool broadcast_gradient = op.type == "MulSum" || (op.type == "ReduceSum" && op.phase == "backward");
+  const bool images = large.size() == 4 && small.size() == 2;
+  return FindLacking(large, small, broadcast_gradient ? 0 : images ? 1 : small.size(), spread);
 }
 
 bool FindWindows(const sim::Op& op, const std::vector<std::int64_t>& large,

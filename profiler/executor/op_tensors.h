@@ -44,10 +44,12 @@ bool IsPlain(const OpTensors& tensors);
 
 std::int64_t ElementsOf(const std::vector<std::int64_t>& shape);
 
-// Axes are matched from the front while they agree, then from the back; axes of 1 in `small` are dropped.
-// False where axes of `small` are left over.
-bool FindSpread(const std::vector<std::int64_t>& large, const std::vector<std::int64_t>& small,
-                Spread* spread);
+// How the smaller of two tensors lies in the larger, by what the op's type says: a bias has the channels (the last axis,
+// or the second where data_format is NCHW), arithmetic is broadcast from the last axis, a sum's or a mean's result lacks
+// axes. Where equal sizes leave open which: of gradients of broadcasts the first, of images the two in the middle, else
+// the last. False where what is lacking is not one piece.
+bool FindSpread(const sim::Op& op, const std::vector<std::int64_t>& large,
+                const std::vector<std::int64_t>& small, Spread* spread);
 
 // Windows over images from the attributes kernel, strides and padding and from both shapes. False where attributes or
 // shapes are missing or do not fit one another.

@@ -26,6 +26,26 @@ class Spin {
   int pauses_ = 0;
 };
 
+// When to ask an accelerator again what is done: asking costs about a microsecond and a lock that all threads of the
+// process share, so it is asked less often the longer nothing happens. Times in nanoseconds of one clock.
+class PollInterval {
+ public:
+  bool Due(std::int64_t now) const { return now >= next_; }
+  void Found() {
+    next_ = 0;
+    wait_ = kLeast;
+  }
+  void FoundNothing(std::int64_t now) {
+    next_ = now + wait_;
+    wait_ = wait_ * 2 < kMost ? wait_ * 2 : kMost;
+  }
+
+ private:
+  static constexpr std::int64_t kLeast = 250, kMost = 4000;
+  std::int64_t next_ = 0;
+  std::int64_t wait_ = kLeast;
+};
+
 class Barrier {
  public:
   explicit Barrier(int threads) : threads_(threads) {}

@@ -1,142 +1,15 @@
-// berth-profile graph: whole steps of a graph, executed for real. Each placement is measured and the file rewritten
-// whole, so that a run that is cut off continues with the same command.
+// berth-profile graph: whole steps of a graph, executed for real (graph_session.h).
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <random>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
-#include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
-#include "profiler/main/graph_inputs.h"
-#include "profiler/statistics.h"
-#include "profiler/step_recording.h"
+#include "profiler/main/graph_session.h"
 #include "sim/error.h"
-#include "sim/formats/formats.h"
 
 namespace berth::profiler {
 namespace {
-
-struct Options {
-  GraphInputs inputs;
-  std::string device, out;
-  int warm_up = 10, steps = 30, at_most = 90, traced = 9, pause_us = 0;
-  std::uint64_t seed = 0;
-};
-
-double LoadAverage() {
-  double load[1] = {0};
-  return ::getloadavg(load, 1) == 1 ? load[0] : 0;
-}
-
-// "AMD EPYC 9B45, 2 cores; NVIDIA H200": the host and, of an accelerator, its name.
-std::string MachineText(const Backend& backend) {
-  std::string text = CpuModel();
-  for (const auto& [key, value] : DescribeHost()) {
-    if (key == "cores") text += fmt::format(", {} cores", std::get<std::int64_t>(value.value));
-  }
-  for (const auto& [key, value] : backend.Machine()) {
-    if (key == "gpu") text += "; " + std::get<std::string>(value.value);
-  }
-  return text;
-}
-
-StepOrigin Origin(const Backend& backend) {
-  const std::string revision = Revision();
-  constexpr std::string_view kDirty = "-dirty";
-  const bool dirty = revision.ends_with(kDirty);
-  return {.machine = MachineText(backend),
-          .date = NowUtc(),
-          .commit = revision.substr(0, revision.size() - (dirty ? kDirty.size() : 0)),
-          .dirty = dirty,
-          .command = CommandLine(),
-          .software = backend.Software()};
-}
-
-// What is there already, if it is of this graph, these devices, this machine and these libraries.
-StepRecording Resumed(const StepRecording& fresh, const LoadedGraph& loaded, const std::string& path) {
-  if (!std::filesystem::exists(path)) return fresh;
-  const auto other = [&path](const char* what) {
-    return InputError(path + ": was recorded " + what +
-                      ", and recordings are not mixed; give another --out.");
-  };
-  StepRecording old = ReadStepRecording(
-      path,
-      [&](const std::string& workload) -> const sim::OpGraph& {
-        if (workload != fresh.workload) throw other("of another graph");
-        return loaded.graph;
-      },
-      loaded.catalogue);
-  if (old.cluster != fresh.cluster) throw other("on another cluster");
-  if (old.origin.machine != fresh.origin.machine || old.origin.software != fresh.origin.software)
-    throw other("on another machine or with other libraries");
-  if (old.wanted_steps != fresh.wanted_steps) throw other("with another --steps");
-  return old;
-}
-
-const MeasuredPlacement* Find(const StepRecording& recording, const sim::Placement& placement) {
-  for (const MeasuredPlacement& measured : recording.placements) {
-    if (measured.placement.device == placement.device && measured.placement.order == placement.order &&
-        measured.placement.priority == placement.priority)
-      return &measured;
-  }
-  return nullptr;
-}
-
-MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const NamedPlacement& named,
-                          const Options& options) {
-  MeasuredPlacement made{.family = named.family, .placement = named.placement};
-  const auto out_of_memory = [&made](const std::vector<Step>& steps) {
-    if (!steps.back().oom) return false;
-    made.oom = steps.back().oom;
-    made.peak_bytes = made.least_peak_bytes = made.most_peak_bytes = steps.back().peak;
-    made.run = static_cast<int>(steps.size());
-    return true;
-  };
-  const auto checked =
-      executor.Run(named.placement, {.warm_up = 0, .steps = 1, .at_most = 1, .checked = true});
-  if (out_of_memory(checked)) return made;
-  if (checked.back().not_finite >= 0)
-    throw RunError(fmt::format("{}: op {} wrote a number that is not finite", named.name,
-                               graph.ops[static_cast<std::size_t>(checked.back().not_finite)].name));
-  const auto steps = executor.Run(named.placement, {.warm_up = options.warm_up,
-                                                    .steps = options.steps,
-                                                    .at_most = options.at_most,
-                                                    .pause_us = options.pause_us});
-  if (out_of_memory(steps)) return made;
-  Summarise(steps, options.steps, &made);
-  if (options.traced > 0) {
-    auto traced = executor.Run(named.placement, {.warm_up = options.warm_up,
-                                                 .steps = options.traced,
-                                                 .at_most = 3 * options.traced,
-                                                 .pause_us = options.pause_us,
-                                                 .traced = true});
-    if (!traced.back().oom) made.traced = MiddleStep(std::move(traced));
-  }
-  return made;
-}
-
-void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const LoadedGraph& loaded) {
-  const auto device = [&loaded](sim::DeviceIndex index) {
-    return loaded.cluster.devices[static_cast<std::size_t>(index)].name;
-  };
-  if (made.oom) {
-    fmt::print(stderr, "{:24} out of memory: {} needs {} bytes on {}, which has {}\n", named.name,
-               loaded.graph.ops[static_cast<std::size_t>(made.oom->op)].name, made.oom->needed,
-               device(made.oom->device), made.oom->capacity);
-    return;
-  }
-  std::string peaks;
-  for (std::size_t d = 0; d < made.peak_bytes.size(); ++d)
-    peaks += fmt::format("{}{} {}", d == 0 ? "" : ", ", device(static_cast<sim::DeviceIndex>(d)),
-                         made.peak_bytes[d]);
-  fmt::print(stderr, "{:24} {:12.1f} us, {} of {} steps undisturbed, peak bytes: {}\n", named.name,
-             Quantile(made.steps_us, 0.5), made.undisturbed, made.run, peaks);
-}
 
 const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cluster) {
   if (!given.empty()) return FindBackend(given);
@@ -146,13 +19,17 @@ const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cl
   return FindBackend(cpus ? "cpu" : "cuda");
 }
 
-int Run(const Options& options) {
+void CheckOptions(const GraphOptions& options) {
   if (options.warm_up < 0 || options.steps < 1 || options.at_most < options.steps || options.traced < 0 ||
       options.pause_us < 0 || options.inputs.cores < 0)
     throw InputError(
         "--warm-up, --traced, --pause-us and --cores from 0, --steps from 1 and --at-most from "
         "--steps are wanted.");
-  LoadedGraph loaded(options.inputs);
+}
+
+int Run(const GraphOptions& options) {
+  CheckOptions(options);
+  const LoadedGraph loaded(options.inputs);
   const BackendRow& row = ChooseBackend(options.device, loaded.cluster);
   const std::unique_ptr<Backend> backend = OpenBackend(row);
   const bool mixed =
@@ -160,45 +37,13 @@ int Run(const Options& options) {
       std::any_of(loaded.cluster.devices.begin(), loaded.cluster.devices.end(),
                   [](const auto& device) { return device.device_class == sim::DeviceClass::kCpu; });
   const std::unique_ptr<Backend> cpu = mixed ? OpenBackend(FindBackend("cpu")) : nullptr;
-  const CoresByDevice cores = ChooseCores(loaded.cluster, options.inputs.cores);
-
-  StepRecording fresh;
-  fresh.workload = options.inputs.workload.empty() ? options.inputs.graph : options.inputs.workload;
-  fresh.origin = Origin(*backend);
-  fresh.load_before = LoadAverage();
-  fresh.wanted_steps = options.steps;
-  fresh.cluster = formats::PrintCluster(loaded.cluster);
-  StepRecording recording = Resumed(fresh, loaded, options.out);
-  std::vector<const NamedPlacement*> missing;
-  for (const NamedPlacement& named : loaded.placements) {
-    if (Find(recording, named.placement) == nullptr) missing.push_back(&named);
-  }
-  if (missing.empty()) return 0;
-  if (options.seed != 0) {
-    std::mt19937_64 random(options.seed);
-    std::shuffle(missing.begin(), missing.end(), random);
-  }
-  const std::unique_ptr<Executor> executor =
-      backend->MakeGraphExecutor(loaded.graph, loaded.cluster, cores, cpu.get());
-  recording.stand_ins = TypesOf(loaded.graph, executor->stand_ins());
-  for (const NamedPlacement* named : missing) {
-    if (Interrupted()) {
-      fmt::print(stderr, "stopped before {}; the same command continues there\n", named->name);
-      return 1;
-    }
-    if (Find(recording, named->placement) != nullptr) continue;  // given twice
-    recording.placements.push_back(Measure(*executor, loaded.graph, *named, options));
-    recording.load_after = LoadAverage();
-    formats::WriteFile(options.out, PrintStepRecording(recording));
-    Tell(*named, recording.placements.back(), loaded);
-  }
-  return 0;
+  return GraphSession(options, loaded, *backend, cpu.get()).Run();
 }
 
 }  // namespace
 
 RunVerb DeclareGraph(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GraphOptions>();
   app.add_option("GRAPH", options->inputs.graph, "a graph file")->required();
   app.add_option("PLACEMENT", options->inputs.placements,
                  "placement files; the stem of a name says the family")
@@ -218,6 +63,14 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--memory-cap", options->inputs.memory_caps,
                  "limit the memory of a device, to see what fits")
       ->option_text("DEVICE=BYTES");
+  app.add_option(
+         "--sm-share", options->inputs.sm_shares,
+         "the share of the GPU's multiprocessors that an accelerator has to itself, as if it were a GPU "
+         "of its own; for all accelerators or none, together at most 1")
+      ->option_text("DEVICE=SHARE");
+  app.add_option("--stand-in", options->stand_in_types,
+                 "an op type that accelerators run by a stand-in although they know it: where it fails")
+      ->option_text("TYPE");
   app.add_option("--cores", options->inputs.cores, "of each CPU device; else all there are, in equal parts")
       ->option_text("N");
   app.add_option("--warm-up", options->warm_up, "steps before the first that counts")

@@ -16,6 +16,7 @@ struct GraphInputs {
   std::string graph, cluster, workload;
   std::vector<std::string> placements;
   std::vector<std::string> memory_caps;  // "gpu0=1GiB"
+  std::vector<std::string> sm_shares;    // "gpu0=0.5"
   int cores = 0;                         // of each CPU device; 0 = all, in equal parts
 };
 
@@ -43,7 +44,11 @@ struct LoadedGraph {
   sim::OpGraph graph;
   sim::Cluster cluster;
   std::vector<NamedPlacement> placements;
+  std::vector<double> sm_shares;  // by device, 0 for CPUs; empty where none are given
 };
+
+// What to say where the accelerators may ask for more than they could get: a sentence, or nothing.
+std::string CapacityWarning(const sim::Cluster& cluster, sim::Bytes free);
 
 // The cores of each device: `cores` for a CPU (0: all there are, in equal parts), one for the thread of an accelerator.
 // Throws Unavailable where there are not so many.

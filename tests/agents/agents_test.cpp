@@ -22,19 +22,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, std::int64_t budget = 1,
-                                  std::uint64_t seed = 1) {
-  Evaluator evaluator(task, {.budget = budget});
-  SearchOptions options;
-  options.seed = seed;
-  std::vector<UnitPlacement> placements;
-  evaluator.observer = [&](std::int64_t, const UnitPlacement& units, const Evaluation&) {
-    placements.push_back(units);
-  };
-  MakeAgent(agent)->Search(task, evaluator, options);
-  return placements;
-}
-
 sim::Attributes Place(std::int64_t stage, std::int64_t branch) {
   return {{"stage", sim::Attribute{stage}}, {"branch", sim::Attribute{branch}}};
 }

@@ -65,7 +65,7 @@ class Conformance : public testing::TestWithParam<AgentRow> {
       run.calls.push_back({placement, evaluation.runtime, evaluation.feasible});
     };
     try {
-      MakeAgent(name())->Search(task, evaluator, options);
+      MakeAgent(SmallSpec(GetParam()))->Search(task, evaluator, options);
     } catch (const InputError& error) {
       run.refusal = error.what();
     }

@@ -38,15 +38,7 @@ std::unique_ptr<Case> TwoCliques(int size, int gpus) {
 }
 
 UnitPlacement PlacementOf(const std::string& agent, const Task& task, std::uint64_t seed = 1) {
-  Evaluator evaluator(task, {.budget = 1});
-  SearchOptions options;
-  options.seed = seed;
-  UnitPlacement placement;
-  evaluator.observer = [&](std::int64_t, const UnitPlacement& units, const Evaluation&) {
-    placement = units;
-  };
-  MakeAgent(agent)->Search(task, evaluator, options);
-  return placement;
+  return Record(agent, task, 1, seed).at(0);
 }
 
 void ExpectCliquesApart(const UnitPlacement& placement) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agents/agent.h"
 #include "agents/random.h"
 
 namespace berth::agents {
@@ -104,6 +105,19 @@ const sim::Problem& Case::Finish() {
   return *problem;
 }
 
+std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, std::int64_t budget,
+                                  std::uint64_t seed) {
+  Evaluator evaluator(task, {.budget = budget});
+  SearchOptions options;
+  options.seed = seed;
+  std::vector<UnitPlacement> placements;
+  evaluator.observer = [&](std::int64_t, const UnitPlacement& units, const Evaluation&) {
+    placements.push_back(units);
+  };
+  MakeAgent(agent)->Search(task, evaluator, options);
+  return placements;
+}
+
 std::unique_ptr<Case> TinyCase() {
   auto tiny = std::make_unique<Case>();
   tiny->Add("a", {100, 10, 10});
@@ -148,6 +162,18 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
   result->cluster.preset = options.preset;
   result->Finish();
   return result;
+}
+
+std::string SmallSpec(const AgentRow& row) {
+  const std::string parameters = row.parameters;
+  std::string small;
+  for (const char* size : {"width=8", "groups=4"}) {
+    const std::string key = std::string(size).substr(0, std::string(size).find('=') + 1);
+    const std::size_t at = parameters.find(" " + key);
+    if (row.kind == AgentKind::kLearner && at != std::string::npos)
+      small += (small.empty() ? "" : ",") + std::string(size);
+  }
+  return row.name + (small.empty() ? "" : "(" + small + ")");
 }
 
 }  // namespace berth::agents

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agents/agent.h"
+#include "agents/task.h"
 #include "sim/simulator.h"
 
 namespace berth::agents {
@@ -32,6 +34,10 @@ struct Case {
   std::vector<std::vector<double>> costs_;
 };
 
+// The placements that an agent evaluates.
+std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, std::int64_t budget = 1,
+                                  std::uint64_t seed = 1);
+
 // Three chained ops, the middle one forked; 3 units, so that every agent ends soon.
 std::unique_ptr<Case> TinyCase();
 
@@ -46,5 +52,9 @@ struct RandomOptions {
 
 // With variables, control edges, doubled inputs, views, workspace, dispatch, streams and unequal devices.
 std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& options);
+
+// The agent's name, with the smallest useful networks where its row lists their sizes: tests of contracts
+// need no large ones.
+std::string SmallSpec(const AgentRow& row);
 
 }  // namespace berth::agents

@@ -33,6 +33,7 @@ FOLDERS = {
     "scenarios": ("sim", "sim/formats"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
+    "agents/mpi": ("sim", "agents"),
     "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
 }
 
@@ -52,9 +53,10 @@ LIBRARIES = (
     (("CLI/",), ("bench", "profiler/main"), True),
     (("sqlite3",), ("bench", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
-    (("scotch", "metis"), ("agents",), True),
+    (("scotch", "metis", "coin/"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/cpu",), True),
     (("torch/", "ATen/", "c10/", "caffe2/"), ("agents/rl",), True),
+    (("mpi.h",), ("agents/mpi",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/step_recording.h"
+
 namespace berth::profiler {
 
 struct ProfilerReader {
@@ -14,7 +16,9 @@ struct ProfilerReader {
 };
 const std::vector<ProfilerReader>& ProfilerReaders();
 
-// A berth.validation with a bit of everything: two placements, one of which ran out of memory, and two traced steps.
+// A berth.validation with a bit of everything: three placements, one of which ran out of memory, and two traced steps.
 std::string_view SampleStepRecording();
+// Of a workload of two ops on any cluster.
+StepRecording ParseStepRecordingOfTwo(std::string_view json, const char* source);
 
 }  // namespace berth::profiler

@@ -1,4 +1,4 @@
-// What is measured again, with a device whose disturbances are made up.
+// What recordings of steps say, and what is measured again, with a device whose disturbances are made up.
 #include "profiler/step_recording.h"
 
 #include <map>
@@ -6,10 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/error.h"
+#include "tests/profiler/readers.h"
+
 namespace berth::profiler {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Placements that had so many undisturbed steps; measured again, each has `gain` more than it had at first.
@@ -81,6 +85,26 @@ TEST(MeasureDisturbedAgain, WhatRanOutOfMemoryIsNotTriedAgain) {
 TEST(MeasureDisturbedAgain, EndsWhereTheMeasurementSaysSo) {
   Again cut({30, 1, 1, 1}, 20);
   EXPECT_THAT(cut.Run(30, 2), ElementsAre(30, 21, 21, 1));
+}
+
+TEST(StepRecordingTest, PrintsWhatItReads) {
+  const StepRecording recording = ParseStepRecordingOfTwo(SampleStepRecording(), "the sample");
+  EXPECT_EQ(PrintStepRecording(recording), SampleStepRecording());
+  EXPECT_TRUE(recording.placements[1].exhausted);
+  EXPECT_EQ(recording.placements[0].traced->ops[0].enqueuing_ns, 0);
+  EXPECT_EQ(recording.placements[0].traced->ops[1].enqueuing_ns, 4000);
+  EXPECT_EQ(recording.clocks[1].before, 2);
+}
+
+TEST(StepRecordingTest, AnOpIsNotEnqueuedForLongerThanItsSpan) {
+  std::string text(SampleStepRecording());
+  text.replace(text.find(",4000]"), 6, ",100001]");
+  try {
+    ParseStepRecordingOfTwo(text, "the sample");
+    FAIL() << "it was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a part of the span"));
+  }
 }
 
 }  // namespace

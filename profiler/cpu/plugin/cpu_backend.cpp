@@ -8,6 +8,7 @@
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
+#include "profiler/cpu/pace.h"
 #include "profiler/cpu/probe_table.h"
 #include "sim/error.h"
 
@@ -24,6 +25,10 @@ class CpuBackend : public Backend {
   }
 
   sim::Attribute Clocks() const override { return {}; }
+  Pace FindPace(const CoresByDevice& cores) const override {
+    constexpr int kMilliseconds = 500;
+    return profiler::FindPace(cores, kMilliseconds);
+  }
 
   sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {
     const MeasureProbe measure = FindMeasurement(probe.name);
@@ -32,7 +37,10 @@ class CpuBackend : public Backend {
   }
 
   std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
-                                              const CoresByDevice& cores, Backend*) override {
+                                              const CoresByDevice& cores, Backend*,
+                                              const GraphRunOptions& options) override {
+    if (!options.stand_in_types.empty() || !options.sm_shares.empty())
+      throw InputError("--stand-in and --sm-share are for accelerators; this cluster has CPUs alone.");
     return MakeCpuExecutor(graph, cluster, cores);
   }
 

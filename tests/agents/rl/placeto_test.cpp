@@ -1,10 +1,6 @@
-#include "agents/rl/placeto.h"
-
 #include <atomic>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 
 #include <ATen/ATen.h>
@@ -12,85 +8,20 @@
 #include <gtest/gtest.h>
 
 #include "agents/placements.h"
+#include "agents/rl/learners.h"
 #include "agents/rl/placeto_learner.h"
 #include "sim/error.h"
 #include "tests/agents/rl/test_task.h"
-#include "tests/temp_folder.h"
-
-extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents();
+#include "tests/agents/rl/watch.h"
 
 namespace berth::agents::rl {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Every sample of a run in order.
-struct Samples {
-  std::vector<UnitPlacement> placements;
-  std::vector<sim::Picos> runtimes;
-  std::int64_t counted = 0;
-  std::int64_t proposals = 0;
-  friend bool operator==(const Samples&, const Samples&) = default;
-};
-
-void Observe(Evaluator& evaluator, Samples& samples) {
-  evaluator.observer = [&samples](std::int64_t, const UnitPlacement& placement,
-                                  const Evaluation& evaluation) {
-    samples.placements.push_back(placement);
-    samples.runtimes.push_back(evaluation.runtime);
-  };
-}
-
 Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budget,
                    const SearchOptions& options = {}, int evaluator_threads = 1) {
-  Samples samples;
-  Evaluator evaluator(task, {.budget = budget, .threads = evaluator_threads});
-  Observe(evaluator, samples);
-  MakePlaceto(Spec::Parse(spec))->Search(task, evaluator, options);
-  samples.counted = evaluator.samples();
-  samples.proposals = evaluator.proposals();
-  return samples;
-}
-
-std::string InTemp(const std::string& name) {
-  static const tests::TempFolder folder;
-  const std::string path = folder / name;
-  std::filesystem::remove(path);
-  std::filesystem::remove(path + ".log.csv");
-  return path;
-}
-
-std::string Slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-sim::Picos BruteForceOptimum(const Task& task) {
-  const auto units = static_cast<std::size_t>(task.units.size());
-  const std::int64_t count = std::int64_t{1} << units;
-  Evaluator evaluator(task, {.budget = count});
-  for (std::int64_t code = 0; code < count; ++code) {
-    UnitPlacement placement;
-    for (std::size_t u = 0; u < units; ++u) placement.push_back(task.devices[(code >> u) & 1]);
-    evaluator.Evaluate(placement);
-  }
-  return evaluator.best_runtime();
-}
-
-// agents/registry.cpp lists the learners without opening the module: the two must know the same agents, and
-// the listed parameters must be those that the agent takes.
-TEST(Placeto, ModuleMakesTheLearnersThatAreListed) {
-  std::vector<std::string> made, listed;
-  for (const AgentRow& row : *berth_rl_agents()) made.emplace_back(row.name);
-  for (const AgentRow& row : Agents()) {
-    if (row.kind == AgentKind::kLearner) listed.emplace_back(row.name);
-  }
-  EXPECT_THAT(made, ::testing::UnorderedElementsAreArray(listed));
-  for (const AgentRow& row : Agents()) {
-    if (std::string(row.name) != "placeto") continue;
-    const Spec canonical = Spec::Parse(MakePlaceto(Spec::Parse("placeto"))->name());
-    for (const auto& [key, value] : canonical.named) EXPECT_THAT(row.parameters, HasSubstr(key + "="));
-  }
+  return rl::SearchOnce(*MakePlaceto(Spec::Parse(spec)), task, budget, options, evaluator_threads);
 }
 
 TEST(Placeto, NameIsCanonicalAndItTransfers) {
@@ -117,10 +48,10 @@ TEST(Placeto, EpisodesTimesUnitsPlusOneEqualsTheCounter) {
   PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(greedy=8)")), {&made->task}, {&evaluator},
                          {});
   std::vector<std::int64_t> samples, episodes;
-  learner.on_update = [&](const UpdateRecord& record, const std::vector<PlacetoEpisode>& batch) {
+  learner.on_update = [&](const UpdateRecord& record) {
     samples.push_back(record.samples);
     episodes.push_back(record.episodes);
-    for (const PlacetoEpisode& episode : batch) EXPECT_EQ(episode.samples(), 8);
+    for (const PlacetoEpisode& episode : learner.batch()) EXPECT_EQ(episode.samples(), 8);
   };
   learner.Run();
   EXPECT_EQ(samples, (std::vector<std::int64_t>{32, 64, 100}));
@@ -170,10 +101,10 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
   PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
   const PlacetoView view(made->task, options);
   std::size_t seen = 0;
-  learner.on_update = [&](const UpdateRecord& record, const std::vector<PlacetoEpisode>& batch) {
+  learner.on_update = [&](const UpdateRecord& record) {
     EXPECT_LT(record.drift, 1e-5);
     for (std::int64_t t = 0; t <= 12; ++t) {
-      for (const PlacetoEpisode& episode : batch) {
+      for (const PlacetoEpisode& episode : learner.batch()) {
         EXPECT_EQ(view.ToPlacement(view.SlotsBefore(episode, t)), samples.placements.at(seen));
         const double seconds = static_cast<double>(samples.runtimes.at(seen)) /
                                static_cast<double>(made->task.reference_runtime);
@@ -194,11 +125,11 @@ TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
   PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8)")), {&made->task}, {&evaluator},
                          {});
   int updates = 0;
-  learner.on_update = [&](const UpdateRecord& record, std::vector<PlacetoEpisode> batch) {
+  learner.on_update = [&](const UpdateRecord& record) {
     ++updates;
     double mean = 0, expected = 0;
-    for (const PlacetoEpisode& episode : batch) mean += (episode.costs[0] - episode.costs[1]) / 8;
-    for (const PlacetoEpisode& episode : batch) {
+    for (const PlacetoEpisode& episode : learner.batch()) mean += (episode.costs[0] - episode.costs[1]) / 8;
+    for (const PlacetoEpisode& episode : learner.batch()) {
       const double log_p = episode.log_probabilities[0], p = std::exp(log_p), q = 1 - p;
       expected -= (episode.costs[0] - episode.costs[1] - mean) * log_p;
       expected -= 0.1 * (-p * log_p - q * std::log(q));
@@ -362,9 +293,7 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
   PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")),
                          {&made->task}, {&evaluator}, {});
   std::vector<double> costs;
-  learner.on_update = [&costs](const UpdateRecord& record, const std::vector<PlacetoEpisode>&) {
-    costs.push_back(record.mean_cost);
-  };
+  learner.on_update = [&costs](const UpdateRecord& record) { costs.push_back(record.mean_cost); };
   learner.Run();
   // Together: 200 ms + 2 s/GB x 1 GB is above 5 references of 0.2 s; apart: 300 ms and a bit.
   double first = 0, last = 0;

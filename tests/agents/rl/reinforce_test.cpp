@@ -56,7 +56,8 @@ TEST(PolicyLoss, GradientOfOneDecisionEqualsTheClosedForm) {
       for (const std::int64_t action : {0, 1}) {
         const double b = 0.2, weight = 0.3;
         at::Tensor logits = at::tensor({a, b}, at::kDouble).view({1, 2}).set_requires_grad(true);
-        const at::Tensor loss = PolicyLoss(TermsOfActions(logits, {action}), {advantage}, weight);
+        const at::Tensor loss =
+            PolicyLoss(TermsOfActions(logits, IndexTensor({action})), {advantage}, weight);
         const at::Tensor gradient = Gradients(loss, {logits}).front();
         const double p = 1 / (1 + std::exp(b - a)), q = 1 - p;
         const double policy = action == 0 ? -advantage * q : advantage * p;
@@ -79,7 +80,8 @@ TEST(PolicyLoss, ExpectedGradientIsThatOfTheExpectedReward) {
       at::Tensor logits = at::tensor({a, b}, at::kDouble).view({1, 2}).set_requires_grad(true);
       const double advantage = (action == 0 ? r0 : r1) - baseline;
       const at::Tensor gradient =
-          Gradients(PolicyLoss(TermsOfActions(logits, {action}), {advantage}, 0), {logits}).front();
+          Gradients(PolicyLoss(TermsOfActions(logits, IndexTensor({action})), {advantage}, 0), {logits})
+              .front();
       expected += (action == 0 ? p : q) * gradient[0][0].item<double>();
     }
     EXPECT_NEAR(expected, -p * q * (r0 - r1), 1e-12) << "baseline " << baseline;
@@ -88,9 +90,9 @@ TEST(PolicyLoss, ExpectedGradientIsThatOfTheExpectedReward) {
 
 TEST(TermsOfActions, EntropyWithAFloor) {
   const at::Tensor logits = at::zeros({1, 4}, at::kDouble);
-  EXPECT_NEAR(TermsOfActions(logits, {2}).entropy.item<double>(), std::log(4.0), 1e-12);
-  EXPECT_NEAR(TermsOfActions(logits, {2}, 1e-3).entropy.item<double>(), -std::log(0.251), 1e-12);
-  EXPECT_NEAR(TermsOfActions(logits, {2}).log_probability.item<double>(), -std::log(4.0), 1e-12);
+  EXPECT_NEAR(TermsOfActions(logits, IndexTensor({2})).entropy.item<double>(), std::log(4.0), 1e-12);
+  EXPECT_NEAR(TermsOfActions(logits, IndexTensor({2}), 1e-3).entropy.item<double>(), -std::log(0.251), 1e-12);
+  EXPECT_NEAR(TermsOfActions(logits, IndexTensor({2})).log_probability.item<double>(), -std::log(4.0), 1e-12);
 }
 
 // Adam's first step is learning rate * sign of the gradient (up to its epsilon); the norm is that before the

@@ -299,8 +299,11 @@ TEST_F(KernelTest, MaximumGoesForthAndItsGradientBack) {
 }
 
 TEST_F(KernelTest, SmallerInputsAreSpreadAndSummedBack) {
-  EXPECT_THAT(Run("Add", {{2, 2, 1}, {2, 1}}, {{1, 2, 3, 4}, {10, 20}}, {{2, 2, 1}})[0],
+  EXPECT_THAT(Run("Add", {{2, 2, 1}, {2, 1, 1}}, {{1, 2, 3, 4}, {10, 20}}, {{2, 2, 1}})[0],
               ElementsAre(11, 12, 23, 24));
+  EXPECT_THAT(Run("BiasAdd", {{2, 2}, {2}}, {{1, 2, 3, 4}, {10, 20}}, {{2, 2}})[0],
+              ElementsAre(11, 22, 13, 24));
+  EXPECT_THAT(Run("BiasAddGrad", {{2, 2}}, {{1, 2, 3, 4}}, {{2}})[0], ElementsAre(4, 6));
   EXPECT_THAT(Run("ReduceSum", {{2, 3, 2}}, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}, {{2, 2}})[0],
               ElementsAre(9, 12, 27, 30));
   EXPECT_THAT(Run("Tile", {{2}}, {{1, 2}}, {{3, 2}})[0], ElementsAre(1, 2, 1, 2, 1, 2));
@@ -313,15 +316,6 @@ TEST_F(KernelTest, PartsAreJoinedAndSplitAlongTheirAxis) {
   EXPECT_THAT(Run("Split", {{2, 2}}, {{1, 2, 3, 4}}, {{2, 1}, {2, 1}}, axis),
               ElementsAre(ElementsAre(1, 3), ElementsAre(2, 4)));
   EXPECT_THAT(Run("Pad", {{1, 2}}, {{1, 2}}, {{2, 3}})[0], ElementsAre(1, 2, 0, 0, 0, 0));
-}
-
-TEST(SpreadTest, MatchesAxesFromBothEnds) {
-  Spread s;
-  ASSERT_TRUE(FindSpread({4, 5, 6}, {4, 6}, &s));
-  EXPECT_EQ(s.outer, 4);
-  EXPECT_EQ(s.middle, 5);
-  EXPECT_EQ(s.inner, 6);
-  EXPECT_FALSE(FindSpread({4, 5, 6}, {5, 7}, &s));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The plug-in as a whole on a machine that need not have a GPU: its tables are complete, it opens, and without a
 // device it says so.
+#include <algorithm>
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -8,16 +10,30 @@
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
+#include "profiler/op_graphs.h"
 
 namespace berth::profiler::cuda {
 namespace {
+
+// 32-bit cases by ops of a graph that all have kernels, 16-bit ones by a way of their own.
+void ExpectPrepared(const OpCase& one) {
+  if (profiler::BytesOf(one.format) == 2) {
+    EXPECT_NE(FindPreparation(one.op), nullptr) << one.op;
+    return;
+  }
+  const auto graph = GraphOf(one);
+  ASSERT_TRUE(graph) << one.op;
+  const std::vector<std::string_view> types = GpuKernelTypes();
+  for (const sim::Op& op : graph->ops)
+    EXPECT_TRUE(op.IsSource() || std::binary_search(types.begin(), types.end(), op.type)) << op.type;
+}
 
 TEST(CudaPlugin, MeasuresEveryProbeOfTheCatalogue) {
   for (const Probe& probe : Probes()) {
     const bool mine = probe.device == nullptr || std::string_view(probe.device) == "cuda";
     EXPECT_EQ(FindMeasurement(probe.name) != nullptr, mine) << probe.name;
     if (probe.cases == nullptr) continue;
-    for (const OpCase& one : probe.cases()) EXPECT_NE(FindPreparation(one.op), nullptr) << one.op;
+    for (const OpCase& one : probe.cases()) ExpectPrepared(one);
   }
   EXPECT_EQ(FindMeasurement("nothing"), nullptr);
 }
@@ -25,6 +41,21 @@ TEST(CudaPlugin, MeasuresEveryProbeOfTheCatalogue) {
 // A graph must not run for real on one device and by a stand-in on the other.
 TEST(CudaPlugin, RunsTheOpTypesThatTheCpuRuns) {
   EXPECT_EQ(GpuKernelTypes(), KernelTypes());
+}
+
+TEST(CudaPlugin, RunsTheSmallestCasesOfEveryProbe) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) GTEST_SKIP() << "there is no GPU";
+  const Stream stream;
+  const Libraries libraries(stream);
+  for (const Probe& probe : Probes()) {
+    if (probe.cases == nullptr) continue;
+    for (const OpCase& one : Thinned(probe.cases())) {
+      const auto op = Prepare(one, libraries);
+      op->run();
+      EXPECT_NO_THROW(stream.Wait()) << one.op << " " << one.phase << " " << one.format;
+    }
+  }
 }
 
 TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {

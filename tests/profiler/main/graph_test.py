@@ -156,6 +156,16 @@ class Calls(Folder):
             done = self.graph_call(placement, more=("--cores", "1") + more)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("there are cpu, cuda", done.stderr)
+        for more, reason in ((("--sm-share", "cpu0=0.5"), "an accelerator of the cluster"),
+                             (("--sm-share", "cpu1=1.5"), "up to 1"), (("--sm-share", "cpu1=half"), "up to 1"),
+                             (("--sm-share", "gpu"), "DEVICE=SHARE")):
+            self.cluster = self.write("mixed.yaml", CLUSTER % "h200")
+            done = self.graph_call(placement, more=("--cores", "1") + more)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(reason, done.stderr)
+        self.cluster = self.write("two.yaml", CLUSTER % "cpu")
+        done = self.graph_call(placement, more=("--cores", "1", "--stand-in", "MatMul"))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         missing = self.graph_call(self.path("nothing.json"))
         self.assertEqual(missing.returncode, 2)
         self.assertFalse(os.path.exists(self.out))

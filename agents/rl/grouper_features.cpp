@@ -1,0 +1,134 @@
+#include "agents/rl/grouper_features.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "agents/rl/unit_graph.h"
+
+namespace berth::agents::rl {
+namespace {
+
+using Neighbours = std::vector<std::vector<UnitIndex>>;
+
+struct Adjacency {
+  Neighbours in, out;  // by unit, ascending
+};
+
+Adjacency CollectNeighbours(const Task& task) {
+  Adjacency adjacency{Neighbours(task.units.ops.size()), Neighbours(task.units.ops.size())};
+  for (const UnitEdge& edge : task.edges) {
+    adjacency.out[static_cast<std::size_t>(edge.from)].push_back(edge.to);
+    adjacency.in[static_cast<std::size_t>(edge.to)].push_back(edge.from);
+  }
+  return adjacency;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> BreadthFirstNumbers(const Task& task) {
+  const Adjacency adjacency = CollectNeighbours(task);
+  const std::size_t units = task.units.ops.size();
+  std::vector<UnitIndex> queue;
+  std::vector<bool> seen(units, false);
+  const auto enter = [&](UnitIndex unit) {
+    if (!seen[static_cast<std::size_t>(unit)]) queue.push_back(unit);
+    seen[static_cast<std::size_t>(unit)] = true;
+  };
+  for (std::size_t unit = 0; unit < units; ++unit) {
+    if (adjacency.in[unit].empty()) enter(static_cast<UnitIndex>(unit));
+  }
+  std::vector<std::int64_t> number(units);
+  for (std::size_t next = 0, unseen = 0; next < units; ++next) {
+    while (next == queue.size()) enter(static_cast<UnitIndex>(unseen++));
+    const auto unit = static_cast<std::size_t>(queue[next]);
+    number[unit] = static_cast<std::int64_t>(next);
+    for (const UnitIndex to : adjacency.out[unit]) enter(to);
+  }
+  return number;
+}
+
+at::Tensor UnitVectors(const Task& task) {
+  constexpr std::int64_t kNeighbours = 6;
+  const std::vector<std::int64_t> number = BreadthFirstNumbers(task);
+  const Adjacency adjacency = CollectNeighbours(task);
+  at::Tensor neighbours = at::full({task.units.size(), 2 * kNeighbours}, -1.0F);
+  auto to = neighbours.accessor<float, 2>();
+  const auto units = static_cast<float>(number.size());
+  for (std::size_t unit = 0; unit < number.size(); ++unit) {
+    std::int64_t side = 0;
+    for (const Neighbours* of : {&adjacency.in, &adjacency.out}) {
+      const auto& list = (*of)[unit];
+      for (std::int64_t i = 0; i < std::min(kNeighbours, static_cast<std::int64_t>(list.size())); ++i) {
+        const auto neighbour = static_cast<std::size_t>(list[static_cast<std::size_t>(i)]);
+        to[static_cast<std::int64_t>(unit)][side * kNeighbours + i] =
+            static_cast<float>(number[neighbour]) / units;
+      }
+      ++side;
+    }
+  }
+  return at::cat({Standardised(SumShapes(task, 6, 4).log1p()), neighbours}, 1);
+}
+
+at::Tensor PlannerUnitVectors(const Task& task, const TypeVocabulary& vocabulary) {
+  constexpr std::int64_t kShapes = 25, kPairs = 10;
+  const UnitGraph graph(task.units.size(), task.edges, /*reach=*/false);
+  std::vector<float> position(task.units.ops.size());
+  for (std::size_t i = 0; i < position.size(); ++i)
+    position[static_cast<std::size_t>(graph.order()[i])] = static_cast<float>(i);
+  const Adjacency adjacency = CollectNeighbours(task);
+
+  at::Tensor vectors = at::zeros({task.units.size(), 1 + kShapes + 2 * kPairs});
+  const at::Tensor shapes = SumShapes(task, 5, 5);
+  vectors.narrow(1, 1, kShapes).copy_(at::where(shapes > 0, shapes, -at::ones_like(shapes)));
+  auto to = vectors.accessor<float, 2>();
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    const auto u = static_cast<std::size_t>(unit);
+    const auto first = static_cast<std::size_t>(task.units.ops[u].front());
+    to[unit][0] = static_cast<float>(vocabulary.IndexOf(task.problem->graph().ops[first].type));
+    std::int64_t column = 1 + kShapes;
+    const auto add = [&](const std::vector<UnitIndex>& list, float direction) {
+      for (const UnitIndex other : list) {
+        if (column == vectors.size(1)) return;
+        to[unit][column++] = position[static_cast<std::size_t>(other)];
+        to[unit][column++] = direction;
+      }
+    };
+    add(adjacency.out[u], 1);
+    add(adjacency.in[u], -1);
+  }
+  return vectors;
+}
+
+GroupDescriber::GroupDescriber(const Task& task, const TypeVocabulary& vocabulary, std::int64_t groups,
+                               bool planner)
+    : groups_(groups),
+      planner_(planner),
+      types_(CountTypes(task, vocabulary)),
+      shapes_(planner ? SumShapes(task, 5, 5) : SumShapes(task, 4, 4)) {
+  std::vector<std::int64_t> from, to;
+  for (const UnitEdge& edge : task.edges) {
+    from.push_back(edge.from);
+    to.push_back(edge.to);
+  }
+  from_ = IndexTensor(from);
+  to_ = IndexTensor(to);
+}
+
+std::int64_t GroupDescriber::Columns(std::int64_t groups, bool planner) {
+  return planner ? 2 * groups + TypeVocabulary::kSize + 25 : TypeVocabulary::kSize + 16 + groups;
+}
+
+at::Tensor GroupDescriber::Describe(const at::Tensor& group) const {
+  const auto sum = [&](const at::Tensor& rows) {
+    return at::zeros({groups_, rows.size(1)}).index_add_(0, group, rows);
+  };
+  const at::Tensor pairs = group.index_select(0, from_) * groups_ + group.index_select(0, to_);
+  const at::Tensor edges = at::bincount(pairs, {}, groups_ * groups_).view({groups_, groups_}).to(at::kFloat);
+  if (planner_) return PlannerGroupFeatures(edges, sum(types_), sum(shapes_));
+  at::Tensor adjacent = (edges + edges.t() > 0).to(at::kFloat);
+  adjacent.fill_diagonal_(0);
+  return at::cat({sum(types_).log1p(), sum(shapes_).log1p(), adjacent}, 1);
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,41 @@
+// `grouper_placer`: the grouper and the placer of `hierarchical`, learned by PPO.
+//
+// Source: one of the two designs that Mars (Lan et al., ICPP 2021) compares with (PAPERS 5, PROTOCOL 4.6).
+// Which learner it had there is not published: PPO as in Mars is taken, so that the design alone differs
+// [decision]; the ratio is that of a group for the placer and that of a unit for the grouper.
+// `learner=reinforce` is the other choice.
+//
+// Assumptions: the network is the one of ICLR'18 without bounded logits; `paper` has the learner of Mars as
+// recalled (10 placements an update from 5 groupings, 4 epochs, range 0.2, entropy 1e-3, Adam 3e-4, moving
+// average 0.9, -10 for what fails); `tuned` is PROTOCOL 4.0's learner with 10 placements. Sizes as in
+// `hierarchical`.
+//
+// Where it fails: as `hierarchical`; and the clip keeps each unit's ratio in range while the joint one of
+// thousands of units drifts far.
+#include "agents/rl/hierarchical_policy.h"
+#include "agents/rl/learners.h"
+#include "agents/rl/one_shot_learner.h"
+
+namespace berth::agents::rl {
+
+std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
+  ParameterReader read(spec);
+  const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
+  const bool full = read.Choice("size", {"small", "full"}) == "full";
+  HierarchicalOptions policy;
+  policy.groups = full ? 256 : 64;
+  policy.placements = 2;
+  policy.sequence.placer.width = full ? 512 : 128;
+  policy.sequence.placer.both_directions = true;
+  policy = ReadHierarchicalOptions(read, policy);
+  OneShotOptions learner = paper ? PublishedPpo() : OneShotOptions{};
+  learner.algorithm = OneShotOptions::Algorithm::kPpo;
+  learner.batch = 10;
+  learner = ReadOneShotOptions(read, learner, policy.placements);
+  read.Finish();
+  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
+    return std::make_unique<HierarchicalPolicy>("grouper_placer", policy, tasks, init);
+  });
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,181 @@
+#include "agents/rl/hierarchical_policy.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "agents/rl/categorical.h"
+#include "agents/rl/layers.h"
+#include "agents/rl/learner.h"
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+constexpr std::int64_t kTypeEmbedding = 20, kUnitVector = 36, kPlannerVector = 46, kHidden = 64;
+
+std::int64_t GroupsFor(const HierarchicalOptions& options, std::int64_t devices) {
+  return options.groups > 0 ? options.groups : std::min<std::int64_t>(256, 20 * devices);
+}
+
+Tensors MakeGrouper(bool planner, std::int64_t groups, Rng& init) {
+  const std::int64_t input = planner ? kPlannerVector : kTypeEmbedding + kUnitVector;
+  Tensors weights = {GlorotMatrix(input, kHidden, at::kFloat, init),
+                     GlorotMatrix(kHidden, groups, at::kFloat, init)};
+  if (planner) return weights;
+  for (const std::int64_t size : {kHidden, groups})
+    weights.push_back(at::zeros({size}).set_requires_grad(true));
+  return weights;
+}
+
+SequencePlacer::Sizes PlacerSizes(const HierarchicalOptions& options, std::int64_t groups,
+                                  std::int64_t devices) {
+  SequencePlacer::Sizes sizes = options.sequence.placer;
+  sizes.input = GroupDescriber::Columns(groups, options.planner);
+  sizes.choices = devices;
+  return sizes;
+}
+
+}  // namespace
+
+HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions options) {
+  options.groups = static_cast<int>(read.Int("groups", options.groups, 0, 4096));
+  options.placements = static_cast<int>(read.Int("placements", options.placements, 1, 4096));
+  options.sequence = ReadSequenceOptions(read, options.sequence);
+  return options;
+}
+
+HierarchicalPolicy::HierarchicalPolicy(const std::string& agent, const HierarchicalOptions& options,
+                                       const std::vector<const Task*>& tasks, Rng& init)
+    : options_(options),
+      tasks_(tasks),
+      groups_(GroupsFor(options, CommonDevices(agent, tasks))),
+      devices_(CommonDevices(agent, tasks)),
+      vocabulary_(tasks),
+      grouper_(MakeGrouper(options.planner, groups_, init)),
+      embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
+      placer_(PlacerSizes(options, groups_, devices_), at::kFloat, init),
+      parameters_(grouper_) {
+  if (!options.planner) parameters_.push_back(embedding_);
+  Append(parameters_, placer_.parameters());
+  ReadFeatures();
+}
+
+void HierarchicalPolicy::ReadFeatures() {
+  types_.clear();
+  units_.clear();
+  describers_.clear();
+  for (const Task* task : tasks_) {
+    const at::Tensor counts = CountTypes(*task, vocabulary_);
+    types_.push_back(counts / counts.sum(1, true));
+    units_.push_back(options_.planner ? PlannerUnitVectors(*task, vocabulary_) : UnitVectors(*task));
+    describers_.emplace_back(*task, vocabulary_, groups_, options_.planner);
+  }
+}
+
+at::Tensor HierarchicalPolicy::GroupLogits(std::size_t task) const {
+  if (options_.planner) return units_[task].matmul(grouper_[0]).matmul(grouper_[1]);
+  const at::Tensor vectors = at::cat({types_[task].matmul(embedding_), units_[task]}, 1);
+  return at::addmm(grouper_[3], at::addmm(grouper_[2], vectors, grouper_[0]).relu(), grouper_[1]);
+}
+
+Decisions HierarchicalPolicy::DrawGroups(std::size_t task, std::int64_t rows, double noise, Rng* rng) const {
+  const at::Tensor logits = GroupLogits(task);
+  const double deviation = noise * logits.square().mean().sqrt().item<double>();
+  Tensors actions, log_probabilities, noises;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    at::Tensor seen = logits;
+    if (noise > 0 && rng != nullptr) {
+      noises.push_back(DrawNormal(logits.sizes(), at::kFloat, *rng) * deviation);
+      seen = logits + noises.back();
+    }
+    const DrawnActions drawn = DrawActions(seen, rng);
+    actions.push_back(drawn.actions);
+    log_probabilities.push_back(drawn.log_probability);
+  }
+  return {at::stack(actions), at::stack(log_probabilities), noises.empty() ? at::Tensor() : at::stack(noises),
+          1};
+}
+
+SequencePlacer::Encoded HierarchicalPolicy::Encode(std::size_t task, const Decisions& grouping,
+                                                   bool blind) const {
+  Tensors described;
+  for (std::int64_t row = 0; row < grouping.actions.size(0); ++row) {
+    const at::Tensor groups = describers_[task].Describe(grouping.actions[row]);
+    described.push_back(blind ? at::zeros_like(groups) : groups);
+  }
+  return placer_.Encode(at::stack(described));
+}
+
+// The devices of the last batch, with the probabilities that the present weights give them.
+Decisions HierarchicalPolicy::Frozen(const SequencePlacer::Encoded& encoded) const {
+  Decisions devices{last_devices_, {}, {}, 1};
+  devices.log_probability = TermsOf(placer_.Logits(encoded, devices.actions), devices).log_probability;
+  return devices;
+}
+
+UnitPlacement HierarchicalPolicy::PlacementOf(std::size_t task, const at::Tensor& group,
+                                              const at::Tensor& slot) const {
+  const at::Tensor slots = slot.index_select(0, group);
+  return PlacementOfSlots(*tasks_[task],
+                          {slots.data_ptr<std::int64_t>(), static_cast<std::size_t>(slots.numel())});
+}
+
+Draws HierarchicalPolicy::Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t each = rng == nullptr ? 1 : options_.placements;
+  const double noise = options_.sequence.NoiseAt(moment.update);
+  const bool frozen =
+      rng != nullptr && options_.freeze > 0 && moment.update >= options_.freeze && last_devices_.defined();
+  const auto draw = [&](bool blind) {
+    Decisions grouping = DrawGroups(task, count / each, noise, rng);
+    grouping.draws_per_row = each;
+    const SequencePlacer::Encoded encoded = Encode(task, grouping, blind);
+    return std::vector<Decisions>{grouping,
+                                  frozen ? Frozen(encoded) : placer_.Draw(encoded, each, noise, rng)};
+  };
+  Draws draws;
+  draws.kinds = draw(false);
+  for (std::int64_t i = 0; i < count; ++i) {
+    draws.placements.push_back(
+        PlacementOf(task, draws.kinds[0].actions[i / each], draws.kinds[1].actions[i]));
+  }
+  if (rng != nullptr) last_devices_ = draws.kinds[1].actions;
+  if (options_.as_shipped && rng != nullptr) draws.kinds = draw(true);
+  return draws;
+}
+
+std::vector<ActionTerms> HierarchicalPolicy::Evaluate(std::size_t task, const Draws& draws) const {
+  const Decisions &grouping = draws.kinds[0], &devices = draws.kinds[1];
+  const at::Tensor logits = GroupLogits(task).expand({grouping.actions.size(0), -1, -1});
+  const SequencePlacer::Encoded encoded = Encode(task, grouping, options_.as_shipped);
+  return {TermsOf(logits, grouping), TermsOf(placer_.Logits(encoded, devices.actions), devices)};
+}
+
+void HierarchicalPolicy::Save(StateWriter& out) const {
+  vocabulary_.Save(out);
+  SaveTensors(parameters_, out);
+}
+
+void HierarchicalPolicy::Load(StateReader& in) {
+  vocabulary_.Load(in);
+  LoadTensors(in, parameters_);
+  ReadFeatures();
+}
+
+void HierarchicalPolicy::SaveRun(StateWriter& out) const {
+  out.Put<std::uint8_t>(last_devices_.defined());
+  if (!last_devices_.defined()) return;
+  out.Put(last_devices_.size(0));
+  SaveTensor(last_devices_, out);
+}
+
+void HierarchicalPolicy::LoadRun(StateReader& in) {
+  if (in.Get<std::uint8_t>() == 0) return;
+  const auto rows = in.Get<std::int64_t>();
+  if (rows < 1 || rows > 1'000'000) in.Fail("a batch has an impossible size");
+  last_devices_ = at::zeros({rows, groups_}, at::kLong);
+  LoadTensor(in, last_devices_);
+}
+
+}  // namespace berth::agents::rl

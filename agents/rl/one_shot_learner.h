@@ -1,0 +1,78 @@
+// Learning a policy that draws whole placements: REINFORCE or PPO, on one task or on several by turns.
+//
+// One step of the run draws a batch for one task, has it evaluated together, and learns from it. A batch that
+// the budget cuts short is evaluated but not learned from. Every `greedy` updates of a task the policy's own
+// placement is a sample too.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agents/rl/learner.h"
+#include "agents/rl/one_shot_options.h"
+#include "agents/rl/optimiser.h"
+#include "agents/rl/policy.h"
+
+namespace berth::agents::rl {
+
+class OneShotLearner : public Learner {
+ public:
+  // Actions are drawn from the stream "actions" of search.seed.
+  OneShotLearner(std::string name, const OneShotOptions& options, std::unique_ptr<Policy> policy,
+                 const std::vector<const Task*>& tasks, const std::vector<Evaluator*>& evaluators,
+                 const SearchOptions& search);
+
+  std::string WriteWeights() const override;
+  void ReadWeights(const std::string& bytes, const std::string& origin) override;
+
+  const Policy& policy() const { return *policy_; }
+
+ private:
+  struct TaskState {
+    BatchBaseline baseline;
+    std::int64_t updates = 0;
+    std::int64_t greedy = 0;  // greedy draws made
+  };
+
+  bool Step() override;
+  void SaveState(StateWriter& out) const override;
+  void LoadState(StateReader& in) override;
+
+  bool StepGreedy(std::size_t t);
+  std::vector<Evaluation> Try(std::size_t t, const Draws& draws);
+  void Learn(std::size_t t, const Draws& draws, const std::vector<Evaluation>& evaluations,
+             double part_spent);
+  // One step of the optimiser on draws with their share of the batch's advantage; `old` is empty at first and
+  // then holds the log-probabilities before the batch.
+  void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, Tensors& old,
+               UpdateRecord& record);
+  // What some of the draws of a step, `share` of them, add to it.
+  struct Part {
+    Tensors gradients;
+    double loss = 0;
+    double entropy = 0;
+    double drift = 0;
+  };
+  Part PartOf(std::size_t t, const Draws& draws, const std::vector<double>& weights, double share,
+              double entropy_weight, Tensors& old) const;
+  std::vector<double> WeightsOf(std::size_t t, const std::vector<Evaluation>& evaluations, bool valid_only,
+                                UpdateRecord& record);
+
+  const OneShotOptions options_;
+  const std::unique_ptr<Policy> policy_;
+  Rng rng_;
+  Optimiser optimiser_;
+  std::vector<TaskState> states_;  // by task
+  std::int64_t episodes_ = 0;      // draws learned from
+  std::size_t next_task_ = 0;      // round robin over the tasks
+};
+
+using PolicyFactory =
+    std::function<std::unique_ptr<Policy>(const std::vector<const Task*>& tasks, Rng& init)>;
+
+// The agent whose policies are made by `make`, fresh weights from the stream "weights" of the seed.
+std::unique_ptr<Agent> MakeOneShotAgent(std::string name, const OneShotOptions& options, PolicyFactory make);
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,55 @@
+// The settings that all one-shot learners share, as parameters of their names.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "agents/rl/reinforce.h"
+#include "agents/rl/rewards.h"
+#include "sim/spec.h"
+
+namespace berth::agents::rl {
+
+// The default values are the preset `tuned` of PROTOCOL 4.0 with REINFORCE.
+struct OneShotOptions {
+  enum class Algorithm : std::uint8_t { kReinforce, kPpo };
+
+  Algorithm algorithm = Algorithm::kReinforce;
+  int batch = 16;  // placements per update
+  Reward reward = Reward::kShaped;
+  Baseline baseline = Baseline::kLeaveOneOut;
+  double decay = 0.9;       // of a moving average
+  bool standardise = true;  // advantages are divided by their standard deviation in the batch
+  bool mean = true;       // log-probability and entropy are averaged over the decisions of a kind, not summed
+  double valid_part = 1;  // only feasible draws are learned from once this part of the budget is spent
+  int valid_update = 0;   // or after so many updates; 0 = never
+  LinearSchedule learning_rate{3e-3, 3e-4, 1};
+  double step_factor = 1;  // after `step_from` updates the learning rate is multiplied by this
+  int step_from = 0;       // once every
+  int step_every = 1;      // `step_every` updates
+  LinearSchedule entropy{0.02, 0, 0.7};
+  double clip = 1;      // of the norm of the gradient
+  int epochs = 4;       // PPO: passes over a batch
+  int minibatches = 1;  // PPO: steps per pass
+  double range = 0.2;   // PPO: ratios count within 1 +- range
+  int greedy = 50;      // a greedy draw each so many updates of a task; 0 = none
+
+  double LearningRateAt(double part_spent, std::int64_t update) const;
+  bool ValidOnlyAt(double part_spent, std::int64_t update) const;
+};
+
+// What ICML'17 and ICLR'18 have in common: root reward, moving average, summed log-probabilities, no entropy
+// bonus.
+OneShotOptions PublishedReinforce();
+
+// What Mars is recalled to have learned with (PAPERS 5: low confidence).
+OneShotOptions PublishedPpo();
+
+// Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,
+// lr_end, entropy, entropy_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
+// its parts must be multiples of it. Throws InputError for values out of range.
+OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
+                                  std::int64_t draws_per_row = 1);
+
+}  // namespace berth::agents::rl

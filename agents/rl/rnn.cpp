@@ -1,0 +1,189 @@
+// `rnn`: an LSTM reads the groups of the model, another names a device for each in turn; REINFORCE.
+//
+// Source: Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017 (PAPERS 1,
+// PROTOCOL 4.1). The groups are the task's units; the published ones are co-location groups. What the
+// networks are is said in sequence_placer.h, the learner in one_shot_learner.h.
+//
+// A group's vector, presets `tuned` and `paper`: mean over its ops of a learned embedding of their type
+// (32), sum of their output shapes (4 outputs x 4 dimensions, log1p, standardised), 0/1 adjacency from and to
+// all groups.
+//
+// Assumptions, where nothing is known or only recalled [PROTOCOL 4.1 unless noted]:
+//   - all sizes: one-directional encoder, embedding 32, 16 numbers of shapes, width 512 (`size=full`) or 128;
+//   - K = 10 placements an update, -10 for what fails, only feasible draws from a quarter of the budget on
+//     (published: after some 5,000 updates), Adam at 1e-3 with clip 1, moving average 0.9 from the first
+//     batch;
+//   - the order of the groups: topological, by depth and index (ours);
+//   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
+//
+// `code` is the sequence half of TensorFlow's open planner on these groups (PROTOCOL 4.1 and 4.3), which
+// Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias, its group
+// vectors, learner and noise. Not kept of it: freezing the actions after 500 updates, which without a grouper
+// would end the search; and the program joins step i of the forward with step i of the backward pass, which
+// are different groups (ours joins the same ones). `as_shipped` (fresh actions and a zero input in the loss)
+// belongs to `hierarchical`.
+//
+// Where it fails: a decision is rewarded only through the whole placement, so hundreds of groups need
+// thousands of samples; adjacency ties the weights to one number and order of groups, so they mean nothing on
+// other graphs.
+#include <ATen/ATen.h>
+
+#include "agents/rl/layers.h"
+#include "agents/rl/learner.h"
+#include "agents/rl/learners.h"
+#include "agents/rl/one_shot_learner.h"
+#include "agents/rl/sequence_options.h"
+#include "agents/rl/unit_features.h"
+#include "agents/rl/unit_graph.h"
+#include "sim/error.h"
+
+namespace berth::agents::rl {
+namespace {
+
+constexpr std::int64_t kTypeEmbedding = 32;
+
+struct RnnOptions {
+  std::string name;
+  bool planner = false;  // group vectors of the open planner
+  SequenceOptions sequence;
+  OneShotOptions learner;
+};
+
+RnnOptions Defaults(const std::string& preset, const std::string& size) {
+  RnnOptions options;
+  options.sequence.placer.width = size == "full" ? 512 : 128;
+  if (preset == "paper") {
+    options.learner = PublishedReinforce();
+    options.learner.batch = 10;
+    options.learner.valid_part = 0.25;
+    options.learner.learning_rate = {1e-3, 1e-3, 1};
+  }
+  if (preset == "code") {
+    options.planner = true;
+    SetPlannerDefaults(options.sequence, options.learner);
+  }
+  return options;
+}
+
+RnnOptions ReadRnnOptions(const Spec& spec) {
+  ParameterReader read(spec);
+  const std::string preset = read.Choice("preset", {"tuned", "paper", "code"});
+  RnnOptions options = Defaults(preset, read.Choice("size", {"small", "full"}));
+  options.sequence = ReadSequenceOptions(read, options.sequence);
+  options.learner = ReadOneShotOptions(read, options.learner);
+  read.Finish();
+  options.name = read.Canonical();
+  return options;
+}
+
+class RnnPolicy : public Policy {
+ public:
+  RnnPolicy(const RnnOptions& options, const std::vector<const Task*>& tasks, Rng& init)
+      : options_(options),
+        tasks_(tasks),
+        vocabulary_(tasks),
+        embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
+        placer_(SizesFor(options, tasks), at::kFloat, init),
+        parameters_(placer_.parameters()) {
+    if (!options.planner) parameters_.push_back(embedding_);
+    for (const Task* task : tasks)
+      orders_.push_back(UnitGraph(task->units.size(), task->edges, /*reach=*/false).order());
+    ReadFeatures();
+  }
+
+  Draws Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) override {
+    const at::NoGradGuard no_grad;
+    Draws draws;
+    draws.kinds = {
+        placer_.Draw(placer_.Encode(Items(task)), count, options_.sequence.NoiseAt(moment.update), rng)};
+    const at::Tensor& actions = draws.kinds[0].actions;
+    for (std::int64_t i = 0; i < count; ++i) draws.placements.push_back(PlacementOf(task, actions[i]));
+    return draws;
+  }
+
+  std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
+    const Decisions& devices = draws.kinds[0];
+    return {TermsOf(placer_.Logits(placer_.Encode(Items(task)), devices.actions), devices)};
+  }
+
+  const Tensors& parameters() const override { return parameters_; }
+
+  void Save(StateWriter& out) const override {
+    vocabulary_.Save(out);
+    SaveTensors(parameters_, out);
+  }
+  void Load(StateReader& in) override {
+    vocabulary_.Load(in);
+    LoadTensors(in, parameters_);
+    ReadFeatures();
+  }
+
+ private:
+  static SequencePlacer::Sizes SizesFor(const RnnOptions& options, const std::vector<const Task*>& tasks) {
+    const std::int64_t groups = tasks.front()->units.size();
+    for (const Task* task : tasks) {
+      if (task->units.size() != groups) {
+        throw InputError("rnn learns on tasks with one number of units, but is given some with " +
+                         std::to_string(groups) + " and some with " + std::to_string(task->units.size()) +
+                         "; a grouper such as neighbour(groups=128) makes them equal");
+      }
+    }
+    SequencePlacer::Sizes sizes = options.sequence.placer;
+    sizes.choices = CommonDevices("rnn", tasks);
+    sizes.input = 2 * groups + (options.planner ? TypeVocabulary::kSize + 25 : kTypeEmbedding + 16);
+    return sizes;
+  }
+
+  // What does not change while learning: all of a group's vector but the embedded types.
+  void ReadFeatures() {
+    types_.clear();
+    features_.clear();
+    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+      const auto& order = orders_[t];
+      const at::Tensor counts = Reordered(CountTypes(*tasks_[t], vocabulary_), order);
+      const at::Tensor edges = Reordered(Reordered(AdjacencyOf(*tasks_[t]), order).t(), order).t();
+      types_.push_back(counts / counts.sum(1, true));
+      features_.push_back(
+          options_.planner
+              ? PlannerGroupFeatures(edges, counts, Reordered(SumShapes(*tasks_[t], 5, 5), order))
+              : at::cat(
+                    {Standardised(Reordered(SumShapes(*tasks_[t], 4, 4), order).log1p()), edges, edges.t()},
+                    1));
+    }
+  }
+
+  at::Tensor Items(std::size_t task) const {  // [1, groups, input]
+    if (options_.planner) return features_[task].unsqueeze(0);
+    return at::cat({types_[task].matmul(embedding_), features_[task]}, 1).unsqueeze(0);
+  }
+
+  UnitPlacement PlacementOf(std::size_t task, const at::Tensor& actions) const {
+    UnitPlacement placement(orders_[task].size());
+    const auto slot = actions.accessor<std::int64_t, 1>();
+    for (std::size_t i = 0; i < placement.size(); ++i) {
+      placement[static_cast<std::size_t>(orders_[task][i])] =
+          tasks_[task]->devices[static_cast<std::size_t>(slot[static_cast<std::int64_t>(i)])];
+    }
+    return placement;
+  }
+
+  const RnnOptions options_;
+  const std::vector<const Task*> tasks_;
+  TypeVocabulary vocabulary_;
+  at::Tensor embedding_;
+  SequencePlacer placer_;
+  Tensors parameters_;
+  std::vector<std::vector<UnitIndex>> orders_;  // by task
+  Tensors types_, features_;                    // by task, rows in that order
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeRnn(const Spec& spec) {
+  const RnnOptions options = ReadRnnOptions(spec);
+  return MakeOneShotAgent(options.name, options.learner, [options](const auto& tasks, Rng& init) {
+    return std::make_unique<RnnPolicy>(options, tasks, init);
+  });
+}
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,63 @@
+// Sequence to sequence with attention (PAPERS 1 and 2): an LSTM reads the items, another names a choice for
+// each of them in turn, from its state and a mixture of what the first one said.
+//
+// As in TensorFlow's open planner: the choice before is fed back as an embedding of the decoder's width (a
+// start embedding at first), the decoder starts from the encoder's last state, the mixture is of the
+// projected memory and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W /
+// temperature).
+#pragma once
+
+#include <cstdint>
+
+#include "agents/rl/attention.h"
+#include "agents/rl/policy.h"
+#include "agents/rl/recurrent.h"
+
+namespace berth::agents::rl {
+
+class SequencePlacer {
+ public:
+  struct Sizes {
+    std::int64_t input = 0;
+    std::int64_t width = 128;      // of encoder and decoder
+    std::int64_t choices = 2;      // devices
+    bool both_directions = false;  // the encoder's halves read both ways
+    bool biases = true;            // false: one shared forget bias and no other, as in the open planner
+    Attention::Kind attention = Attention::Kind::kAdditive;
+    double temperature = 1;
+    double tanh_constant = 0;  // 0 = logits are not bounded
+  };
+  SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
+
+  // Several sequences of one length, read once for all draws.
+  struct Encoded {
+    at::Tensor memory;  // [sequences, items, width]
+    Lstm::State last;   // [sequences, width]
+  };
+  Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
+
+  // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
+  // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times
+  // their root mean square in the step, and keeps it for Logits.
+  Decisions Draw(const Encoded& encoded, std::int64_t draws, double noise, Rng* rng) const;
+  // What Draw saw, from the present weights: [rows, items, choices], without the noise.
+  at::Tensor Logits(const Encoded& encoded, const at::Tensor& actions) const;
+
+  const Tensors& parameters() const { return parameters_; }
+
+ private:
+  at::Tensor LogitsOf(const at::Tensor& h, const at::Tensor& memory) const;
+
+  Sizes sizes_;
+  Lstm encoder_, decoder_;
+  Attention attention_;
+  at::Tensor embeddings_;  // [choices + 1, width]; the last one starts
+  Tensors output_;         // [2 width, choices] and, with biases, [choices]
+  Tensors parameters_;
+};
+
+// The terms of REINFORCE and PPO for decisions that were drawn from `logits` [rows, decisions, choices] plus
+// their noise.
+ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions);
+
+}  // namespace berth::agents::rl

@@ -1,0 +1,74 @@
+// 32-bit cases: the ops of a graph that compute them (profiler/op_graphs.h), by the kernels that executed graphs run, so
+// that a probe measures what a step does.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "profiler/backend.h"
+#include "profiler/cuda/gpu_kernels.h"
+#include "profiler/cuda/prepared_op.h"
+#include "profiler/op_graphs.h"
+
+namespace berth::profiler::cuda {
+namespace {
+
+struct Call {
+  GpuKernel kernel;
+  std::vector<void*> inputs, outputs;
+  void* slots = nullptr;
+};
+
+// Memory for an output, with numbers in it.
+void* Fill(PreparedOp& op, const sim::Op& producer, const sim::Output& output, cudaStream_t stream) {
+  const sim::Bytes bytes = std::max(
+      output.bytes, output.storage == sim::Output::Storage::kPersistent ? producer.persistent_bytes : 0);
+  if (output.dtype == "i32") return op.Indices(bytes / 4, stream);
+  return op.Operand(Type::kF32, bytes / 4, stream);
+}
+
+}  // namespace
+
+std::unique_ptr<PreparedOp> PrepareGraph(const OpCase& one, const Libraries& libraries) {
+  const std::optional<sim::OpGraph> graph = GraphOf(one);
+  if (!graph) throw Unavailable("no op of a graph computes " + one.op);
+  auto op = std::make_unique<PreparedOp>();
+  const bool tf32 = one.format == "tf32";
+  MakingOf making{libraries, {.products = tf32, .convolutions = tf32}};
+  std::vector<Call> calls;
+  std::map<sim::TensorRef, void*> blocks;
+  std::size_t scratch_bytes = 0;
+  for (const sim::OpIndex index : graph->topological_order()) {
+    const OpTensors tensors(*graph, index);
+    Call call;
+    for (const sim::TensorRef input : tensors.op().inputs) call.inputs.push_back(blocks.at(input));
+    for (std::size_t i = 0; i < tensors.outputs(); ++i) {
+      const sim::Output& output = tensors.output(i);
+      call.outputs.push_back(output.storage == sim::Output::Storage::kInput
+                                 ? blocks.at(output.alias)
+                                 : Fill(*op, tensors.op(), output, libraries.stream()));
+      blocks[{index, static_cast<std::int32_t>(i)}] = call.outputs.back();
+    }
+    if (DoesNothing(tensors)) continue;
+    std::optional<GpuKernel> kernel = MakeGpuKernel(tensors, making);
+    if (!kernel) throw Unavailable("no kernel of the GPU computes " + tensors.op().type);
+    scratch_bytes = std::max(scratch_bytes, kernel->scratch_bytes);
+    if (tensors.inputs() > 0 && tensors.input(0).storage == sim::Output::Storage::kPersistent)
+      call.slots = call.inputs[0];
+    call.kernel = std::move(*kernel);
+    calls.push_back(std::move(call));
+  }
+  void* const scratch =
+      scratch_bytes == 0
+          ? nullptr
+          : op->Operand(Type::kF32, static_cast<std::int64_t>(scratch_bytes + 3) / 4, libraries.stream());
+  op->run = [calls = std::move(calls), scratch, &libraries] {
+    for (const Call& call : calls) {
+      call.kernel.run(
+          {.inputs = &call.inputs, .outputs = &call.outputs, .slots = call.slots, .scratch = scratch},
+          libraries);
+    }
+  };
+  return op;
+}
+
+}  // namespace berth::profiler::cuda

@@ -1,0 +1,166 @@
+// What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as
+// if never interrupted, and carries what it learned.
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/rl/checkpoint.h"
+#include "sim/error.h"
+#include "tests/agents/problems.h"
+#include "tests/agents/rl/test_task.h"
+#include "tests/agents/rl/watch.h"
+
+extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents();
+
+namespace berth::agents::rl {
+namespace {
+
+using ::testing::HasSubstr;
+
+// agents/registry.cpp lists the learners without opening the module: the two must know the same agents.
+TEST(Learners, ModuleMakesThoseThatAreListed) {
+  std::vector<std::string> made, listed;
+  for (const AgentRow& row : *berth_rl_agents()) made.emplace_back(row.name);
+  for (const AgentRow& row : Agents()) {
+    if (row.kind == AgentKind::kLearner) listed.emplace_back(row.name);
+  }
+  EXPECT_THAT(made, ::testing::UnorderedElementsAreArray(listed));
+}
+
+class EachLearner : public testing::TestWithParam<AgentRow> {
+ protected:
+  // With small networks where the size is a parameter.
+  std::unique_ptr<Agent> Make() const {
+    return GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name))));
+  }
+  std::unique_ptr<Agent> Make(const std::string& parameters) const {
+    return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
+  }
+};
+
+TEST_P(EachLearner, TakesTheListedParameters) {
+  const AgentRow* row = FindAgent(GetParam().name);
+  ASSERT_NE(row, nullptr);
+  const Spec canonical = Spec::Parse(Make()->name());
+  for (const auto& [key, value] : canonical.named) EXPECT_THAT(row->parameters, HasSubstr(key + "="));
+}
+
+TEST_P(EachLearner, PresetsAndSizesAreCanonicalNames) {
+  for (const std::string preset : {"tuned", "paper", "code"}) {
+    try {
+      const std::string name = Make("preset=" + preset)->name();
+      EXPECT_EQ(GetParam().make(Spec::Parse(name))->name(), name);
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("preset")) << "only `code` may be absent, and must be named so";
+      EXPECT_EQ(preset, "code");
+    }
+  }
+}
+
+TEST_P(EachLearner, IsNoWorseThanItsFirstSampleAndRepeats) {
+  const auto made = MakeTestTask(RandomDag(10, 5), 2);
+  const std::string path = InTemp("kept.ckpt");
+  const Samples plain = SearchOnce(*Make(), made->task, 150);
+  EXPECT_EQ(plain.counted, 150);
+  EXPECT_LE(*std::min_element(plain.runtimes.begin(), plain.runtimes.end()), plain.runtimes.front());
+  EXPECT_EQ(SearchOnce(*Make(), made->task, 150, {.checkpoint = path}), plain) << "with a checkpoint";
+  EXPECT_EQ(SearchOnce(*Make(), made->task, 150, {.threads = 2}, 2), plain) << "with two threads";
+  EXPECT_NE(SearchOnce(*Make(), made->task, 150, {.seed = 2}).placements, plain.placements);
+}
+
+// Stopped at arbitrary samples, several times in a row, and once thrown back to an older checkpoint, as after
+// kill -9: the same samples, weights and log as without.
+TEST_P(EachLearner, ResumedEqualsUninterrupted) {
+  const auto made = MakeTestTask(RandomDag(10, 5), 2);
+  const std::int64_t budget = 227;
+  const std::string whole_path = InTemp("whole.ckpt"), path = InTemp("parts.ckpt"),
+                    old_path = InTemp("old.ckpt");
+  const Samples whole = SearchOnce(*Make(), made->task, budget, {.checkpoint = whole_path});
+
+  Samples parts;
+  parts.placements.resize(static_cast<std::size_t>(budget));
+  parts.runtimes.resize(static_cast<std::size_t>(budget));
+  std::int64_t stop_at = 1;
+  for (int run = 0; parts.counted < budget; ++run) {
+    ASSERT_LT(run, 100);
+    std::atomic<bool> stop = false;
+    Evaluator evaluator(made->task, {.budget = budget, .stop = &stop});
+    stop_at += 37;
+    evaluator.observer = [&](std::int64_t sample, const UnitPlacement& placement,
+                             const Evaluation& evaluation) {
+      parts.placements[static_cast<std::size_t>(sample - 1)] = placement;
+      parts.runtimes[static_cast<std::size_t>(sample - 1)] = evaluation.runtime;
+      if (sample >= stop_at) stop = true;
+    };
+    Make()->Search(made->task, evaluator, {.checkpoint = path, .resume = run > 0});
+    parts.counted = evaluator.samples();
+    parts.proposals = evaluator.proposals();
+    const auto overwrite = std::filesystem::copy_options::overwrite_existing;
+    if (run == 1) std::filesystem::copy_file(path, old_path, overwrite);
+    if (run == 3) std::filesystem::copy_file(old_path, path, overwrite);
+  }
+  EXPECT_EQ(parts, whole);
+  for (const char* section : {"weights", "state"}) {
+    EXPECT_TRUE(ReadCheckpoint(path).section(section, path) ==
+                ReadCheckpoint(whole_path).section(section, whole_path))
+        << section;
+  }
+  EXPECT_EQ(Slurp(path + ".log.csv"), Slurp(whole_path + ".log.csv"));
+}
+
+TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
+  const auto made = MakeTestTask(RandomDag(9, 3)), other = MakeTestTask(RandomDag(9, 4));
+  const auto agent = Make();
+  auto* const transferable = dynamic_cast<Transferable*>(agent.get());
+  ASSERT_NE(transferable, nullptr);
+  Evaluator first(made->task, {.budget = 70}), second(other->task, {.budget = 75});
+  transferable->Train({&made->task, &other->task}, {&first, &second}, {});
+  EXPECT_EQ(first.remaining() + second.remaining(), 0);
+
+  const std::string path = InTemp("trained.ckpt");
+  transferable->Save(path);
+  const Samples applied = SearchOnce(*Make(), other->task, 100, {.learn = false, .init = path});
+  EXPECT_LT(applied.counted, 100);
+  EXPECT_EQ(SearchOnce(*agent, other->task, 100, {.learn = false}), applied);
+  const auto wide = MakeTestTask(RandomDag(9, 3), 3);
+  EXPECT_THROW(SearchOnce(*Make(), wide->task, 100, {.init = path}), InputError);
+}
+
+// The policy itself, not only its luckiest draw: ops of two types, each ten times as fast on a device of its
+// own.
+TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
+  const std::string parameters = FindAgent(GetParam().name)->parameters;
+  if (parameters.find("batch=") == std::string::npos)
+    GTEST_SKIP() << "no one-shot learner: it has a test of its own";
+  if (parameters.find("groups=") != std::string::npos) {
+    GTEST_SKIP() << "a grouper ends with all groups on one device here, its local optimum (hierarchical.cpp)";
+  }
+  Case tiny;
+  for (int i = 0; i < 6; ++i) {
+    const bool first = i % 3 == 0;
+    std::vector<sim::OpIndex> inputs;
+    if (i > 0) inputs.push_back(i - 1);
+    tiny.Add("op" + std::to_string(i), {first ? 100.0 : 1000.0, first ? 1000.0 : 100.0}, inputs).type =
+        first ? "Gather" : "MatMul";
+  }
+  tiny.UseGpus(1);
+  const Task task = MakeTask(tiny.Finish(), "");
+  std::string spec = SmallSpec(*FindAgent(GetParam().name));
+  spec.insert(spec.size() - 1, ",lr=0.01,entropy=1,loss=sum");
+  const auto agent = GetParam().make(Spec::Parse(spec));
+  SearchOnce(*agent, task, 4000);
+  const std::string path = InTemp("overfit.ckpt");
+  dynamic_cast<Transferable&>(*agent).Save(path);
+  const Samples greedy = SearchOnce(*agent, task, 10, {.learn = false, .init = path});
+  ASSERT_EQ(greedy.counted, 1);
+  EXPECT_EQ(greedy.runtimes.front(), BruteForceOptimum(task));
+}
+
+std::string NameOf(const testing::TestParamInfo<AgentRow>& row) {
+  return row.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Module, EachLearner, testing::ValuesIn(*berth_rl_agents()), NameOf);
+
+}  // namespace
+}  // namespace berth::agents::rl

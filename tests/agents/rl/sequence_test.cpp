@@ -1,0 +1,153 @@
+// Layers of the sequence placers: recurrent.h, attention.h, sequence_placer.h.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "agents/rl/attention.h"
+#include "agents/rl/recurrent.h"
+#include "agents/rl/sequence_placer.h"
+#include "tests/agents/rl/gradient_check.h"
+
+namespace berth::agents::rl {
+namespace {
+
+double Difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+TEST(Lstm, GradientsOfBothKindsOfBias) {
+  for (const auto bias : {Lstm::Bias::kGates, Lstm::Bias::kForget}) {
+    for (const bool both : {false, true}) {
+      Rng init(1, "init");
+      const Lstm lstm(3, 4, both, bias, at::kDouble, init);
+      Shake(lstm.parameters());
+      Tensors all = lstm.parameters();
+      all.push_back(RandomTensor({5, 2, 3}, 2).set_requires_grad(true));
+      ExpectGradient(
+          [&] {
+            const Lstm::Output out = lstm.Forward(all.back());
+            return (out.h * RandomTensor({5, 2, 4}, 3)).sum() + (out.last.c * RandomTensor({2, 4}, 4)).sum();
+          },
+          all, 20);
+    }
+  }
+}
+
+// One unit, one number: the equations of the cell, gates in the order input, forget, cell, output.
+TEST(Lstm, FollowsItsEquations) {
+  Rng init(1, "init");
+  const Lstm lstm(1, 1, false, Lstm::Bias::kGates, at::kDouble, init);
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const at::Tensor in = lstm.parameters()[0], hidden = lstm.parameters()[1];
+  double h = 0.3, c = -0.2;
+  const Lstm::State first{at::full({1, 1}, h, at::kDouble), at::full({1, 1}, c, at::kDouble)};
+  const double x = 0.7;
+  const auto gate = [&](int i, double bias) {
+    return in[i][0].item<double>() * x + hidden[i][0].item<double>() * h + bias;
+  };
+  const double next = sigmoid(gate(1, 1)) * c + sigmoid(gate(0, 0)) * std::tanh(gate(2, 0));
+  h = sigmoid(gate(3, 0)) * std::tanh(next);
+  const Lstm::State step = lstm.Step(at::full({1, 1}, x, at::kDouble), first);
+  EXPECT_NEAR(step.c.item<double>(), next, 1e-15);
+  EXPECT_NEAR(step.h.item<double>(), h, 1e-15);
+  EXPECT_NEAR(lstm.Forward(at::full({1, 1, 1}, x, at::kDouble), &first).h.item<double>(), h, 1e-15);
+}
+
+TEST(Lstm, StepsEqualTheSequenceAndBothWaysReadBackwards) {
+  Rng init(1, "init");
+  const Lstm lstm(3, 4, false, Lstm::Bias::kForget, at::kDouble, init);
+  const at::Tensor inputs = RandomTensor({6, 2, 3}, 2);
+  const Lstm::Output all = lstm.Forward(inputs);
+  Lstm::State state{at::zeros({2, 4}, at::kDouble), at::zeros({2, 4}, at::kDouble)};
+  for (std::int64_t t = 0; t < 6; ++t) {
+    state = lstm.Step(inputs[t], state);
+    EXPECT_LT(Difference(state.h, all.h[t]), 1e-14);
+  }
+  EXPECT_LT(Difference(state.c, all.last.c), 1e-14);
+
+  const Lstm both(3, 4, true, Lstm::Bias::kGates, at::kDouble, init);
+  const Lstm::Output read = both.Forward(inputs);
+  EXPECT_LT(Difference(read.last.h, at::cat({read.h[5].narrow(1, 0, 2), read.h[0].narrow(1, 2, 2)}, 1)),
+            1e-15);
+}
+
+TEST(AdditiveScores, GradientAndValue) {
+  // 11 numbers: one vector of eight and a rest of three.
+  const at::Tensor queries = RandomTensor({2, 3, 11}, 1).set_requires_grad(true);
+  const at::Tensor memory = RandomTensor({2, 5, 11}, 2).set_requires_grad(true);
+  const at::Tensor v = RandomTensor({11}, 3).set_requires_grad(true);
+  const at::Tensor weights = RandomTensor({2, 3, 5}, 4);
+  const at::Tensor plain = (queries.unsqueeze(2) + memory.unsqueeze(1)).tanh().matmul(v);
+  EXPECT_LT(Difference(plain, AdditiveScores(queries, memory, v)), 1e-14);
+  ExpectGradient([&] { return (AdditiveScores(queries, memory, v) * weights).sum(); }, {queries, memory, v},
+                 100);
+}
+
+TEST(AdditiveScores, LargeNumbersOfOppositeSigns) {
+  const at::Tensor queries = at::tensor({100.0, 30.0, -100.0, 1.0}, at::kFloat).view({1, 4, 1});
+  const at::Tensor memory = at::tensor({-99.5, 20.0}, at::kFloat).view({1, 2, 1});
+  const at::Tensor v = at::ones({1}, at::kFloat);
+  const at::Tensor plain = (queries.unsqueeze(2) + memory.unsqueeze(1)).tanh().matmul(v);
+  EXPECT_LT(Difference(plain, AdditiveScores(queries, memory, v)), 1e-6);
+}
+
+TEST(Attention, GradientOfBothKinds) {
+  for (const auto kind : {Attention::Kind::kAdditive, Attention::Kind::kDot}) {
+    Rng init(1, "init");
+    const Attention attention(kind, 4, at::kDouble, init);
+    Tensors all = attention.parameters();
+    all.push_back(RandomTensor({2, 3, 4}, 1).set_requires_grad(true));
+    all.push_back(RandomTensor({2, 5, 4}, 2).set_requires_grad(true));
+    const at::Tensor weights = RandomTensor({2, 3, 4}, 3);
+    ExpectGradient(
+        [&] { return (attention.Mix(all[all.size() - 2], attention.Memory(all.back())) * weights).sum(); },
+        all, 50);
+  }
+}
+
+SequencePlacer::Sizes SmallSizes(bool planner) {
+  SequencePlacer::Sizes sizes{.input = 3, .width = 4, .choices = 3, .tanh_constant = 2};
+  sizes.both_directions = planner;
+  sizes.biases = !planner;
+  return sizes;
+}
+
+TEST(SequencePlacer, GradientOfTheTerms) {
+  for (const bool planner : {false, true}) {
+    Rng init(1, "init");
+    const SequencePlacer placer(SmallSizes(planner), at::kDouble, init);
+    Shake(placer.parameters());
+    const at::Tensor items = RandomTensor({2, 5, 3}, 1);
+    Rng rng(2, "draws");
+    const Decisions drawn = placer.Draw(placer.Encode(items), 3, 0, &rng);
+    const at::Tensor weights = RandomTensor({6, 5}, 2);
+    ExpectGradient(
+        [&] {
+          const ActionTerms terms = TermsOf(placer.Logits(placer.Encode(items), drawn.actions), drawn);
+          return (terms.log_probability * weights).sum() + terms.entropy.sum();
+        },
+        placer.parameters(), 12);
+  }
+}
+
+// What is learned from is what was drawn: teacher-forced log-probabilities equal those of the loop, with
+// noise too.
+TEST(SequencePlacer, LogitsAreThoseThatWereDrawnFrom) {
+  for (const double noise : {0.0, 0.5}) {
+    Rng init(1, "init"), rng(2, "draws");
+    const SequencePlacer placer(SmallSizes(true), at::kDouble, init);
+    const at::Tensor items = RandomTensor({2, 7, 3}, 1);
+    const Decisions drawn = placer.Draw(placer.Encode(items), 4, noise, &rng);
+    EXPECT_EQ(drawn.actions.sizes(), (std::vector<std::int64_t>{8, 7}));
+    EXPECT_EQ(drawn.noise.defined(), noise > 0);
+    const ActionTerms terms = TermsOf(placer.Logits(placer.Encode(items), drawn.actions), drawn);
+    EXPECT_LT(Difference(terms.log_probability, drawn.log_probability), 1e-13);
+    // The second sequence is one of its own.
+    const SequencePlacer::Encoded second = placer.Encode(items.narrow(0, 1, 1));
+    EXPECT_LT(Difference(placer.Logits(second, drawn.actions.narrow(0, 4, 4)),
+                         placer.Logits(placer.Encode(items), drawn.actions).narrow(0, 4, 4)),
+              1e-14);
+  }
+}
+
+}  // namespace
+}  // namespace berth::agents::rl

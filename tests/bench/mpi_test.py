@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""berth under mpirun: several ranks find what one finds, only the first speaks, and a rank that dies ends the run.
+
+    mpi_test.py PROGRAM       exit status 77 where there is no mpirun or the build lacks what is tested
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+SCENARIO = ["--graph", "random_dag(ops=40)", "--cluster", "placeto(gpus=2)", "--devices", "gpu"]
+# Root is what containers run tests as; the ranks of a test need no core of their own.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+
+
+def berth(ranks, *arguments):
+    command = [PROGRAM, *arguments]
+    if ranks > 0:
+        command = ["mpirun", "-n", str(ranks), *command]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=240, check=False)
+
+
+def place(ranks, agent, *more):
+    result = berth(ranks, "place", "--agent", agent, *SCENARIO, "--json", "-", *more)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def has_learners():
+    result = berth(0, "place", "--agent", "placeto", *SCENARIO, "--samples", "1", "--json", "-")
+    return result.returncode == 0
+
+
+class Mpi(unittest.TestCase):
+    def test_ranks_find_what_one_process_finds(self):
+        agents = [("genetic", 200)] + ([("placeto", 200)] if has_learners() else [])
+        for agent, samples in agents:
+            alone = place(0, agent, "--samples", str(samples))
+            for ranks in (1, 2, 3):
+                shared = place(ranks, agent, "--samples", str(samples))
+                self.assertEqual(shared["ranks"], ranks)
+                for key in ("best_runtime_us", "samples", "samples_to_best", "distinct", "proposals"):
+                    self.assertEqual(shared[key], alone[key], (agent, ranks, key))
+
+    def test_other_verbs_run_once(self):
+        result = berth(2, "simulate", "--graph", "chain", "--cluster", "placeto(gpus=2)", "--placement", "single_gpu",
+                       "--json", "-")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["format"], "berth.outcome")
+
+    def test_bad_input_gets_one_sentence(self):
+        result = berth(2, "place", "--agent", "psychic", *SCENARIO)
+        self.assertEqual(result.stderr.count("agent 'psychic' is not known"), 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertNotEqual(result.returncode, 0)
+
+    def test_a_dead_rank_ends_the_run_and_the_checkpoint_serves(self):
+        if not has_learners():
+            self.skipTest("the learning agents are not built")
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "run")
+            arguments = ["place", "--agent", "placeto", *SCENARIO, "--out", out, "--samples"]
+            # A first part that ends in order, so that there is a checkpoint whatever the machine's speed.
+            first = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *arguments, "100000"], env=ENVIRONMENT,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.wait_for(lambda: self.ranks_of(first.pid) == 2, first)
+            time.sleep(3)
+            for pid in self.pids_of(first.pid):
+                os.kill(pid, signal.SIGINT)
+            self.assertEqual(first.wait(timeout=120), 0)
+            checkpoint = os.path.join(out, "checkpoint")
+            self.assertTrue(os.path.exists(checkpoint))
+            second = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *arguments, "100000", "--resume"], env=ENVIRONMENT,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.wait_for(lambda: self.ranks_of(second.pid) == 2, second)
+            time.sleep(1)
+            os.kill(self.pids_of(second.pid)[1], signal.SIGKILL)
+            _, said = second.communicate(timeout=120)
+            self.assertNotEqual(second.returncode, 0)
+            self.assertIn("rank", said)
+            # One process goes on where the ranks were.
+            spent = self.samples_of(out)
+            third = subprocess.Popen([PROGRAM, *arguments, "100000", "--resume"], env=ENVIRONMENT,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(5)
+            third.send_signal(signal.SIGINT)
+            self.assertEqual(third.wait(timeout=120), 0)
+            self.assertGreaterEqual(self.samples_of(out), spent)
+            self.assertGreater(spent, 0)
+
+    def samples_of(self, out):
+        with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+            return json.load(file)["samples"]
+
+    def pids_of(self, mpirun):
+        found = subprocess.run(["pgrep", "-P", str(mpirun), "-f", os.path.basename(PROGRAM)], capture_output=True,
+                               text=True, check=False).stdout.split()
+        return [int(pid) for pid in found]
+
+    def ranks_of(self, mpirun):
+        return len(self.pids_of(mpirun))
+
+    def wait_for(self, condition, process):
+        for _ in range(600):
+            if condition():
+                return
+            self.assertIsNone(process.poll(), "mpirun ended early")
+            time.sleep(0.1)
+        self.fail("the ranks did not start in a minute")
+
+
+if __name__ == "__main__":
+    if shutil.which("mpirun") is None:
+        print("there is no mpirun here")
+        sys.exit(77)
+    trial = berth(2, "place", "--agent", "random", *SCENARIO, "--samples", "4", "--json", "-")
+    if "this build lacks MPI" in trial.stderr:
+        print(trial.stderr)
+        sys.exit(77)
+    unittest.main()
