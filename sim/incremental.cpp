@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/error.h"
+#include "sim/interconnect.h"
 #include "sim/placeto_incremental.h"
 
 namespace berth::sim {
@@ -51,7 +52,7 @@ std::unique_ptr<IncrementalSimulator> MakePlainIncrementalSimulator(const Proble
 
 std::unique_ptr<IncrementalSimulator> MakeIncrementalSimulator(const Problem& problem) {
   if (problem.cluster().preset == Preset::kPlaceto) return MakePlacetoIncrementalSimulator(problem);
-  return MakePlainIncrementalSimulator(problem);
+  return InterconnectOf(problem.cluster()).make_incremental(problem);
 }
 
 }  // namespace berth::sim

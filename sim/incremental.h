@@ -46,7 +46,7 @@ class IncrementalSimulator {
 };
 
 // The one for the cluster's preset: `placeto` replays what the moves disturb (placeto_incremental.h); `native`
-// has none of its own yet and runs the moved placement from scratch.
+// skips what they do not (native/incremental.h).
 std::unique_ptr<IncrementalSimulator> MakeIncrementalSimulator(const Problem& problem);
 
 // From scratch every time, for any preset: what the others are compared with.

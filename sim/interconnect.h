@@ -7,7 +7,9 @@
 // pointers but to what is constant, and no allocation after the first run. Its contract:
 //
 //   static constexpr bool kExclusive;       // whether no two transfers ever use one link direction at once
-//   Links(const Problem::Compiled&);
+//   Links(const Problem::Compiled&, std::int32_t spare);
+//                                           // spare: by so much a run may have more transfers, in all and
+//                                           // on each route, than the plan of Reset()
 //   void Reset(const Plan&);                // before every run
 //   void Queue(TransferIndex, const Parcel&);
 //                                           // in order of queue numbers; must not start anything yet
@@ -17,6 +19,12 @@
 //   Picos next() const;                     // when the next transfer ends or flow begins; kNever = none
 //   void End(Picos now, const Transfers&, std::vector<TransferIndex>& ended);
 //                                           // appends those that end now and releases what they hold
+//   struct Live;                            // what matters between passes, for going on from there
+//   void Save(Live&) const;
+//   void Load(const Live&, Picos shift);    // `shift` later
+//   bool Equals(const Live&, Picos shift, same) const;
+//                                           // true: goes on like it, `shift` later; same(TransferIndex mine,
+//                                           // TransferIndex theirs) says which transfers are the same
 //
 // Guaranteed by every instance and tested over the table: bytes are conserved; a transfer is never faster
 // than alone (L + M); alone it takes exactly L + M; same input, same times.
@@ -26,6 +34,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/incremental.h"
 #include "sim/simulator.h"
 
 namespace berth::sim {
@@ -34,8 +43,13 @@ struct InterconnectRow {
   const char* name;
   const char* what;  // one line: what is shared, and how realistic it is
   std::unique_ptr<Simulator> (*make)(const Problem& problem);
+  std::unique_ptr<IncrementalSimulator> (*make_incremental)(const Problem& problem);
 };
 const std::vector<InterconnectRow>& Interconnects();
+
+// The one that a native run on the cluster takes: without links nothing can be shared, and every transfer takes
+// no time (Cluster::route is empty).
+const InterconnectRow& InterconnectOf(const Cluster& cluster);
 
 // Throws InputError that lists the known names.
 void CheckInterconnect(const std::string& name);

@@ -93,12 +93,7 @@ Problem::~Problem() = default;
 std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
   const Cluster& cluster = problem.cluster();
   if (cluster.preset == Preset::kPlaceto) return MakePlacetoSimulator(problem);
-  // Without links nothing can be shared: every transfer takes no time (Cluster::route is empty).
-  const std::string wanted = cluster.links.empty() ? "ideal" : cluster.interconnect;
-  CheckInterconnect(wanted);
-  const auto& rows = Interconnects();
-  return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted; })
-      ->make(problem);
+  return InterconnectOf(cluster).make(problem);
 }
 
 struct BatchSimulator::Impl {

@@ -2,20 +2,25 @@
 // common order, so no deadlock; that a waiting transfer holds up those behind it (the convoy effect) is
 // intended.
 #include "sim/interconnect/queued_links.h"
-#include "sim/native/simulator.h"
+#include "sim/native/incremental.h"
 
 namespace berth::sim {
 namespace {
 
 struct FifoLinks : QueuedLinks {
   static constexpr bool kExclusive = true;
-  explicit FifoLinks(const Problem::Compiled& compiled) : QueuedLinks(compiled, Sharing::kExclusive) {}
+  FifoLinks(const Problem::Compiled& compiled, std::int32_t spare)
+      : QueuedLinks(compiled, Sharing::kExclusive, spare) {}
 };
 
 }  // namespace
 
 std::unique_ptr<Simulator> MakeFifoSimulator(const Problem& problem) {
   return std::make_unique<NativeSimulator<FifoLinks>>(problem);
+}
+
+std::unique_ptr<IncrementalSimulator> MakeFifoIncremental(const Problem& problem) {
+  return std::make_unique<NativeIncremental<FifoLinks>>(problem);
 }
 
 }  // namespace berth::sim

@@ -34,6 +34,22 @@ void Flows::Reset() {
   changed_ = false;
 }
 
+void Flows::Save(Live& live) const {
+  live.flowing = flowing_;
+  live.active = active_;
+  live.next = next_;
+}
+
+void Flows::Load(const Live& live, Picos shift) {
+  flowing_ = live.flowing;
+  active_ = live.active;
+  for (Flow& flow : active_) {
+    flow.since += shift;
+    flow.end = Later(flow.end, shift);
+  }
+  next_ = Later(live.next, shift);
+}
+
 void Flows::Count(Id route, int change) {
   changed_ = true;
   for (const Id direction : Directions(route)) {

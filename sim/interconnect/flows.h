@@ -2,6 +2,7 @@
 // directions", "Max-min shares" and "Arithmetic"). Internal to sim/interconnect/.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,13 @@ class Flows {
   // After Add and PopEnded of one pass: the rates from now on, and the ends under them.
   void Update(Picos now);
   Picos next() const { return next_; }
+
+  // The part of the state that matters between passes; `same` says which transfers are.
+  struct Live;
+  void Save(Live& live) const;
+  void Load(const Live& live, Picos shift);
+  template <typename Same>
+  bool Equals(const Live& live, Picos shift, Same& same) const;
 
  private:
   using Id = Problem::Compiled::Id;
@@ -68,5 +76,21 @@ class Flows {
   std::vector<FairShare::Flow> fair_flows_;
   FairShare fair_share_;
 };
+
+struct Flows::Live {
+  ById<std::int32_t> flowing;
+  std::vector<Flow> active;
+  Picos next = kNever;
+};
+
+template <typename Same>
+bool Flows::Equals(const Live& live, Picos shift, Same& same) const {
+  return std::equal(active_.begin(), active_.end(), live.active.begin(), live.active.end(),
+                    [&](const Flow& mine, const Flow& theirs) {
+                      return mine.remaining == theirs.remaining && mine.since == theirs.since + shift &&
+                             mine.end == Later(theirs.end, shift) && mine.rate == theirs.rate &&
+                             mine.route == theirs.route && same(mine.transfer, theirs.transfer);
+                    });
+}
 
 }  // namespace berth::sim

@@ -1,6 +1,6 @@
 // `ideal`: nothing is shared. Every transfer starts when it is queued and takes L + M. The specimen to copy:
 // the shortest complete interconnect.
-#include "sim/native/simulator.h"
+#include "sim/native/incremental.h"
 
 namespace berth::sim {
 namespace {
@@ -8,9 +8,10 @@ namespace {
 class IdealLinks {
  public:
   static constexpr bool kExclusive = false;
-  explicit IdealLinks(const Problem::Compiled& compiled) : c_(compiled) {
-    waiting_.reserve(c_.edge_consumer.size());
-    due_.Reserve(c_.edge_consumer.size());
+  IdealLinks(const Problem::Compiled& compiled, std::int32_t spare) : c_(compiled) {
+    const std::size_t most = c_.edge_consumer.size() + static_cast<std::size_t>(spare);
+    waiting_.reserve(most);
+    due_.Reserve(most);
   }
 
   void Reset(const Plan&) {
@@ -29,6 +30,17 @@ class IdealLinks {
   Picos next() const { return due_.next(); }
   void End(Picos now, const Transfers&, std::vector<TransferIndex>& ended) { due_.PopDue(now, ended); }
 
+  using Live = DueHeap;
+  void Save(Live& live) const { live = due_; }
+  void Load(const Live& live, Picos shift) {
+    due_ = live;
+    due_.Shift(shift);
+  }
+  template <typename Same>
+  bool Equals(const Live& live, Picos shift, Same& same) const {
+    return due_.Equals(live, shift, same);
+  }
+
  private:
   const Problem::Compiled& c_;
   std::vector<TransferIndex> waiting_;
@@ -39,6 +51,10 @@ class IdealLinks {
 
 std::unique_ptr<Simulator> MakeIdealSimulator(const Problem& problem) {
   return std::make_unique<NativeSimulator<IdealLinks>>(problem);
+}
+
+std::unique_ptr<IncrementalSimulator> MakeIdealIncremental(const Problem& problem) {
+  return std::make_unique<NativeIncremental<IdealLinks>>(problem);
 }
 
 }  // namespace berth::sim

@@ -31,10 +31,11 @@ std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
 
 }  // namespace
 
-QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
+QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare)
     : c_(compiled),
       queues_(compiled.edge_consumer.size(),
-              1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0)),
+              compiled.engine_count.size() + 2 * compiled.cluster->links.size(),
+              1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0), spare),
       flows_(compiled, sharing, MostAtOnce(compiled, sharing), LongestRoute(compiled)) {
   units_.assign(compiled.engine_count.begin(), compiled.engine_count.end());
   units_.resize(units_.size() + 2 * c_.cluster->links.size(), 1);

@@ -13,7 +13,7 @@ namespace berth::sim {
 
 class QueuedLinks {
  public:
-  QueuedLinks(const Problem::Compiled& compiled, Sharing sharing);
+  QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare);
 
   void Reset(const Plan& plan) {
     queues_.Reset(units_, plan.route_parcels, [this](Id route) { return Resources(route); });
@@ -42,6 +42,31 @@ class QueuedLinks {
     due_.PopDue(now, ended);
     if (has_flows_) flows_.PopEnded(now, ended);
     for (std::size_t i = first; i < ended.size(); ++i) queues_.Release(Resources(transfers[ended[i]].route));
+  }
+
+  struct Live {
+    ResourceQueues::Live queues;
+    DueList due, begins;
+    Flows::Live flows;
+  };
+  void Save(Live& live) const {
+    queues_.Save(live.queues);
+    live.due = due_;
+    live.begins = begins_;
+    flows_.Save(live.flows);
+  }
+  void Load(const Live& live, Picos shift) {
+    queues_.Load(live.queues);
+    due_ = live.due;
+    due_.Shift(shift);
+    begins_ = live.begins;
+    begins_.Shift(shift);
+    flows_.Load(live.flows, shift);
+  }
+  template <typename Same>
+  bool Equals(const Live& live, Picos shift, Same& same) const {
+    return due_.Equals(live.due, shift, same) && begins_.Equals(live.begins, shift, same) &&
+           flows_.Equals(live.flows, shift, same) && queues_.Equals(live.queues, same);
   }
 
  private:

@@ -18,10 +18,13 @@ class ResourceQueues {
  public:
   using Id = Problem::Compiled::Id;
 
-  // For so many transfers in a run, which wait at no more than so many resources each.
-  ResourceQueues(std::size_t transfers, std::size_t resources_each)
-      : queue_(transfers * resources_each), blocked_(transfers) {
-    ready_.reserve(transfers);
+  // For so many transfers in a run, which wait at no more than so many of the resources each. `spare`: so many
+  // more may come, in all and at each resource.
+  ResourceQueues(std::size_t transfers, std::size_t resources, std::size_t resources_each, std::int32_t spare)
+      : spare_(spare),
+        queue_(transfers * resources_each + resources * static_cast<std::size_t>(spare)),
+        blocked_(transfers + static_cast<std::size_t>(spare)) {
+    ready_.reserve(blocked_.size());
   }
 
   // units: by resource. resources_of(route): what its transfers wait for and hold.
@@ -60,11 +63,52 @@ class ResourceQueues {
     }
   }
 
- private:
-  struct Resource {
-    std::int32_t head = 0, tail = 0;  // places of queue_
-    std::int32_t free = 0;            // units
+  // The part of the state that matters from now on.
+  struct Live {
+    struct Waiting {
+      TransferIndex item;
+      std::int32_t blocked;
+    };
+    struct Resource {
+      std::int32_t head = 0, tail = 0;  // places of queue_
+      std::int32_t free = 0;            // units
+    };
+    ById<Resource> resources;
+    std::vector<Waiting> waiting;  // at each resource in turn
   };
+  // Between passes: nothing is ready that has not started.
+  void Save(Live& live) const {
+    live.resources = resources_;
+    live.waiting.clear();
+    for (const Resource& resource : resources_)
+      for (auto place = resource.head; place < resource.tail; ++place)
+        live.waiting.push_back({queue_[place], blocked_[queue_[place]]});
+  }
+  void Load(const Live& live) {
+    resources_ = live.resources;
+    auto next = live.waiting.begin();
+    for (const Resource& resource : resources_) {
+      for (auto place = resource.head; place < resource.tail; ++place, ++next) {
+        queue_[place] = next->item;
+        blocked_[next->item] = next->blocked;
+      }
+    }
+  }
+  template <typename Same>
+  bool Equals(const Live& live, Same& same) const {
+    auto next = live.waiting.begin();
+    for (Id r = 0; r < static_cast<Id>(resources_.size()); ++r) {
+      const Resource &mine = resources_[r], &theirs = live.resources[r];
+      if (mine.free != theirs.free || mine.tail - mine.head != theirs.tail - theirs.head) return false;
+      for (auto place = mine.head; place < mine.tail; ++place, ++next) {
+        if (!same(queue_[place], next->item) || blocked_[queue_[place]] != next->blocked) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  using Resource = Live::Resource;
   void Offer(TransferIndex item) {
     if (--blocked_[item] == 0) Ready(item);
   }
@@ -73,6 +117,7 @@ class ResourceQueues {
     if (ready_.size() > 1) std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
   }
 
+  std::int32_t spare_;
   ById<Resource> resources_;
   ById<TransferIndex> queue_;         // a stretch for each resource; those before its head have started
   ById<std::int32_t> blocked_;        // by transfer
@@ -92,7 +137,7 @@ void ResourceQueues::Reset(const ById<std::int32_t>& units, const ById<Id>& rout
   for (Id r = 0; r < static_cast<Id>(units.size()); ++r) {
     const std::int32_t places = resources_[r].tail;
     resources_[r] = {begin, begin, units[r]};
-    begin += places;
+    begin += places + spare_;
   }
 }
 

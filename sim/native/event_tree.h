@@ -13,6 +13,11 @@ namespace berth::sim {
 
 inline constexpr Picos kNever = std::numeric_limits<Picos>::max();
 
+// The same time on a timeline that is `shift` later.
+inline Picos Later(Picos time, Picos shift) {
+  return time == kNever ? kNever : time + shift;
+}
+
 // A tournament tree of keys (time, number of the timer), so that setting one costs a climb without a branch
 // that could be mispredicted and the earliest, the lowest number at equal times, is at the root. A key holds
 // the time since an epoch; times too far from it wait under the greatest key until the epoch is moved.
@@ -48,6 +53,15 @@ class EventTree {
     if (keys_[1] >> bits_ == far_) MoveEpoch();
     const std::uint64_t since = keys_[1] >> bits_;
     return since == far_ ? kNever : epoch_ + static_cast<Picos>(since);
+  }
+  void Shift(Picos shift) {
+    for (Picos& time : times_) time = Later(time, shift);
+    epoch_ += shift;
+  }
+  // Whether the same timers are pending, `shift` later than in the other.
+  bool Equals(const EventTree& other, Picos shift) const {
+    return std::equal(times_.begin(), times_.end(), other.times_.begin(),
+                      [shift](Picos mine, Picos theirs) { return mine == Later(theirs, shift); });
   }
   // Whether another timer is due at the time of this one, which is first().
   bool Ties(std::int32_t timer) const {

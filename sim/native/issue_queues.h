@@ -14,6 +14,9 @@ namespace berth::sim {
 // by the threads, each of which owns a stretch of the length of its number of ops.
 class IssueQueues {
  public:
+  // spare: so many more ops may come to each thread than Reset() says.
+  explicit IssueQueues(std::int32_t spare) : spare_(spare) {}
+
   enum class Order : std::uint8_t { kFirstIssuable, kPriority, kList };
 
   // ops: by thread. thread_of(op). `list`: the order of kList, all ops; `priority`: by op, for kPriority.
@@ -41,6 +44,14 @@ class IssueQueues {
     return heap_[--ends.tail].op;
   }
 
+  Order order() const { return order_; }
+
+  // The part of the state that matters from now on, for orders but kList.
+  struct Live;
+  void Save(Live& live) const;
+  void Load(const Live& live);
+  bool Equals(const Live& live) const;
+
  private:
   struct Entry {
     double priority;
@@ -56,6 +67,7 @@ class IssueQueues {
     std::int32_t head = 0, tail = 0;
   };
 
+  std::int32_t spare_;
   Order order_ = Order::kFirstIssuable;
   ById<OpIndex> ops_;  // first in, first out; or the lists
   ById<Entry> heap_;   // for kPriority
@@ -74,13 +86,58 @@ void IssueQueues::Reset(const ById<std::int32_t>& ops, const ThreadOf& thread_of
   std::int32_t begin = 0;
   for (const std::int32_t count : ops) {
     ends_.push_back({begin, begin});
-    begin += count;
+    begin += count + spare_;
   }
   // Sized at the first run, for whatever order the next ones ask.
   ops_.resize(static_cast<std::size_t>(begin));
   heap_.resize(static_cast<std::size_t>(begin));
   if (order != Order::kList) return;
   for (const OpIndex op : list) ops_[ends_[thread_of(op)].tail++] = op;
+}
+
+struct IssueQueues::Live {
+  ById<Ends> ends;
+  std::vector<Entry> entries;  // of each thread in turn
+  std::int64_t sequence = 0;
+};
+
+inline void IssueQueues::Save(Live& live) const {
+  live.ends = ends_;
+  live.sequence = sequence_;
+  live.entries.clear();
+  for (const Ends ends : ends_) {
+    for (auto place = ends.head; place < ends.tail; ++place)
+      live.entries.push_back(order_ == Order::kPriority ? heap_[place] : Entry{0, 0, ops_[place]});
+  }
+}
+
+inline void IssueQueues::Load(const Live& live) {
+  ends_ = live.ends;
+  sequence_ = live.sequence;
+  auto next = live.entries.begin();
+  for (const Ends ends : ends_) {
+    for (auto place = ends.head; place < ends.tail; ++place, ++next) {
+      ops_[place] = next->op;
+      heap_[place] = *next;
+    }
+  }
+}
+
+inline bool IssueQueues::Equals(const Live& live) const {
+  auto next = live.entries.begin();
+  for (std::int32_t t = 0; t < static_cast<std::int32_t>(ends_.size()); ++t) {
+    const Ends mine = ends_[t], theirs = live.ends[t];
+    if (mine.tail - mine.head != theirs.tail - theirs.head) return false;
+    for (auto place = mine.head; place < mine.tail; ++place, ++next) {
+      if (order_ != Order::kPriority) {
+        if (ops_[place] != next->op) return false;
+      } else if (heap_[place].op != next->op ||
+                 sequence_ - heap_[place].sequence != live.sequence - next->sequence) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace berth::sim

@@ -47,12 +47,34 @@ class LinkMeter {
       links[l].busy = use_.data()[2 * l].busy + use_.data()[2 * l + 1].busy;
   }
 
- private:
   struct Use {
     Picos since = 0;
     Picos busy = 0;
     std::int32_t active = 0;
   };
+  struct Live {
+    ById<Bytes> route_bytes;
+    ById<Use> use;
+  };
+  void Save(Live& live) const {
+    live.route_bytes = route_bytes_;
+    live.use = use_;
+  }
+  // From what equals `from` to what equals `to`, `shift` later: what has been counted so far is kept.
+  void Advance(const Live& from, const Live& to, Picos shift) {
+    for (Problem::Compiled::Id r = 0; r < static_cast<Problem::Compiled::Id>(route_bytes_.size()); ++r)
+      route_bytes_[r] += to.route_bytes[r] - from.route_bytes[r];
+    for (Problem::Compiled::Id u = 0; u < static_cast<Problem::Compiled::Id>(use_.size()); ++u)
+      use_[u] = {to.use[u].since + shift, use_[u].busy + to.use[u].busy - from.use[u].busy, to.use[u].active};
+  }
+  bool Equals(const Live& live, Picos shift) const {
+    return std::equal(
+        use_.begin(), use_.end(), live.use.begin(), [shift](const Use& mine, const Use& theirs) {
+          return mine.active == theirs.active && (mine.active == 0 || mine.since == theirs.since + shift);
+        });
+  }
+
+ private:
   template <typename Change>
   void ForEachUse(Problem::Compiled::Id route, const Change& change) {
     if constexpr (kExclusive) return change(use_[route]);

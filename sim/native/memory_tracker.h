@@ -69,17 +69,52 @@ class MemoryTracker {
     if (record_ != nullptr) record_->push_back({now, device, live, op, what, -bytes});
   }
   Bytes peak(DeviceIndex device) const { return use_[device].peak; }
+  Bytes capacity(DeviceIndex device) const { return limits_[device].capacity; }
   const std::optional<OutOfMemory>& oom() const { return oom_; }
+
+  struct Use {
+    Bytes live = 0, peak = 0;
+    Request announced{.time = kNever};
+  };
+  const ById<Use>& use() const { return use_; }
+  // As it was, with nothing refused yet.
+  void Restart(const ById<Use>& use) {
+    use_ = use;
+    oom_.reset();
+    record_ = nullptr;
+  }
+  // The peaks from now on.
+  void RestartPeaks() {
+    for (Use& use : use_) use.peak = use.live;
+  }
+  // At the start of a run: persistent bytes of the device are more by these (rounded).
+  void AddPersistent(DeviceIndex device, Bytes bytes) {
+    use_[device].live += bytes;
+    use_[device].peak = use_[device].live;
+  }
+  bool Equals(const ById<Use>& other, Picos shift) const {
+    return std::equal(use_.begin(), use_.end(), other.begin(), [shift](const Use& mine, const Use& theirs) {
+      const Request &a = mine.announced, &b = theirs.announced;
+      return a.time == Later(b.time, shift) &&
+             (a.time == kNever || (a.turn == b.turn && a.op == b.op && a.bytes == b.bytes));
+    });
+  }
+  // From what equals `from` to what equals `to`, `shift` later, but for bytes that are live all the while:
+  // between them the device had this peak where `from` and `to` were taken.
+  void Advance(DeviceIndex device, const Use& from, const Use& to, Bytes peak, Picos shift) {
+    Use& use = use_[device];
+    const Bytes more = use.live - from.live;
+    use.peak = std::max(use.peak, peak + more);
+    use.live = to.live + more;
+    use.announced = to.announced;
+    use.announced.time = Later(to.announced.time, shift);
+  }
 
  private:
   struct Limits {
     Bytes granularity;
     Bytes mask;  // granularity - 1 if that is a power of two, else -1
     Bytes capacity;
-  };
-  struct Use {
-    Bytes live = 0, peak = 0;
-    Request announced{.time = kNever};
   };
   void Grant(DeviceIndex device, const Request& request) {
     Use& use = use_[device];

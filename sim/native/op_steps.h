@@ -30,6 +30,7 @@ void NativeSimulator<Links>::EndOp(OpIndex op, DeviceIndex device) {
   const DeviceKind kind = kinds_[device];
   const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
   ++s_.ended_ops;
+  if (log_ != nullptr) log_->ended[op] = log_->now;
   if (RecordsOps()) TimesOf(op).end = s_.now;
   if (shared_thread_ && s_.threads[0].waiting == op) s_.threads[0].waiting = -1;
   if (!kind.in_order || kind.cpu) {
@@ -100,6 +101,7 @@ void NativeSimulator<Links>::RunThread(std::int32_t index) {
   }
   while (thread.waiting < 0 && s_.issuable.HasNext(index, s_.counts)) {
     const OpIndex op = s_.issuable.Take(index);
+    if (log_ != nullptr) log_->taken[op] = log_->now;
     const Picos cost = c_.dispatch_cost[s_.counts.ops[op].device] * c_.rows[op].dispatch_ops;
     if (cost > 0 && at + cost >= before_) {
       thread.issuing = op;
@@ -122,6 +124,7 @@ void NativeSimulator<Links>::FinishIssue(std::int32_t index, OpIndex op, Picos a
   if (!std::exchange(s_.threads[index].started, false)) s_.queue[s_.devices[device].tail++] = op;
   if (shared_thread_) devices_to_start_.Add(device);
   if (RecordsOps()) TimesOf(op).issue = at;
+  if (log_ != nullptr) log_->issued[op] = log_->now;
   if (kinds_[device].cpu) {
     if (shared_thread_) s_.threads[index].waiting = op;
     return;

@@ -28,27 +28,41 @@ void Plan::Make(const Placement& placement, Counts& counts) {
   std::fill_n(counts.holders.begin(), c_.output_bytes.size(), 1);  // the op itself
   std::fill(route_parcels.begin(), route_parcels.end(), 0);
 
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
-    const DeviceIndex device = counts.ops[op].device;
-    Id local = row.consumer;
-    for (Id i = row.consumer; i < next.consumer; ++i) {
-      const OpIndex consumer = c_.consumer[i];
-      const bool here = counts.ops[consumer].device == device;
-      locals[local] = consumer;
-      local += here;
-      counts.ops[consumer].missing += here;
-      if (counts_unfinished_) counts.unfinished[consumer] += here;
-    }
-    locals_end[op] = local;
-    Id slot = row.edge;
-    for (Id begin = row.edge, end = row.edge; begin < next.edge; begin = end) {
-      while (end < next.edge && c_.edge_output[end] == c_.edge_output[begin]) ++end;
-      slot = MakeParcels(op, device, begin, end, slot, counts);
-    }
-    parcels_end[op] = slot;
-  }
+  for (OpIndex op = 0; op < c_.ops; ++op) MakeOp(op, counts);
   for (const Id view : c_.views) ++counts.holders[input_storage[c_.output_shares[view]]];
+}
+
+void Plan::MakeOp(OpIndex op, Counts& counts) {
+  const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
+  const DeviceIndex device = counts.ops[op].device;
+  Id local = row.consumer;
+  for (Id i = row.consumer; i < next.consumer; ++i) {
+    const OpIndex consumer = c_.consumer[i];
+    const bool here = counts.ops[consumer].device == device;
+    locals[local] = consumer;
+    local += here;
+    counts.ops[consumer].missing += here;
+    if (counts_unfinished_) counts.unfinished[consumer] += here;
+  }
+  locals_end[op] = local;
+  Id slot = row.edge;
+  for (Id begin = row.edge, end = row.edge; begin < next.edge; begin = end) {
+    while (end < next.edge && c_.edge_output[end] == c_.edge_output[begin]) ++end;
+    slot = MakeParcels(op, device, begin, end, slot, counts);
+  }
+  parcels_end[op] = slot;
+}
+
+void Plan::Unmake(OpIndex op, Counts& counts) {
+  const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
+  for (Id i = row.consumer; i < locals_end[op]; ++i) {
+    --counts.ops[locals[i]].missing;
+    if (counts_unfinished_) --counts.unfinished[locals[i]];
+  }
+  for (Id slot = row.edge; slot < parcels_end[op]; ++slot) --counts.ops[readers[slot]].missing;
+  for (Id slot = row.edge; slot < parcels_end[op]; slot = parcels[slot].readers_end)
+    route_parcels[parcels[slot].route] -= !parcels[slot].light();
+  for (Id output = row.output; output < next.output; ++output) counts.holders[output] = 1;  // the op itself
 }
 
 Plan::Id Plan::MakeParcel(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads,

@@ -28,10 +28,12 @@ struct Counts {
   struct OpState {
     std::int32_t missing = 0;  // dependencies until issuable: local producers, remote outputs
     DeviceIndex device = 0;
+    friend bool operator==(const OpState&, const OpState&) = default;
   };
   ById<OpState> ops;
   ById<std::int32_t> unfinished;  // by op: local producers that have not ended; only if Plan counts them
   ById<std::int32_t> holders;     // by storage
+  friend bool operator==(const Counts&, const Counts&) = default;
 };
 
 class Plan {
@@ -43,6 +45,10 @@ class Plan {
 
   // Everything below, and the counts at the start of a run; work: O(ops + edges).
   void Make(const Placement& placement, Counts& counts);
+  // The part of one op, as producer: takes its counts back, and makes it and them anew for the devices in
+  // `counts`. What views of its outputs hold is not counted.
+  void Unmake(OpIndex op, Counts& counts);
+  void MakeOp(OpIndex op, Counts& counts);
 
   // The out-edges of an op are as many slots, shared out anew by each placement: its transfers in the order of
   // section 4 (output, destination), each with its readers in op order. A transfer bears the number of its

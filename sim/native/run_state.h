@@ -36,16 +36,19 @@ struct ThreadState {
 
 template <typename Links>
 struct RunState {
-  RunState(const Problem::Compiled& c, std::int32_t thread_count)
+  // spare: so many more ops, and transfers, may come to each queue than the placement of the start says.
+  RunState(const Problem::Compiled& c, std::int32_t thread_count, std::int32_t spare)
       : events(c.devices + 2),
         devices(static_cast<std::size_t>(c.devices)),
         threads(static_cast<std::size_t>(thread_count)),
-        queue(static_cast<std::size_t>(c.ops)),
+        queue(static_cast<std::size_t>(c.ops + c.devices * spare)),
+        issuable(spare),
         meter(c),
         memory(*c.cluster),
-        links(c) {
-    queued.reserve(c.edge_consumer.size());
-    light.Reserve(c.edge_consumer.size());
+        links(c, spare) {
+    const std::size_t most = c.edge_consumer.size() + static_cast<std::size_t>(spare);
+    queued.reserve(most);
+    light.Reserve(most);
     for (const Device& device : c.cluster->devices)
       if (!HasFixedRate(device)) shared.emplace_back(device, c.ops);
   }

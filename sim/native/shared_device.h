@@ -68,6 +68,16 @@ class SharedDevice {
     return next;
   }
 
+  void Shift(Picos shift) { last_ += shift; }
+  bool Equals(const SharedDevice& other, Picos shift) const {
+    if (copies_ != other.copies_ || ops_.size() != other.ops_.size()) return false;
+    if (ops_.empty()) return true;  // nothing has a rate
+    return last_ == other.last_ + shift && rate_ == other.rate_ &&
+           std::equal(ops_.begin(), ops_.end(), other.ops_.begin(), [](const Running& a, const Running& b) {
+             return a.op == b.op && a.remaining == b.remaining;
+           });
+  }
+
  private:
   struct Running {
     OpIndex op;

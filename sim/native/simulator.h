@@ -15,18 +15,33 @@
 namespace berth::sim {
 
 template <typename Links>
+class NativeIncremental;
+
+// In which stretch of a run (numbered by who asks for it) things were processed.
+struct StretchLog {
+  using Stretch = std::int32_t;
+  Stretch now = 0;
+  ById<Stretch> taken, issued, ended;  // by op
+  ById<Stretch> arrived;               // by parcel
+};
+
+template <typename Links>
 class NativeSimulator : public Simulator {
  public:
-  explicit NativeSimulator(const Problem& problem);
+  // spare: see RunState.
+  explicit NativeSimulator(const Problem& problem, std::int32_t spare = 0);
   const Outcome& Run(const Placement& placement, const RunOptions& options) override;
 
  private:
+  friend class NativeIncremental<Links>;
   using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
 
   void Reset(const Placement& placement, const RunOptions& options);
   void ResetQueues(const Placement& placement);
   void AllocatePersistent();
+  void BeginIssues();
+  bool Step(Picos next);
   void Pass();
   void EndDue();
   void End(std::int32_t timer);
@@ -75,6 +90,7 @@ class NativeSimulator : public Simulator {
   const Problem& problem_;
   const Compiled& c_;
   const bool shared_thread_;
+  const std::int32_t spare_;
   ById<DeviceKind> kinds_;
   Plan plan_;
   RunState<Links> s_;
@@ -82,6 +98,7 @@ class NativeSimulator : public Simulator {
   RunOptions options_;
   bool timeline_ = false;
   bool catch_up_ = false;  // threads are left behind (ThreadState)
+  StretchLog* log_ = nullptr;
   Outcome outcome_;
 
   // Scratch of one pass.
@@ -94,13 +111,14 @@ class NativeSimulator : public Simulator {
 };
 
 template <typename Links>
-NativeSimulator<Links>::NativeSimulator(const Problem& problem)
+NativeSimulator<Links>::NativeSimulator(const Problem& problem, std::int32_t spare)
     : problem_(problem),
       c_(problem.compiled()),
       shared_thread_(problem.cluster().dispatch.per == Dispatch::Per::kProcess),
+      spare_(spare),
       plan_(c_,
             std::any_of(problem.cluster().devices.begin(), problem.cluster().devices.end(), NeedsUnfinished)),
-      s_(c_, shared_thread_ ? 1 : c_.devices),
+      s_(c_, shared_thread_ ? 1 : c_.devices, spare),
       threads_to_run_(c_.devices),
       devices_to_start_(c_.devices),
       rates_to_update_(c_.devices) {
@@ -117,26 +135,36 @@ template <typename Links>
 const Outcome& NativeSimulator<Links>::Run(const Placement& placement, const RunOptions& options) {
   Reset(placement, options);
   AllocatePersistent();
+  BeginIssues();
+  // The first pass, at time 0, has nothing that ends.
+  for (Picos next = 0; next != kNever && Step(next); next = s_.events.time()) {
+  }
+  BERTH_CHECK(outcome_.stopped || s_.ended_ops == c_.ops);
+  FinishOutcome();
+  return outcome_;
+}
+
+template <typename Links>
+void NativeSimulator<Links>::BeginIssues() {
   for (OpIndex op = 0; op < c_.ops; ++op) {
     if (s_.counts.ops[op].missing > 0) continue;
     const std::int32_t thread = ThreadOf(s_.counts.ops[op].device);
     s_.issuable.BecomesIssuable(thread, op);
     threads_to_run_.Add(thread);
   }
-  const Picos cutoff = options_.cutoff.value_or(kNever);
-  // The first pass, at time 0, has nothing that ends.
-  for (Picos next = 0; next != kNever; next = s_.events.time()) {
-    s_.pass = next == s_.now ? s_.pass + 1 : 1;
-    s_.now = next;
-    if (next > cutoff) {
-      outcome_.stopped = true;
-      break;
-    }
-    Pass();
+}
+
+// Makes the next pass, at time `next`; false if the run is given up instead.
+template <typename Links>
+bool NativeSimulator<Links>::Step(Picos next) {
+  s_.pass = next == s_.now ? s_.pass + 1 : 1;
+  s_.now = next;
+  if (next > options_.cutoff.value_or(kNever)) {
+    outcome_.stopped = true;
+    return false;
   }
-  BERTH_CHECK(outcome_.stopped || s_.ended_ops == c_.ops);
-  FinishOutcome();
-  return outcome_;
+  Pass();
+  return true;
 }
 
 template <typename Links>
@@ -177,7 +205,7 @@ void NativeSimulator<Links>::ResetQueues(const Placement& placement) {
   std::int32_t begin = 0;
   for (DeviceIndex d = 0; d < c_.devices; ++d) {
     s_.devices[d] = {.head = begin, .tail = begin};
-    begin += ops_of_[d];
+    begin += ops_of_[d] + spare_;
   }
   if (shared_thread_) ops_of_.assign(1, c_.ops);
 

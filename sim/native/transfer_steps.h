@@ -17,6 +17,7 @@ void NativeSimulator<Links>::EndTransfers() {
   for (const TransferIndex index : arrived_) {
     if (timeline_) TimesOfTransfer(index).end = s_.now;
     const Id slot = s_.queued[index];
+    if (log_ != nullptr) log_->arrived[slot] = log_->now;
     const Parcel& parcel = plan_.parcels[slot];
     const DeviceIndex to = c_.routes[parcel.route].to;
     CatchUp(to);

@@ -53,6 +53,18 @@ class DueHeap {
     }
   }
 
+  void Shift(Picos shift) {
+    for (Due& due : heap_) due.time += shift;
+  }
+  // Whether the other holds the same, `shift` earlier; `same` says which transfers are.
+  template <typename Same>
+  bool Equals(const DueHeap& other, Picos shift, Same& same) const {
+    return std::equal(heap_.begin(), heap_.end(), other.heap_.begin(), other.heap_.end(),
+                      [&](const Due& mine, const Due& theirs) {
+                        return mine.time == theirs.time + shift && same(mine.transfer, theirs.transfer);
+                      });
+  }
+
  private:
   std::vector<Due> heap_;
 };
@@ -75,6 +87,18 @@ class DueList {
       due.push_back(list_.back().transfer);
       list_.pop_back();
     }
+  }
+
+  void Shift(Picos shift) {
+    for (Due& due : list_) due.time += shift;
+  }
+  // Whether the other holds the same, `shift` earlier; `same` says which transfers are.
+  template <typename Same>
+  bool Equals(const DueList& other, Picos shift, Same& same) const {
+    return std::equal(list_.begin(), list_.end(), other.list_.begin(), other.list_.end(),
+                      [&](const Due& mine, const Due& theirs) {
+                        return mine.time == theirs.time + shift && same(mine.transfer, theirs.transfer);
+                      });
   }
 
  private:

@@ -94,8 +94,24 @@ void ExpectEqualSearches(std::uint64_t seed, const CaseShape& shape, Preset pres
   RC_ASSERT(DifferenceOfSearch(c, 20, dice) == "");
 }
 
-RC_GTEST_PROP(Incremental, NativeEqualsFromScratch, ()) {
-  ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {}, Preset::kNative);
+void ExpectEqualNativeSearches(const std::string& interconnect) {
+  for (const int max_ops : {60, 300}) {
+    CaseShape shape{.max_ops = max_ops};
+    shape.interconnect = interconnect;
+    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), shape, Preset::kNative);
+  }
+}
+
+RC_GTEST_PROP(Incremental, IdealEqualsFromScratch, ()) {
+  ExpectEqualNativeSearches("ideal");
+}
+
+RC_GTEST_PROP(Incremental, FifoEqualsFromScratch, ()) {
+  ExpectEqualNativeSearches("fifo");
+}
+
+RC_GTEST_PROP(Incremental, FairEqualsFromScratch, ()) {
+  ExpectEqualNativeSearches("fair");
 }
 
 RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratch, ()) {
@@ -110,9 +126,9 @@ RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratchOnLargerGraphs, ()) {
 
 // Many tries in one batch, and one after the other from one base.
 TEST(Incremental, EqualsBatch) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     RandomCase c = MakeRandomCase(seed);
-    c.cluster.preset = Preset::kPlaceto;
+    c.cluster.preset = seed % 2 == 0 ? Preset::kPlaceto : Preset::kNative;
     const Problem problem(c.graph, c.cluster, c.costs);
     std::vector<std::vector<Move>> tries(20);
     std::vector<Placement> moved(tries.size(), c.placement);
