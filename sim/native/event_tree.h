@@ -76,7 +76,8 @@ class EventTree {
 
  private:
   std::uint64_t KeyOf(std::int32_t timer) const {
-    const auto since = static_cast<std::uint64_t>(times_[timer] - epoch_);
+    // Unsigned: a shift into the past makes the epoch negative, and kNever lies further from it than a Picos reaches.
+    const std::uint64_t since = static_cast<std::uint64_t>(times_[timer]) - static_cast<std::uint64_t>(epoch_);
     return std::min(since, far_) << bits_ | static_cast<std::uint64_t>(timer);
   }
   void MoveEpoch() {
