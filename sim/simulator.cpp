@@ -6,7 +6,6 @@
 #include "sim/compiled.h"
 #include "sim/error.h"
 #include "sim/interconnect.h"
-#include "sim/parallel.h"
 #include "sim/placeto_simulator.h"
 
 namespace berth::sim {
@@ -33,9 +32,8 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
     double worst = 0;
     for (DeviceIndex d = 0; d < cluster.size(); ++d) {
       const auto dispatch = c.dispatch_cost[d];
-      worst =
-          std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
-                              static_cast<double>(dispatch) * c.rows[op].dispatch_ops);
+      worst = std::max(worst, static_cast<double>(costs.at(op, d)) * slowest +
+                                  static_cast<double>(dispatch) * c.rows[op].dispatch_ops);
     }
     total += worst;
     double sent = latency;
@@ -94,40 +92,6 @@ std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
   const Cluster& cluster = problem.cluster();
   if (cluster.preset == Preset::kPlaceto) return MakePlacetoSimulator(problem);
   return InterconnectOf(cluster).make(problem);
-}
-
-struct BatchSimulator::Impl {
-  const Problem& problem;
-  int threads;
-  // By slot. Made at first use, by the thread that uses it, so that the scratch memory of two threads shares
-  // neither a cache line nor an arena of the allocator.
-  std::vector<std::unique_ptr<Simulator>> simulators;
-
-  Simulator& Of(int slot) {
-    std::unique_ptr<Simulator>& simulator = simulators[static_cast<std::size_t>(slot)];
-    if (simulator == nullptr) simulator = MakeSimulator(problem);
-    return *simulator;
-  }
-};
-
-BatchSimulator::BatchSimulator(const Problem& problem, int threads)
-    : impl_(std::make_unique<Impl>(Impl{problem, ResolveThreads(threads), {}})) {
-  impl_->simulators.resize(static_cast<std::size_t>(impl_->threads));
-  impl_->Of(0);  // what cannot be simulated is refused here
-}
-
-BatchSimulator::~BatchSimulator() = default;
-
-std::vector<Outcome> BatchSimulator::Run(std::span<const Placement> placements, const RunOptions& options) {
-  std::vector<Outcome> outcomes(placements.size());
-  ParallelFor(placements.size(), impl_->threads, [&](std::size_t item, int slot) {
-    outcomes[item] = impl_->Of(slot).Run(placements[item], options);
-  });
-  return outcomes;
-}
-
-int BatchSimulator::threads() const {
-  return impl_->threads;
 }
 
 }  // namespace berth::sim
