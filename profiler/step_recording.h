@@ -79,6 +79,18 @@ inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
+// Seconds from when it is made, by a clock that tells seconds from any start.
+class TimeBudget {
+ public:
+  using Clock = std::function<double()>;
+  TimeBudget(double seconds, Clock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
+  bool Spent() const { return clock_() >= end_; }
+
+ private:
+  Clock clock_;
+  double end_;
+};
+
 // Placements of which too few steps of those `wanted` were undisturbed are measured again, up to twice, when what
 // disturbed them may be over; not where that is all of them: then it is the workload itself. measure: by number; nothing
 // ends it all.

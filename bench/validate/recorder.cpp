@@ -205,7 +205,7 @@ class Recorder {
                                   TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
     }
     progress.Finish();
-    const TimeBudget again(options_.again_seconds, SteadySeconds);
+    const profiler::TimeBudget again(options_.again_seconds, SteadySeconds);
     profiler::MeasureDisturbedAgain(
         [&](std::size_t p) -> std::optional<MeasuredPlacement> {
           if (StopRequested() || again.Spent()) return std::nullopt;

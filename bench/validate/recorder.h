@@ -23,18 +23,6 @@ struct RecorderOptions {
   bool quiet = false;
 };
 
-// Seconds from when it is made, by a clock that tells seconds from any start.
-class TimeBudget {
- public:
-  using Clock = std::function<double()>;
-  TimeBudget(double seconds, Clock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
-  bool Spent() const { return clock_() >= end_; }
-
- private:
-  Clock clock_;
-  double end_;
-};
-
 // Measures on two devices of one core each: the first two that the process may use. Throws RunError where
 // there is one core only. Ops that only a stand-in can run are measured and named as such. A workload whose file
 // is there with as many placements is left alone; false if the user stopped it before it was done.

@@ -21,9 +21,10 @@ const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cl
 
 void CheckOptions(const GraphOptions& options) {
   if (options.warm_up < 0 || options.steps < 1 || options.at_most < options.steps || options.traced < 0 ||
-      options.pause_us < 0 || options.inputs.cores < 0)
+      options.pause_us < 0 || options.inputs.cores < 0 || !(options.again_seconds >= 0))
     throw InputError(
-        "--warm-up, --traced, --pause-us and --cores from 0, --steps from 1 and --at-most from "
+        "--warm-up, --traced, --pause-us, --again-seconds and --cores from 0, --steps from 1 and --at-most "
+        "from "
         "--steps are wanted.");
 }
 
@@ -82,6 +83,10 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--at-most", options->at_most, "steps of each placement, disturbed ones included")
       ->capture_default_str()
       ->option_text("N");
+  app.add_option("--again-seconds", options->again_seconds,
+                 "at most, for placements that were disturbed and are measured again; 0 = none")
+      ->capture_default_str()
+      ->option_text("S");
   app.add_option("--traced", options->traced,
                  "traced steps of each placement, of which the middle one is kept")
       ->capture_default_str()

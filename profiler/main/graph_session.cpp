@@ -241,8 +241,10 @@ void GraphSession::ReadClocks() {
 }
 
 void GraphSession::Repeat() {
+  const TimeBudget budget(options_.again_seconds, [] { return 1e-9 * static_cast<double>(Nanos()); });
   MeasureDisturbedAgain(
-      [this](std::size_t number) -> std::optional<MeasuredPlacement> {
+      [this, &budget](std::size_t number) -> std::optional<MeasuredPlacement> {
+        if (budget.Spent()) return std::nullopt;
         const sim::Placement& placement = recording_.placements[number].placement;
         for (const NamedPlacement& named : loaded_.placements) {
           if (Interrupted()) return std::nullopt;

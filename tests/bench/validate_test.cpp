@@ -357,17 +357,6 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
   EXPECT_THAT(message("\"placement\": 1", "\"placement\": 2"), HasSubstr("traced.placement"));
 }
 
-TEST(TimeBudgetTest, IsSpentWhenItsClockSaysSo) {
-  double now = 1000;
-  const TimeBudget budget(5, [&now] { return now; });
-  EXPECT_FALSE(budget.Spent());
-  now = 1004.9;
-  EXPECT_FALSE(budget.Spent());
-  now = 1005;
-  EXPECT_TRUE(budget.Spent());
-  EXPECT_TRUE(TimeBudget(0, [&now] { return now; }).Spent());  // nothing is measured again
-}
-
 TEST(FileStemTest, TellsWorkloadsApart) {
   EXPECT_EQ(FileStem("rnnlm(batch=4,steps=8)"), "rnnlm-batch=4-steps=8");
   EXPECT_EQ(FileStem("some/where/graph.json"), "graph.json");

@@ -107,5 +107,16 @@ TEST(StepRecordingTest, AnOpIsNotEnqueuedForLongerThanItsSpan) {
   }
 }
 
+TEST(TimeBudgetTest, IsSpentWhenItsClockSaysSo) {
+  double now = 1000;
+  const TimeBudget budget(5, [&now] { return now; });
+  EXPECT_FALSE(budget.Spent());
+  now = 1004.9;
+  EXPECT_FALSE(budget.Spent());
+  now = 1005;
+  EXPECT_TRUE(budget.Spent());
+  EXPECT_TRUE(TimeBudget(0, [&now] { return now; }).Spent());  // nothing is measured again
+}
+
 }  // namespace
 }  // namespace berth::profiler

@@ -36,7 +36,8 @@ links:
   - {name: bus, ends: [cpu0, cpu1], bandwidth: 1GB/s}
 """
 
-QUICK = ("--warm-up", "1", "--steps", "3", "--at-most", "6", "--traced", "1", "--cores", "1")
+QUICK = ("--warm-up", "1", "--steps", "3", "--at-most", "6", "--traced", "1", "--cores", "1",
+         "--again-seconds", "0")  # a busy machine disturbs steps, which is no matter of these tests
 
 
 def run(*arguments, **environment):
@@ -102,26 +103,16 @@ class Graph(Folder):
         self.assertEqual(sorted(op[:2] for op in traced[0]["ops"]), [[2, 0], [3, 1], [4, 1]])
         self.assertEqual([copy[:4] for copy in traced[0]["copies"]], [[2, 0, 0, 1]])
 
-    def assert_kept(self, before, after):
-        """As they were, but for those that a busy machine disturbed: they may be measured again."""
-        for old, new in zip(before, after, strict=False):
-            if old == new:
-                continue
-            self.assertEqual(old["device"], new["device"])
-            self.assertLess(old["undisturbed"], len(old["steps_us"]))
-            self.assertEqual(old["least_peak_bytes"], new["least_peak_bytes"])
-        self.assertGreaterEqual(len(after), len(before))
-
     def test_goes_on_with_what_is_missing_and_leaves_the_rest_as_it_was(self):
         first = self.placement("a.json", "00000")
         self.assertEqual(self.graph_call(first).returncode, 0)
         before = self.recorded()["placements"]
         done = self.graph_call(first, self.placement("b.json", "01000"), more=QUICK + ("--seed", "3"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("01000", done.stderr + str(self.recorded()["placements"][1]))
-        self.assert_kept(before, self.recorded()["placements"])
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertEqual(self.recorded()["placements"][:1], before)
         self.assertEqual(len(self.recorded()["placements"]), 2)
-        self.assertEqual(self.graph_call(first).returncode, 0)
+        self.assertEqual(self.graph_call(first).stderr, "")
 
     def test_loses_no_finished_placement_to_a_kill(self):
         placements = [self.placement(f"cuts-{i:02}.json", f"{i:05b}") for i in range(32)]
@@ -137,7 +128,7 @@ class Graph(Folder):
         self.assertGreater(len(before), 0)
         self.assertEqual(self.graph_call(*placements).returncode, 0)
         after = self.recorded()["placements"]
-        self.assert_kept(before, after)
+        self.assertEqual(after[:len(before)], before)
         self.assertEqual(sorted(p["device"] for p in after), sorted(f"{i:05b}" for i in range(32)))
 
     def test_running_out_of_memory_is_a_result(self):
