@@ -11,7 +11,7 @@
 
 #include "agents/agent.h"
 #include "bench/tables/runner.h"
-#include "sim/error.h"
+#include "tests/bench/needs_learners.h"
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
@@ -40,16 +40,8 @@ TableDefinition ZeroShotTable() {
   return table;
 }
 
-class ZeroShot : public ::testing::Test {
+class ZeroShot : public testing::NeedsLearners {
  protected:
-  void SetUp() override {
-    try {
-      agents::MakeAgent("placeto");
-    } catch (const RunError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-
   static PlanOptions Wanted() {
     PlanOptions wanted;
     wanted.cells = {"*/last", "*/best"};
@@ -78,8 +70,9 @@ TEST_F(ZeroShot, OnePassOfAPolicyThatIsTrainedOnceForEachSeed) {
   }
   for (const CellRecord& last : records) {
     for (const CellRecord& best : records) {
-      if (last.column == "last" && best.column == "best" && last.row == best.row && last.seed == best.seed)
-        EXPECT_GE(*last.unlimited_runtime_us, *best.runtime_us);
+      if (last.column != "last" || best.column != "best" || last.row != best.row || last.seed != best.seed)
+        continue;
+      EXPECT_GE(*last.unlimited_runtime_us, *best.runtime_us);
     }
   }
 }

@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "agents/agent.h"
-#include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "tests/bench/needs_learners.h"
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
@@ -29,16 +28,7 @@ std::vector<std::string> Train(const std::string& out, const std::vector<std::st
   return call;
 }
 
-class TrainWithLearners : public ::testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      agents::MakeAgent("placeto");
-    } catch (const RunError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+using TrainWithLearners = testing::NeedsLearners;
 
 TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
   const TempFolder folder;
