@@ -4,9 +4,9 @@
 #include <cstring>
 #include <map>
 
+#include "profiler/cpu/cache_residence.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
-#include "profiler/cpu/nearness.h"
 #include "profiler/cpu/pace.h"
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/device_thread.h"
@@ -61,11 +61,11 @@ sim::Bytes FootprintOf(const sim::OpGraph& graph, sim::OpIndex index) {
 class LoneOp {
  public:
   // elsewhere: FootprintOf(op) bytes for what it reads and writes where only its code is to be touched.
-  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const Nearness& near, std::size_t copies,
+  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const CacheResidence& cached, std::size_t copies,
          void* elsewhere)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
         made_(MakeCpuKernel(graph, op)),
-        code_near_(near.code),
+        code_cached_(cached.code),
         inputs_(copies),
         outputs_(copies),
         slots_(copies) {
@@ -74,10 +74,10 @@ class LoneOp {
       for (std::size_t copy = 0; copy < copies; ++copy) {
         if (first < i) {
           inputs_[copy].push_back(inputs_[copy][first]);
-        } else if (near.inputs[i] && copy > 0) {
+        } else if (cached.inputs[i] && copy > 0) {
           inputs_[copy].push_back(inputs_[0][i]);
         } else {
-          AddInput(graph, op_.inputs[i], near.inputs[i], copy);
+          AddInput(graph, op_.inputs[i], cached.inputs[i], copy);
         }
       }
     }
@@ -86,10 +86,10 @@ class LoneOp {
       for (std::size_t copy = 0; copy < copies; ++copy) {
         if (output.storage == sim::Output::Storage::kInput) {
           outputs_[copy].push_back(inputs_[copy][FindInput(output.alias)]);
-        } else if (near.outputs[i] && copy > 0) {
+        } else if (cached.outputs[i] && copy > 0) {
           outputs_[copy].push_back(outputs_[0][i]);
         } else {
-          outputs_[copy].push_back(AddBlock(output.bytes, near.outputs[i]));
+          outputs_[copy].push_back(AddBlock(output.bytes, cached.outputs[i]));
           std::memset(outputs_[copy].back(), 0, static_cast<std::size_t>(output.bytes));
         }
       }
@@ -108,8 +108,8 @@ class LoneOp {
   // With blocks taken and given back [ns].
   std::int64_t Run(DeviceMemory& pool, int round) {
     const std::size_t copy = static_cast<std::size_t>(round) % inputs_.size();
-    if (code_near_) RunOn(elsewhere_.inputs, elsewhere_.outputs, elsewhere_.slots, pool);
-    for (const auto& [block, bytes] : near_) {
+    if (code_cached_) RunOn(elsewhere_.inputs, elsewhere_.outputs, elsewhere_.slots, pool);
+    for (const auto& [block, bytes] : cached_) {
       auto* words = static_cast<volatile std::uint32_t*>(block);
       for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
     }
@@ -126,7 +126,7 @@ class LoneOp {
 
   void RunOn(const std::vector<void*>& inputs, const std::vector<void*>& outputs, void* slots,
              DeviceMemory& pool) {
-    // What the pool gives is not used: it would be near where the step's is not.
+    // What the pool gives is not used: it would be cached where the step's is not.
     taken_.clear();
     for (const sim::Output& output : op_.outputs)
       if (output.storage != sim::Output::Storage::kInput)
@@ -156,23 +156,23 @@ class LoneOp {
     if (slots_[0] != nullptr) elsewhere_.slots = elsewhere_.inputs[0];
   }
 
-  void* AddBlock(sim::Bytes bytes, bool near) {
+  void* AddBlock(sim::Bytes bytes, bool cached) {
     blocks_.push_back(NewBlock(bytes));
-    if (near) near_.emplace_back(blocks_.back().get(), bytes);
+    if (cached) cached_.emplace_back(blocks_.back().get(), bytes);
     return blocks_.back().get();
   }
 
-  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near, std::size_t copy) {
+  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool cached, std::size_t copy) {
     const sim::Op& producer = graph.ops[static_cast<std::size_t>(input.op)];
     const sim::Output& tensor = OutputAt(graph, input);
     const sim::Bytes bytes = BytesBehind(graph, input);
-    inputs_[copy].push_back(AddBlock(bytes, near));
+    inputs_[copy].push_back(AddBlock(bytes, cached));
     FillWithSmallNumbers(producer, tensor, inputs_[copy].back(), bytes);
   }
 
   const sim::Op& op_;
   MadeKernel made_;
-  bool code_near_;
+  bool code_cached_;
   struct {
     std::vector<void*> inputs, outputs;
     void* slots = nullptr;
@@ -182,7 +182,7 @@ class LoneOp {
   std::vector<std::vector<void*>> outputs_;  // by copy
   std::vector<void*> slots_;                 // by copy
   std::vector<void*> taken_;
-  std::vector<std::pair<void*, sim::Bytes>> near_;
+  std::vector<std::pair<void*, sim::Bytes>> cached_;
   Block scratch_ = NewBlock(0);
 };
 
@@ -272,13 +272,13 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
   for (std::size_t set = 0; set < sets.size(); ++set)
     for (const sim::OpIndex op : sets[set])
       set_of[static_cast<std::size_t>(op)] = static_cast<std::int32_t>(set);
-  const std::vector<Nearness> near = FindNearness(graph, set_of);
+  const std::vector<CacheResidence> cached = FindCacheResidence(graph, set_of);
   std::vector<ProbedOp> all;
   sim::Bytes round_bytes = 1, largest = 0;
   for (std::size_t set = 0; set < sets.size(); ++set) {
-    std::map<Nearness, std::size_t> seen;
+    std::map<CacheResidence, std::size_t> seen;
     for (const sim::OpIndex op : sets[set]) {
-      const auto [found, is_new] = seen.emplace(near[static_cast<std::size_t>(op)], all.size());
+      const auto [found, is_new] = seen.emplace(cached[static_cast<std::size_t>(op)], all.size());
       if (is_new) {
         all.push_back({.op = op, .set = set, .stands_for = 0, .ns = {}});
         round_bytes += TrafficOf(graph, op);
@@ -299,7 +299,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
       std::vector<LoneOp> lone;
       lone.reserve(all.size());
       for (const ProbedOp& probed : all)
-        lone.emplace_back(graph, probed.op, near[static_cast<std::size_t>(probed.op)], copies,
+        lone.emplace_back(graph, probed.op, cached[static_cast<std::size_t>(probed.op)], copies,
                           elsewhere.get());
       DeviceMemory pool(64, 0, std::make_unique<EqualSizesPool>(NewBlock));
       const std::int64_t clock = ClockCost();

@@ -28,7 +28,7 @@ struct ProbedOp {
 };
 
 // sets: ops that do the same. Of each set one op for each way in which its ops find the caches, one after the other
-// and then all again: what is near (nearness.h) has just been touched, the rest has not been since twice the cache
+// and then all again: what is cached (cache_residence.h) has just been touched, the rest has not been since twice the cache
 // went by.
 // cores: of each device; they are probed one after the other.
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std::vector<sim::OpIndex>>& sets,

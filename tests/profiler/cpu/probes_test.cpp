@@ -33,7 +33,7 @@ sim::OpIndex Add(sim::OpGraph& graph, const std::string& type, std::vector<std::
 }
 
 // Joins of unequal parts, which copy, and updates, which write what they read; each twice in a row, so that the
-// second finds the code near. What a kernel reads and writes must be as far apart there as in a step.
+// second finds the code cached. What a kernel reads and writes must be as far apart there as in a step.
 TEST(ProbeOpsTest, EverySetInTheWaysThatItsOpsFindTheCaches) {
   sim::OpGraph graph;
   graph.name = "probed";
