@@ -58,5 +58,7 @@ struct Timing {
   double seconds = 0.15;
 };
 inline constexpr Timing kQuickTiming = {1, 3, 5, 0.01};
+// Of a CPU, whose ops take longer: all of its probes in little more than a minute on one core.
+inline constexpr Timing kCpuTiming = {3, 7, 50, 0.08};
 
 }  // namespace berth::profiler

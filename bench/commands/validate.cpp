@@ -15,6 +15,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -107,7 +108,7 @@ class ValidateCommand : public Command {
     if (!again_.empty()) CompareRepeats(again_, &scores);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
-      std::filesystem::create_directories(folder);
+      formats::MakeFolder(folder.string());
       formats::WriteFile((folder / "report.txt").string(), PrintScores(scores));
       formats::WriteFile((folder / "scores.json").string(), PrintScoresJson(scores));
       formats::WriteFile((folder / "rows.csv").string(), PrintScoresCsv(scores));
@@ -120,7 +121,7 @@ class ValidateCommand : public Command {
  private:
   void WriteTimelines(const std::string& recordings) const {
     const std::filesystem::path folder(timelines_);
-    std::filesystem::create_directories(folder);
+    formats::MakeFolder(folder.string());
     for (const std::string& path : FindRecordings(recordings)) {
       const Recording recording = ReadValidation(path);
       if (profiler::TracedPlacement(recording) < 0) continue;  // as of a graph with one placement

@@ -23,6 +23,7 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -107,7 +108,7 @@ class Recorder {
     ProbeGraph();
     if (!Measure()) return false;
     recording_.load_after = LoadAverage();
-    fs::create_directories(options_.folder);
+    formats::MakeFolder(options_.folder);
     cost_models::WriteParameters(costs_path_, parameters_);
     formats::WriteFile(path_, profiler::PrintStepRecording(recording_));
     return true;
@@ -217,7 +218,7 @@ class Recorder {
   }
 
   std::vector<ChosenPlacement> Choose(const sim::Cluster& cluster) {
-    fs::create_directories(options_.folder);
+    formats::MakeFolder(options_.folder);
     cost_models::WriteParameters(costs_path_, parameters_);
     const auto model = cost_models::MakeCostModel(costs_path_);
     const sim::Problem problem(graph_, cluster, sim::PriceOps(graph_, cluster, *model));

@@ -19,7 +19,15 @@
 namespace berth::profiler {
 namespace {
 
-constexpr double kMostFlops = 2e10;  // more takes a CPU of few cores seconds, ten times over
+// A run of more than this [s], by what a core does at least, is left out: it is wanted some twenty times, and all probes
+// together are to take one core little more than a minute.
+constexpr double kMostSeconds = 0.05;
+constexpr double kFlopsOfCore = 5e10, kBytesOfCore = 1e10;  // per second
+
+bool IsTooMuch(double flops, double bytes, const MeasureOptions& options) {
+  const auto cores = static_cast<double>(options.cores.size());
+  return flops / kFlopsOfCore + bytes / kBytesOfCore > kMostSeconds * cores;
+}
 
 // Memory that is written to drive everything else out of the caches.
 class Flush {
@@ -124,13 +132,16 @@ sim::OpGraph GraphOnCpu(const OpCase& one) {
 }
 
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options) {
+  const std::vector<OpCase> cases = options.quick ? Thinned(probe.cases()) : probe.cases();
   sim::Attribute::List rows;
   OnDevice(options.cores, [&] {
     Flush flush;
-    for (const OpCase& one : options.quick ? Thinned(probe.cases()) : probe.cases()) {
+    rows = MeasureRows(cases.size(), options, [&](std::size_t number) {
+      const OpCase& one = cases[number];
       sim::Attributes row = KeyOf(one);
       try {
-        if (one.flops > kMostFlops) throw Unavailable("too much work to be repeated on a CPU");
+        if (IsTooMuch(one.flops, static_cast<double>(one.bytes), options))
+          throw Unavailable("too much work to be repeated on so few cores");
         PreparedCase prepared(one);
         row.emplace_back("hot", Summary(RepeatUndisturbed(options.timing, [&] { return prepared.Run(); })));
         row.emplace_back("cold", Summary(RepeatUndisturbed(options.timing, [&] {
@@ -140,21 +151,25 @@ sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options
       } catch (const Unavailable& reason) {
         row.emplace_back("unavailable", sim::Attribute{std::string(reason.what())});
       }
-      rows.push_back({std::move(row)});
-    }
+      return row;
+    });
   });
   return Rows(std::move(rows));
 }
 
 sim::Attribute MeasureHostCopies(const Probe&, const MeasureOptions& options) {
-  const std::vector<sim::Bytes> sizes = CopySizes(options.quick);
+  std::vector<sim::Bytes> sizes = CopySizes(options.quick);
+  const MeasureOptions one_core{.cores = {options.cores.front()}};  // by one thread, however many there are
+  std::erase_if(sizes,
+                [&](sim::Bytes bytes) { return IsTooMuch(0, 2 * static_cast<double>(bytes), one_core); });
   sim::Attribute::List rows;
   OnDevice(options.cores, [&] {
     Flush flush;
     const Block from = NewBlock(sizes.back()), to = NewBlock(sizes.back());
     for (void* const block : {from.get(), to.get()})
       std::memset(block, 1, static_cast<std::size_t>(sizes.back()));
-    for (const sim::Bytes bytes : sizes) {
+    rows = MeasureRows(sizes.size(), options, [&](std::size_t number) {
+      const sim::Bytes bytes = sizes[number];
       const auto copy = [&] {
         const std::int64_t start = Now();
         std::memcpy(to.get(), from.get(), static_cast<std::size_t>(bytes));
@@ -165,10 +180,10 @@ sim::Attribute MeasureHostCopies(const Probe&, const MeasureOptions& options) {
         flush();
         return copy();
       };
-      rows.push_back({sim::Attributes{{"bytes", {bytes}},
-                                      {"host", Summary(RepeatUndisturbed(options.timing, copy))},
-                                      {"cold", Summary(RepeatUndisturbed(options.timing, cold))}}});
-    }
+      return sim::Attributes{{"bytes", {bytes}},
+                             {"host", Summary(RepeatUndisturbed(options.timing, copy))},
+                             {"cold", Summary(RepeatUndisturbed(options.timing, cold))}};
+    });
   });
   return Rows(std::move(rows));
 }

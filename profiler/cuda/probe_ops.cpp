@@ -18,19 +18,19 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
   const DeviceBuffer other(kFlushed);
   Timer timer(options.timing, stream);
   const Work flush = [&] { BERTH_CUDA(cudaMemsetAsync(other.get(), 0, kFlushed, stream.get())); };
-  sim::Attribute::List rows;
-  for (const OpCase& one : options.quick ? Thinned(probe.cases()) : probe.cases()) {
-    sim::Attributes row = KeyOf(one);
+  const std::vector<OpCase> cases = options.quick ? Thinned(probe.cases()) : probe.cases();
+  sim::Attribute::List rows = MeasureRows(cases.size(), options, [&](std::size_t number) {
+    sim::Attributes row = KeyOf(cases[number]);
     try {
-      const std::unique_ptr<PreparedOp> op = Prepare(one, libraries);
+      const std::unique_ptr<PreparedOp> op = Prepare(cases[number], libraries);
       row.emplace_back("hot", Summary(timer.OnDevice(op->run)));
       row.emplace_back("cold", Summary(timer.OnDevice(op->run, 1, flush)));
       stream.Wait();  // before the operands go
     } catch (const Unavailable& reason) {
       row.emplace_back("unavailable", sim::Attribute{std::string(reason.what())});
     }
-    rows.push_back({std::move(row)});
-  }
+    return row;
+  });
   sim::Attributes result = {{"rows", {std::move(rows)}}};
   if (std::string_view(probe.name) == "conv2d") result.emplace_back("convolutions", ChosenConvolutions());
   return {std::move(result)};

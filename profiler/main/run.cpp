@@ -1,5 +1,5 @@
-// berth-profile run: each probe is one part of one recording. The file is rewritten whole after each, so that a
-// run that is cut off continues with the same command.
+// berth-profile run: each probe is one part of one recording. The file is rewritten whole after each, and every second
+// within one, so that a run that is cut off continues with the same command, behind the last row.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -11,8 +11,10 @@
 
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
+#include "profiler/probe_rows.h"
 #include "profiler/recording.h"
 #include "sim/error.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::profiler {
 namespace {
@@ -64,8 +66,7 @@ Recording Fresh(const Backend& backend, const Options& options, const MeasureOpt
   recording.kind = kProbesKind;
   recording.device = options.device;
   recording.quick = options.quick;
-  recording.machine = DescribeHost();
-  for (const auto& [key, value] : backend.Machine()) recording.machine.emplace_back(key, value);
+  recording.machine = MachineOf(backend);
   if (options.device == "cpu")
     recording.machine.emplace_back("probe_cores",
                                    sim::Attribute{static_cast<std::int64_t>(how.cores.size())});
@@ -91,25 +92,114 @@ Recording Resumed(const Recording& fresh, const std::string& path) {
   return old;
 }
 
-Part Measure(Backend& backend, const Probe& probe, const MeasureOptions& options) {
-  Part part;
-  part.date = NowUtc();
-  part.command = CommandLine();
-  part.revision = Revision();
-  part.clocks = backend.Clocks();
-  const Clock::time_point start = Clock::now();
-  try {
-    part.result = backend.Run(probe, options);
-  } catch (const Unavailable& reason) {
-    part.outcome = Part::Outcome::kSkipped;
-    part.reason = reason.what();
-  } catch (const RunError& error) {
-    part.outcome = Part::Outcome::kFailed;
-    part.reason = error.what();
-  }
-  part.wall_s = SecondsSince(start);
-  return part;
+sim::Attribute::List RowsOf(const Part& part) {
+  const auto* const result = std::get_if<sim::Attributes>(&part.result.value);
+  const sim::Attribute* const found = result == nullptr ? nullptr : sim::FindAttribute(*result, "rows");
+  const auto* const rows = found == nullptr ? nullptr : std::get_if<sim::Attribute::List>(&found->value);
+  return rows == nullptr ? sim::Attribute::List{} : *rows;
 }
+
+// The measurements of one call.
+class Session {
+ public:
+  Session(const Options& options, Backend& backend, MeasureOptions how)
+      : options_(options), backend_(backend), how_(std::move(how)) {
+    recording_ = Resumed(Fresh(backend, options, how_), options.out);
+    how_.rows = &rows_;
+    how_.go_on = [this] { return GoOn(); };
+  }
+
+  int Run(const std::vector<const Probe*>& probes) {
+    int missing = 0;
+    for (const Probe* probe : probes) {
+      if (recording_.Done(probe->name)) continue;
+      if (Stopped()) {
+        fmt::print(stderr, "stopped before {}; the same command continues there\n", probe->name);
+        return 1;
+      }
+      Measure(*probe);
+      if (stopped_) return 1;
+      missing += recording_.Done(probe->name) ? 0 : 1;
+    }
+    if (missing > 0) fmt::print(stderr, "{} failed; the reasons are in {}\n", missing, options_.out);
+    return missing > 0 ? 1 : 0;
+  }
+
+ private:
+  bool Stopped() const {
+    return Interrupted() || (options_.budget > 0 && SecondsSince(start_) > options_.budget);
+  }
+
+  void Measure(const Probe& probe) {
+    const Part* const before = recording_.Find(probe.name);
+    rows_ = before == nullptr ? sim::Attribute::List{} : RowsOf(*before);
+    spent_before_ = before == nullptr ? 0 : before->wall_s;
+    probe_ = probe.name;
+    part_ = {};
+    part_.date = NowUtc();
+    part_.command = CommandLine();
+    part_.revision = Revision();
+    part_.clocks = backend_.Clocks();
+    part_start_ = written_ = Clock::now();
+    try {
+      part_.result = backend_.Run(probe, how_);
+      if (stopped_) part_.incomplete = StoppedText();
+    } catch (const Unavailable& reason) {
+      part_.outcome = Part::Outcome::kSkipped;
+      part_.reason = reason.what();
+    } catch (const RunError& error) {
+      if (rows_.empty()) {
+        part_.outcome = Part::Outcome::kFailed;
+        part_.reason = error.what();
+      } else {
+        part_.result = Rows(rows_);
+        part_.incomplete = fmt::format("row {} failed: {}", rows_.size() + 1, error.what());
+      }
+    }
+    Write();
+    const std::string& why = part_.incomplete.empty() ? part_.reason : part_.incomplete;
+    fmt::print(
+        stderr, "{:18} {:7.1f} s  {}{}{}\n", probe_, part_.wall_s,
+        part_.incomplete.empty() ? kOutcomeNames[static_cast<std::size_t>(part_.outcome)] : "incomplete",
+        why.empty() ? "" : ": ", why);
+  }
+
+  // Between two rows.
+  bool GoOn() {
+    constexpr double kEvery = 1;  // [s]: writing takes the caches from what is measured
+    stopped_ = Stopped();
+    if (stopped_ || rows_.empty() || SecondsSince(written_) < kEvery) return !stopped_;
+    part_.result = Rows(rows_);
+    part_.incomplete = StoppedText();
+    Write();
+    part_.incomplete.clear();
+    written_ = Clock::now();
+    return true;
+  }
+
+  std::string StoppedText() const {
+    return fmt::format("stopped behind {} rows; the same command continues there", rows_.size());
+  }
+
+  void Write() {
+    part_.wall_s = spent_before_ + SecondsSince(part_start_);
+    recording_.Put(probe_, part_);
+    WriteRecording(options_.out, recording_);
+  }
+
+  const Options& options_;
+  Backend& backend_;
+  MeasureOptions how_;
+  Recording recording_;
+  const Clock::time_point start_ = Clock::now();
+  // Of the probe that is being measured:
+  std::string probe_;
+  Part part_;
+  sim::Attribute::List rows_;
+  double spent_before_ = 0;  // by earlier calls [s]
+  Clock::time_point part_start_, written_;
+  bool stopped_ = false;
+};
 
 int Run(const Options& options) {
   const BackendRow& row = FindBackend(options.device);
@@ -119,26 +209,10 @@ int Run(const Options& options) {
     throw InputError(fmt::format("--cores must be from 1 to {}, which this process may use.", cores.size()));
   if (options.cores > 0) cores.resize(static_cast<std::size_t>(options.cores));
   const std::unique_ptr<Backend> backend = OpenBackend(row);
-  const MeasureOptions how{options.quick ? kQuickTiming : Timing{}, options.quick, cores};
-  Recording recording = Resumed(Fresh(*backend, options, how), options.out);
-  const Clock::time_point start = Clock::now();
-  int missing = 0;
-  for (const Probe* probe : probes) {
-    if (recording.Done(probe->name)) continue;
-    if (Interrupted() || (options.budget > 0 && SecondsSince(start) > options.budget)) {
-      fmt::print(stderr, "stopped before {}; the same command continues there\n", probe->name);
-      return 1;
-    }
-    Part part = Measure(*backend, *probe, how);
-    missing += part.outcome == Part::Outcome::kFailed ? 1 : 0;
-    fmt::print(stderr, "{:18} {:7.1f} s  {}{}{}\n", probe->name, part.wall_s,
-               kOutcomeNames[static_cast<std::size_t>(part.outcome)], part.reason.empty() ? "" : ": ",
-               part.reason);
-    recording.Put(probe->name, std::move(part));
-    WriteRecording(options.out, recording);
-  }
-  if (missing > 0) fmt::print(stderr, "{} failed; the reasons are in {}\n", missing, options.out);
-  return missing > 0 ? 1 : 0;
+  formats::PrepareOutput(options.out);
+  const Timing timing = options.quick ? kQuickTiming : options.device == "cpu" ? kCpuTiming : Timing{};
+  const MeasureOptions how{.timing = timing, .quick = options.quick, .cores = cores};
+  return Session(options, *backend, how).Run(probes);
 }
 
 }  // namespace
@@ -154,7 +228,7 @@ RunVerb DeclareRun(CLI::App& app) {
       ->option_text("D");
   app.add_option("--cores", options->cores, "of the CPU, for an op to use; else all there are")
       ->option_text("N");
-  app.add_option("--budget", options->budget, "seconds after which no further probe starts")
+  app.add_option("--budget", options->budget, "seconds after which no further row is measured")
       ->option_text("S");
   app.add_flag("--quick", options->quick, "few sizes, few repeats: to try, not to use");
   return [options] { return Run(*options); };
