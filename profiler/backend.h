@@ -54,6 +54,8 @@ class Backend {
   // The result of a part: {"rows": […]}, always in the same order. Throws Unavailable where this device or library
   // cannot, RunError where it fails; options.rows are good all the same.
   virtual sim::Attribute Run(const Probe& probe, const MeasureOptions& options) = 0;
+  // The same of the ops of a graph, each alone and as an executed step runs it (profiler/executor/graph_ops.h).
+  virtual sim::Attribute RunOps(const sim::OpGraph& graph, const MeasureOptions& options) = 0;
 
   // What runs a graph on devices of `cluster`, all of this backend's class or CPUs. cpu: what runs ops on those; null
   // where the cluster has none. Graph, cluster and `cpu` must outlive it. Throws as the executors do.

@@ -166,9 +166,11 @@ class CalibrateCommand : public Command {
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
     formats::WriteFile(outputs.html.string(), PrintReportHtml(report, FitPlotsHtml(result)));
-    fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them.\n", text,
+    std::vector<std::string> kinds;
+    for (const cost_models::KindParameters& kind : result.parameters.kinds) kinds.push_back(kind.kind);
+    fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n", text,
                outputs.parameters.string(), outputs.text.filename().string(),
-               outputs.html.filename().string(), outputs.parameters.string());
+               outputs.html.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
   }
 
   std::vector<std::string> traces_, steps_, kinds_;

@@ -1,9 +1,12 @@
-// berth-profile run: each probe is one part of one recording. The file is rewritten whole after each, and every second
+// berth-profile run: each probe, and the ops of each graph, are one part of one recording. The file is rewritten whole after each, and every second
 // within one, so that a run that is cut off continues with the same command, behind the last row.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +17,7 @@
 #include "profiler/probe_rows.h"
 #include "profiler/recording.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
 namespace berth::profiler {
@@ -26,7 +30,7 @@ double SecondsSince(Clock::time_point start) {
 }
 
 struct Options {
-  std::vector<std::string> probes;
+  std::vector<std::string> probes, graphs;
   std::string out, device = "cuda";
   int cores = 0;      // of the CPU; 0 = all
   double budget = 0;  // [s]; 0 = none
@@ -54,6 +58,35 @@ std::vector<const Probe*> Chosen(const std::vector<std::string>& names, const st
   return chosen;
 }
 
+// What becomes one part of the recording: a probe, or the ops of a graph.
+struct Job {
+  std::string name;
+  std::function<sim::Attribute(Backend& backend, const MeasureOptions& options)> run;
+  bool of_graph = false;
+};
+
+std::vector<Job> JobsOf(const Options& options) {
+  std::vector<Job> jobs;
+  for (const Probe* probe : Chosen(options.probes, options.device)) {
+    jobs.push_back({probe->name, [probe](Backend& backend, const MeasureOptions& how) {
+                      return backend.Run(*probe, how);
+                    }});
+  }
+  std::set<std::string> names;
+  for (const std::string& path : options.graphs) {
+    const auto graph = std::make_shared<const sim::OpGraph>(formats::ReadGraph(path));
+    if (!names.insert(graph->name).second)
+      throw InputError(fmt::format("{}: is the second graph that is called \"{}\"; give each its own --out.",
+                                   path, graph->name));
+    jobs.push_back(
+        {"ops of " + graph->name,
+         [graph](Backend& backend, const MeasureOptions& how) { return backend.RunOps(*graph, how); }, true});
+  }
+  if (jobs.empty())
+    throw InputError("PROBE... (names of `berth-profile list`, or all) or --graph G is wanted.");
+  return jobs;
+}
+
 sim::Attributes TimingFacts(const Timing& timing) {
   return {{"warmups", {std::int64_t{timing.warmups}}},
           {"least", {std::int64_t{timing.least}}},
@@ -74,6 +107,7 @@ Recording Fresh(const Backend& backend, const Options& options, const MeasureOpt
   recording.timing = TimingFacts(how.timing);
   for (const Probe& probe : Probes())
     recording.meaning.emplace_back(probe.name, sim::Attribute{std::string(probe.meaning)});
+  recording.meaning.emplace_back("ops of a graph", sim::Attribute{std::string(kOpsOfGraphMeaning)});
   return recording;
 }
 
@@ -109,17 +143,20 @@ class Session {
     how_.go_on = [this] { return GoOn(); };
   }
 
-  int Run(const std::vector<const Probe*>& probes) {
+  int Run(const std::vector<Job>& jobs) {
     int missing = 0;
-    for (const Probe* probe : probes) {
-      if (recording_.Done(probe->name)) continue;
+    for (const Job& job : jobs) {
+      if (recording_.Done(job.name)) {
+        CheckGraph(job);
+        continue;
+      }
       if (Stopped()) {
-        fmt::print(stderr, "stopped before {}; the same command continues there\n", probe->name);
+        fmt::print(stderr, "stopped before {}; the same command continues there\n", job.name);
         return 1;
       }
-      Measure(*probe);
+      Measure(job);
       if (stopped_) return 1;
-      missing += recording_.Done(probe->name) ? 0 : 1;
+      missing += recording_.Done(job.name) ? 0 : 1;
     }
     if (missing > 0) fmt::print(stderr, "{} failed; the reasons are in {}\n", missing, options_.out);
     return missing > 0 ? 1 : 0;
@@ -130,11 +167,19 @@ class Session {
     return Interrupted() || (options_.budget > 0 && SecondsSince(start_) > options_.budget);
   }
 
-  void Measure(const Probe& probe) {
-    const Part* const before = recording_.Find(probe.name);
+  // That what is there is this graph's; measures nothing where all rows are.
+  void CheckGraph(const Job& job) {
+    const Part& part = *recording_.Find(job.name);
+    if (!job.of_graph || part.outcome != Part::Outcome::kMeasured) return;
+    rows_ = RowsOf(part);
+    job.run(backend_, how_);
+  }
+
+  void Measure(const Job& job) {
+    const Part* const before = recording_.Find(job.name);
     rows_ = before == nullptr ? sim::Attribute::List{} : RowsOf(*before);
     spent_before_ = before == nullptr ? 0 : before->wall_s;
-    probe_ = probe.name;
+    job_ = job.name;
     part_ = {};
     part_.date = NowUtc();
     part_.command = CommandLine();
@@ -142,7 +187,7 @@ class Session {
     part_.clocks = backend_.Clocks();
     part_start_ = written_ = Clock::now();
     try {
-      part_.result = backend_.Run(probe, how_);
+      part_.result = job.run(backend_, how_);
       if (stopped_) part_.incomplete = StoppedText();
     } catch (const Unavailable& reason) {
       part_.outcome = Part::Outcome::kSkipped;
@@ -159,7 +204,7 @@ class Session {
     Write();
     const std::string& why = part_.incomplete.empty() ? part_.reason : part_.incomplete;
     fmt::print(
-        stderr, "{:18} {:7.1f} s  {}{}{}\n", probe_, part_.wall_s,
+        stderr, "{:18} {:7.1f} s  {}{}{}\n", job_, part_.wall_s,
         part_.incomplete.empty() ? kOutcomeNames[static_cast<std::size_t>(part_.outcome)] : "incomplete",
         why.empty() ? "" : ": ", why);
   }
@@ -183,7 +228,7 @@ class Session {
 
   void Write() {
     part_.wall_s = spent_before_ + SecondsSince(part_start_);
-    recording_.Put(probe_, part_);
+    recording_.Put(job_, part_);
     WriteRecording(options_.out, recording_);
   }
 
@@ -192,8 +237,8 @@ class Session {
   MeasureOptions how_;
   Recording recording_;
   const Clock::time_point start_ = Clock::now();
-  // Of the probe that is being measured:
-  std::string probe_;
+  // Of the part that is being measured:
+  std::string job_;
   Part part_;
   sim::Attribute::List rows_;
   double spent_before_ = 0;  // by earlier calls [s]
@@ -203,7 +248,7 @@ class Session {
 
 int Run(const Options& options) {
   const BackendRow& row = FindBackend(options.device);
-  const std::vector<const Probe*> probes = Chosen(options.probes, options.device);
+  const std::vector<Job> jobs = JobsOf(options);
   std::vector<int> cores = AvailableCores();
   if (options.cores < 0 || options.cores > static_cast<int>(cores.size()))
     throw InputError(fmt::format("--cores must be from 1 to {}, which this process may use.", cores.size()));
@@ -212,14 +257,19 @@ int Run(const Options& options) {
   formats::PrepareOutput(options.out);
   const Timing timing = options.quick ? kQuickTiming : options.device == "cpu" ? kCpuTiming : Timing{};
   const MeasureOptions how{.timing = timing, .quick = options.quick, .cores = cores};
-  return Session(options, *backend, how).Run(probes);
+  return Session(options, *backend, how).Run(jobs);
 }
 
 }  // namespace
 
 RunVerb DeclareRun(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("PROBE", options->probes, "names from `berth-profile list`, or all")->required();
+  app.add_option("PROBE", options->probes, "names from `berth-profile list`, or all");
+  app.add_option("--graph", options->graphs,
+                 "a graph file: each of its ops alone, as an executed step runs it, so that steps of the "
+                 "graph can be "
+                 "predicted from measured ops (may be repeated)")
+      ->option_text("G");
   app.add_option("--out", options->out, "the berth.trace to write or to continue; .zst compresses")
       ->required()
       ->option_text("FILE");
