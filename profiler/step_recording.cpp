@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "profiler/statistics.h"
+#include "sim/error.h"
 
 namespace berth::profiler {
 
@@ -11,6 +14,52 @@ int TracedPlacement(const StepRecording& recording) {
   for (std::size_t i = 0; i < recording.placements.size(); ++i)
     if (recording.placements[i].traced) return static_cast<int>(i);
   return -1;
+}
+
+MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph,
+                                   const FamilyPlacement& which, const StepPlan& plan) {
+  MeasuredPlacement made{.family = which.family, .placement = which.placement};
+  const auto out_of_memory = [&made](const std::vector<Step>& steps) {
+    if (!steps.back().oom) return false;
+    made.oom = steps.back().oom;
+    made.exhausted = steps.back().exhausted;
+    made.peak_bytes = made.least_peak_bytes = made.most_peak_bytes = steps.back().peak;
+    made.run = static_cast<int>(steps.size());
+    return true;
+  };
+  const auto checked =
+      executor.Run(which.placement, {.warm_up = 0, .steps = 1, .at_most = 1, .checked = true});
+  if (out_of_memory(checked)) return made;
+  if (checked.back().not_finite >= 0)
+    throw RunError(fmt::format("op {} wrote a number that is not finite",
+                               graph.ops[static_cast<std::size_t>(checked.back().not_finite)].name));
+  int possible = plan.at_most;
+  if (plan.seconds > 0) {  // one step tells how many there is time for
+    const auto first = executor.Run(which.placement, {.warm_up = 2, .steps = 1, .at_most = 1});
+    if (out_of_memory(first)) return made;
+    const double seconds = static_cast<double>(first.back().ns) * 1e-9;
+    possible = std::max(kFewSteps, static_cast<int>(plan.seconds / std::max(seconds, 1e-6)));
+  }
+  const auto steps = executor.Run(which.placement, {.warm_up = plan.warm_up,
+                                                    .steps = std::min(plan.steps, possible),
+                                                    .at_most = std::min(plan.at_most, possible),
+                                                    .pause_us = plan.pause_us,
+                                                    .pace = plan.pace});
+  if (out_of_memory(steps)) return made;
+  Summarise(steps, plan.steps, &made);
+  if (plan.traced > 0) made.traced = TraceStep(executor, which.placement, plan);
+  return made;
+}
+
+std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placement, const StepPlan& plan) {
+  auto traced = executor.Run(placement, {.warm_up = plan.warm_up,
+                                         .steps = plan.traced,
+                                         .at_most = 3 * plan.traced,
+                                         .pause_us = plan.pause_us,
+                                         .pace = plan.pace,
+                                         .traced = true});
+  if (traced.back().oom) return std::nullopt;
+  return MiddleStep(std::move(traced));
 }
 
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ MadeKernel MakeCpuKernel(const sim::OpGraph& graph, sim::OpIndex op);
 
 // Every op type that is run for what it is, sorted; for docs and tests.
 std::vector<std::string_view> KernelTypes();
+
+std::string DnnlVersion();  // "2.6.3"
 
 // ---- for the makers ---------------------------------------------------------------------------------------
 

@@ -15,23 +15,6 @@
 namespace berth::profiler {
 namespace {
 
-std::int64_t Median(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// What two readings of the clock take with nothing between them.
-std::int64_t ClockCost() {
-  std::vector<std::int64_t> costs;
-  for (int i = 0; i < 1001; ++i) {
-    const std::int64_t start = Now();
-    costs.push_back(Now() - start);
-  }
-  return Median(std::move(costs));
-}
-
 const sim::Output& OutputAt(const sim::OpGraph& graph, sim::TensorRef tensor) {
   return graph.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
 }
@@ -188,80 +171,18 @@ class LoneOp {
 
 // All ops once, those too that have repeats enough: who is left must not find the caches emptier. The pace is looked
 // at before and after, as with a step; in between it would change the clock.
-void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, Pace pace, std::int64_t clock, int round,
-              std::vector<ProbedOp>* into) {
+void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, const ProbeOptions& options, std::int64_t clock,
+              int round, std::vector<ProbedOp>* into) {
   std::vector<std::int64_t> all(lone.size());
-  const bool before = pace.Holds(MeasurePace());
+  const bool before = options.pace.Holds(MeasurePace());
   for (std::size_t i = 0; i < lone.size(); ++i) {
     const std::int64_t preemptions = Preemptions();
     const std::int64_t ns = lone[i].Run(pool, round);
-    all[i] = Preemptions() == preemptions ? std::max<std::int64_t>(ns - clock, 0) : -1;
+    all[i] = options.disturbed || Preemptions() == preemptions ? std::max<std::int64_t>(ns - clock, 0) : -1;
   }
-  if (!before || !pace.Holds(MeasurePace())) return;
+  if (!before || !options.pace.Holds(MeasurePace())) return;
   for (std::size_t i = 0; i < lone.size(); ++i)
     if (all[i] >= 0) (*into)[i].ns.push_back(all[i]);
-}
-
-// A chain that goes to and fro between two devices: every link sends another size, once each way, and while it
-// does nothing else happens. Op 2i sends sizes[i] forth, op 2i + 1 back.
-sim::OpGraph CopyChain(const std::vector<sim::Bytes>& sizes) {
-  sim::OpGraph graph;
-  graph.name = "copies";
-  for (std::size_t i = 0; i <= 2 * sizes.size(); ++i) {
-    sim::Op op;
-    op.name = "op" + std::to_string(i);
-    op.type = "Opaque";
-    const auto before = static_cast<sim::OpIndex>(i) - 1;
-    if (i > 0 && sizes[(i - 1) / 2] > 0) {
-      op.inputs = {{before, 0}};
-    } else if (i > 0) {
-      op.control = {before};
-    }
-    if (i < 2 * sizes.size() && sizes[i / 2] > 0) {
-      op.outputs.emplace_back();
-      op.outputs[0].bytes = sizes[i / 2];
-    }
-    graph.ops.push_back(std::move(op));
-  }
-  graph.Finish();
-  return graph;
-}
-
-// A chain of additions of 16 numbers. Before each fourth one an op writes a second-level cache full, so that
-// what the executor knows of the next ops is as far away as in a step.
-sim::OpGraph SmallChain() {
-  constexpr int kLinks = 60;
-  constexpr sim::Bytes kCacheFull = sim::Bytes{2} << 20;
-  sim::OpGraph graph;
-  graph.name = "small";
-  const auto add = [&graph](const std::string& type, sim::Bytes bytes) -> sim::Op& {
-    sim::Op op;
-    op.name = "op" + std::to_string(graph.ops.size());
-    op.type = type;
-    op.outputs.emplace_back();
-    op.outputs[0].bytes = bytes;
-    op.outputs[0].dtype = "f32";
-    op.outputs[0].shape = {bytes / 4};
-    graph.ops.push_back(std::move(op));
-    return graph.ops.back();
-  };
-  add("Placeholder", 64);
-  sim::OpIndex before = 0;
-  for (int i = 0; i < kLinks; ++i) {
-    const auto last = [&] { return static_cast<sim::OpIndex>(graph.ops.size()) - 1; };
-    if (i % 4 == 3) {
-      add("Opaque", kCacheFull).control = {before};
-      const sim::OpIndex wide = last();
-      sim::Op& op = add("Add", 64);
-      op.inputs = {{before, 0}, {0, 0}};
-      op.control = {wide};
-    } else {
-      add("Add", 64).inputs = {{before, 0}, {0, 0}};
-    }
-    before = last();
-  }
-  graph.Finish();
-  return graph;
 }
 
 }  // namespace
@@ -307,59 +228,18 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
         return static_cast<int>(probed.ns.size()) < options.repeats;
       };
       int round = 0;
-      for (; round < options.warm_up; ++round) RunRound(lone, pool, options.pace, clock, round, &here);
+      for (; round < options.warm_up; ++round) RunRound(lone, pool, options, clock, round, &here);
       for (ProbedOp& probed : here) probed.ns.clear();
       for (; round < options.warm_up + options.at_most && std::any_of(here.begin(), here.end(), wanting);
-           ++round)
-        RunRound(lone, pool, options.pace, clock, round, &here);
+           ++round) {
+        if (options.stop && options.stop()) break;
+        RunRound(lone, pool, options, clock, round, &here);
+      }
     });
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i].ns.insert(all[i].ns.end(), here[i].ns.begin(), here[i].ns.end());
   }
   return all;
-}
-
-std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
-                                    const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
-  const sim::OpGraph graph = CopyChain(sizes);
-  const auto executor = MakeCpuExecutor(graph, cluster, cores);
-  sim::Placement placement;
-  for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(op % 2);
-  std::vector<ProbedCopy> probed;
-  for (const sim::Bytes bytes : sizes) probed.push_back({.bytes = bytes, .ns = {}});
-  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
-                                                   .steps = options.repeats,
-                                                   .at_most = options.at_most,
-                                                   .pace = options.pace,
-                                                   .traced = true})) {
-    if (step.disturbed) continue;
-    std::vector<std::int64_t> end(graph.ops.size());
-    for (const OpSpan& span : step.ops) end[static_cast<std::size_t>(span.op)] = span.end_ns;
-    for (const CopySpan& copy : step.copies) {
-      const auto producer = static_cast<std::size_t>(copy.tensor.op);
-      probed[producer / 2].ns.push_back(copy.end_ns - end[producer]);
-    }
-  }
-  return probed;
-}
-
-std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const CoresByDevice& cores,
-                                        const ProbeOptions& options) {
-  const sim::OpGraph graph = SmallChain();
-  const auto executor = MakeCpuExecutor(graph, cluster, cores);
-  const std::int64_t clock = ClockCost();
-  sim::Placement placement;
-  placement.device.assign(graph.ops.size(), 0);
-  std::vector<std::int64_t> ns;
-  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
-                                                   .steps = options.repeats,
-                                                   .at_most = options.at_most,
-                                                   .pace = options.pace,
-                                                   .traced = true})) {
-    for (std::size_t i = 1; i < step.ops.size() && !step.disturbed; ++i)
-      ns.push_back(std::max<std::int64_t>(step.ops[i].start_ns - step.ops[i - 1].end_ns - clock, 0));
-  }
-  return ns;
 }
 
 }  // namespace berth::profiler
