@@ -12,6 +12,7 @@
 #include "bench/validate/score.h"
 #include "bench/validate/timelines.h"
 #include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -151,9 +152,11 @@ class ValidateCommand : public Command {
   }
 
   void Choose() const {
+    const auto model = cost_models::MakeCostModel(cost_model_);
+    const auto catalogue =
+        cost_models::CalibratedCatalogue(cost_models::ParametersOf(*model), cost_models::BuiltinCatalogue());
     const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
-                               scenarios::LoadCluster(cluster_, cost_models::BuiltinCatalogue()),
-                               *cost_models::MakeCostModel(cost_model_));
+                               scenarios::LoadCluster(cluster_, *catalogue), *model);
     WriteChosen(loaded.problem(), ChoosePlacements(loaded.problem(), options_.placements, options_.seed),
                 out_);
   }
