@@ -190,16 +190,9 @@ class Session {
       part_.result = job.run(backend_, how_);
       if (stopped_) part_.incomplete = StoppedText();
     } catch (const Unavailable& reason) {
-      part_.outcome = Part::Outcome::kSkipped;
-      part_.reason = reason.what();
+      EndEarly(Part::Outcome::kSkipped, reason.what());
     } catch (const RunError& error) {
-      if (rows_.empty()) {
-        part_.outcome = Part::Outcome::kFailed;
-        part_.reason = error.what();
-      } else {
-        part_.result = Rows(rows_);
-        part_.incomplete = fmt::format("row {} failed: {}", rows_.size() + 1, error.what());
-      }
+      EndEarly(Part::Outcome::kFailed, error.what());
     }
     Write();
     const std::string& why = part_.incomplete.empty() ? part_.reason : part_.incomplete;
@@ -207,6 +200,17 @@ class Session {
         stderr, "{:18} {:7.1f} s  {}{}{}\n", job_, part_.wall_s,
         part_.incomplete.empty() ? kOutcomeNames[static_cast<std::size_t>(part_.outcome)] : "incomplete",
         why.empty() ? "" : ": ", why);
+  }
+
+  // Rows that are there are not lost to what comes behind them.
+  void EndEarly(Part::Outcome outcome, const std::string& reason) {
+    if (rows_.empty()) {
+      part_.outcome = outcome;
+      part_.reason = reason;
+    } else {
+      part_.result = Rows(rows_);
+      part_.incomplete = fmt::format("row {} failed: {}", rows_.size() + 1, reason);
+    }
   }
 
   // Between two rows.
