@@ -3,6 +3,8 @@
 #include <chrono>
 
 #include "profiler/statistics.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_reader.h"
 
 namespace berth::profiler {
 
@@ -44,6 +46,10 @@ sim::Attribute::List MeasureRows(std::size_t count, const MeasureOptions& option
 
 sim::Attribute Rows(sim::Attribute::List rows) {
   return {sim::Attributes{{"rows", {std::move(rows)}}}};
+}
+
+sim::Attribute GraphValue(const sim::OpGraph& graph) {
+  return formats::ParseJson(formats::PrintGraph(graph), graph.name).root().Free();
 }
 
 sim::Attribute Summary(const std::vector<double>& samples_us) {

@@ -22,6 +22,8 @@ sim::Attribute::List MeasureRows(std::size_t count, const MeasureOptions& option
                                  const std::function<sim::Attributes(std::size_t)>& measure);
 // {"rows": rows}
 sim::Attribute Rows(sim::Attribute::List rows);
+// A berth.graph as a row holds it.
+sim::Attribute GraphValue(const sim::OpGraph& graph);
 // The summary of samples in microseconds.
 sim::Attribute Summary(const std::vector<double>& samples_us);
 

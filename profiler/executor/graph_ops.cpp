@@ -10,8 +10,6 @@
 #include "profiler/executor/op_tensors.h"
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
-#include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
 
 namespace berth::profiler {
 namespace {
@@ -48,17 +46,13 @@ sim::Op SourceOf(const sim::Op& producer, std::int32_t output) {
   return source;
 }
 
-sim::Attribute AsJson(const sim::OpGraph& graph) {
-  return formats::ParseJson(formats::PrintGraph(graph), graph.name).root().Free();
-}
-
 void CheckRows(const sim::OpGraph& graph, const std::vector<CountedOp>& kernels,
                const sim::Attribute::List& rows) {
   bool same = rows.size() <= kernels.size();
   for (std::size_t i = 0; i < rows.size() && same; ++i) {
     const auto* const row = std::get_if<sim::Attributes>(&rows[i].value);
     const sim::Attribute* const lone = row == nullptr ? nullptr : sim::FindAttribute(*row, "graph");
-    same = lone != nullptr && *lone == AsJson(LoneOp(graph, kernels[i].first));
+    same = lone != nullptr && *lone == GraphValue(LoneOp(graph, kernels[i].first));
   }
   if (!same)
     throw InputError("the ops that were recorded of " + graph.name +
@@ -103,7 +97,7 @@ sim::Attribute MeasureOpsOf(const sim::OpGraph& graph, const MeasureOptions& opt
     sim::Attributes row = {{"op", {lone.ops.back().type}},
                            {"count", {kernels[number].count}},
                            {"workload", {graph.name}},
-                           {"graph", AsJson(lone)}};
+                           {"graph", GraphValue(lone)}};
     const auto unavailable = [&row](const std::exception& reason) {
       row.emplace_back("unavailable", sim::Attribute{std::string(reason.what())});
     };

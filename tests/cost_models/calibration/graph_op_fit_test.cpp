@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cost_models/op_work.h"
-#include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
+#include "profiler/probe_rows.h"
 #include "tests/cost_models/calibration/calibrating.h"
 
 namespace berth::cost_models {
@@ -39,13 +38,12 @@ class Rows {
     graph.ops[2].flops = 2.0 * static_cast<double>(n * n * n);
     graph.Finish();
     signatures.push_back(Signature(graph, 2));
-    rows.push_back(
-        {sim::Attributes{{"op", {type}},
-                         {"count", {count}},
-                         {"workload", {std::string("products")}},
-                         {"graph", formats::ParseJson(formats::PrintGraph(graph), "graph").root().Free()},
-                         {"hot", Summary(us)},
-                         {"cold", Summary(2 * us)}}});
+    rows.push_back({sim::Attributes{{"op", {type}},
+                                    {"count", {count}},
+                                    {"workload", {std::string("products")}},
+                                    {"graph", profiler::GraphValue(graph)},
+                                    {"hot", Summary(us)},
+                                    {"cold", Summary(2 * us)}}});
     return *this;
   }
   NamedRecording Recording(const std::string& device = "cuda") const {

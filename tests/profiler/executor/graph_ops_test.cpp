@@ -6,7 +6,6 @@
 
 #include "profiler/executor/block_pool.h"
 #include "sim/error.h"
-#include "sim/formats/formats.h"
 #include "tests/profiler/executor/byte_mover.h"
 
 namespace berth::profiler {
@@ -68,9 +67,9 @@ TEST(LoneOp, ReadsATensorTwiceFromOnePlace) {
 
 TEST(MeasureOpsOf, HasARowForEachKernelWithTheGraphThatMakesIt) {
   const sim::OpGraph graph = Training();
-  std::vector<std::string> measured;
+  int measured = 0;
   const sim::Attribute result = MeasureOpsOf(graph, {}, [&](const sim::OpGraph& lone, sim::Attributes* row) {
-    measured.push_back(formats::PrintGraph(lone));
+    ++measured;
     if (lone.ops.back().type == "Join") throw NoMemory("it is too large");
     row->emplace_back("hot", sim::Attribute{std::string("measured")});
   });
@@ -83,7 +82,7 @@ TEST(MeasureOpsOf, HasARowForEachKernelWithTheGraphThatMakesIt) {
   EXPECT_EQ(sim::FindString(update, "op"), "ApplyAdam");
   EXPECT_EQ(sim::FindNumber(update, "count"), 2);
   EXPECT_EQ(sim::FindString(update, "workload"), "training");
-  EXPECT_EQ(measured.size(), 2u);
+  EXPECT_EQ(measured, 2);
 }
 
 TEST(MeasureOpsOf, RefusesRowsOfAnotherGraph) {
