@@ -30,11 +30,15 @@ class Run(Folder):
     def rows(self, name="launch"):
         return self.part(name)["result"]["rows"]
 
+    def written(self):
+        return os.stat(self.out).st_mtime_ns if os.path.exists(self.out) else None
+
     def stopped(self, number):
+        before = self.written()
         with subprocess.Popen([PROGRAM, "run", "launch", "streams", "--out", self.out], stderr=subprocess.PIPE, text=True,
                               env=with_gpu(MADE_UP_ROWS=ENDLESS)) as child:
             end = time.monotonic() + 60
-            while not os.path.exists(self.out) and time.monotonic() < end:
+            while self.written() == before and time.monotonic() < end:
                 time.sleep(0.01)
             child.send_signal(number)
             said = child.communicate(timeout=60)[1]
