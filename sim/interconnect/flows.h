@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "sim/fair_share.h"
+#include "sim/interconnect/route_resources.h"
 #include "sim/native/transfers.h"
 
 namespace berth::sim {
-
-// Whether a transfer has its link directions to itself or shares them max-min fairly.
-enum class Sharing : std::uint8_t { kExclusive, kMaxMin };
 
 class Flows {
  public:

@@ -1,5 +1,5 @@
-// Nothing is allocated in a run: a simulator that has run once runs any other placement, issue order and
-// recording of ops without a call of operator new. A program of its own, because it replaces that operator
+// Nothing is allocated in a run: a simulator that has run once from a list and once not runs any other placement,
+// issue order and recording of ops without a call of operator new. A program of its own, because it replaces that operator
 // (count_allocations.cpp).
 #include <cstdint>
 #include <numeric>
@@ -74,7 +74,8 @@ TEST(Allocation, NoRunButTheFirstAllocates) {
       for (const auto record : {RunOptions::Record::kNothing, RunOptions::Record::kOps}) {
         const auto simulator = MakeSimulator(problem);
         const std::vector<Placement> placements = Placements(c);
-        simulator->Run(placements[0], {record, {}});
+        simulator->Run(placements.front(), {record, {}});
+        simulator->Run(placements.back(), {record, {}});
         for (const Placement& placement : placements) {
           ASSERT_EQ(0, AllocationsOf(*simulator, placement, {record, {}}))
               << machine.interconnect << " " << PrintCase(c);
