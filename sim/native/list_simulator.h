@@ -38,7 +38,7 @@ class ListSimulator {
  private:
   using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
-  using What = OutOfMemory::What;
+  using BlockId = std::int32_t;  // place in blocks_
 
   // An op that has not been scheduled.
   struct Waiting {
@@ -63,13 +63,13 @@ class ListSimulator {
     OpIndex consumer;
     Id input;
   };
-  struct Copy {
-    Moment start;
-    Bytes bytes;  // rounded
-    DeviceIndex device;
-    OpIndex producer;
+  // Of an output on a device.
+  struct Arrival {
+    Moment when;
+    BlockId block;
   };
   static constexpr Moment kWanted = ~Moment{0};
+  static constexpr BlockId kNothing = 0;
 
   static std::int64_t WithoutDuration(const Compiled& compiled);
   bool DurationsFit() const;
@@ -79,18 +79,18 @@ class ListSimulator {
   void ScheduleOp(OpIndex op, DeviceIndex device, Server& server);
   void End(OpIndex op, DeviceIndex device, Moment now);
   void Send(Sender sender, Id edges_end, DeviceIndex device, Moment now);
-  void Arrive(Edge edge, StorageId storage, Moment when);
-  StorageId Transfer(Id output, DeviceIndex from, DeviceIndex to, Moment now, Moment& arrival);
-  template <typename Allocate, typename Free>
-  void ForEachChange(const Allocate& allocate, const Free& free) const;
+  Arrival Transfer(Id output, BlockId block, DeviceIndex from, DeviceIndex to, Moment now);
+  BlockId Allocate(Moment at, Bytes bytes, DeviceIndex device, OpIndex owner);
+  void Hold(BlockId block, Moment until) { blocks_[block].freed = std::max(blocks_[block].freed, until); }
   void FinishOutcome();
   void FinishMemory();
 
   OpIndex Nobody() const { return c_.ops; }
   Bytes Rounded(DeviceIndex device, Bytes bytes) const { return RoundUp(bytes, granularity_[device]); }
-  StorageId FirstCopy() const { return static_cast<StorageId>(c_.output_bytes.size()); }
-  // One that takes no bytes.
-  StorageId Nothing() const { return FirstCopy() + static_cast<StorageId>(c_.edge_consumer.size()); }
+  // Outputs, workspaces and copies, and nothing.
+  std::size_t MostBlocks() const {
+    return c_.output_bytes.size() + static_cast<std::size_t>(c_.ops) + c_.edge_consumer.size() + 1;
+  }
 
   const Problem& problem_;
   const Compiled& c_;
@@ -107,19 +107,15 @@ class ListSimulator {
   ById<Server> servers_;
   ById<OpIndex> list_;  // a stretch for each device
   EndTree ends_;
-  ById<Moment> start_, end_;       // by op
-  ById<Bytes> request_;            // by op: what it allocates at its start
-  ById<StorageId> input_storage_;  // by in-edge
-  ById<StorageId> storage_;        // by output: its own, or that which it shares
-  ById<Moment> freed_;             // by storage: outputs, copies in the order of queueing, nothing
-  ById<Copy> copies_;
-  std::int32_t copies_count_ = 0;
-  Moment latest_ = 0;       // of all ends
-  ById<Bytes> persistent_;  // by device
+  ById<Moment> end_;    // by op
+  ById<Block> blocks_;  // what has been allocated; the first one is nothing
+  BlockId blocks_end_ = 0;
+  ById<BlockId> input_block_;   // by in-edge: what it holds
+  ById<BlockId> output_block_;  // by output: its own, or that which it shares
+  Moment latest_ = 0;           // of all ends
+  ById<Bytes> persistent_;      // by device
   Peaks peaks_;
-  // Scratch of one sender, by device: when it arrives there, and as what.
-  ById<Moment> arrival_;
-  ById<StorageId> arrives_as_;
+  ById<Arrival> arrivals_;  // scratch of one sender, by device
   IndexSet reached_;
   Outcome outcome_;
 };
@@ -135,18 +131,13 @@ ListSimulator<Links>::ListSimulator(const Problem& problem)
       servers_(static_cast<std::size_t>(c_.devices)),
       list_(static_cast<std::size_t>(c_.ops)),
       ends_(c_.devices),
-      start_(static_cast<std::size_t>(c_.ops)),
       end_(static_cast<std::size_t>(c_.ops)),
-      request_(static_cast<std::size_t>(c_.ops)),
-      input_storage_(static_cast<std::size_t>(c_.inputs) + 1),
-      storage_(c_.output_bytes.size()),
-      freed_(c_.output_bytes.size() + c_.edge_consumer.size() + 1),
-      copies_(c_.edge_consumer.size()),
+      blocks_(MostBlocks()),
+      input_block_(static_cast<std::size_t>(c_.inputs) + 1),
+      output_block_(c_.output_bytes.size()),
       persistent_(static_cast<std::size_t>(c_.devices)),
-      peaks_(problem.cluster(), c_.ops,
-             2 * static_cast<std::size_t>(c_.ops) + c_.output_bytes.size() + 2 * c_.edge_consumer.size()),
-      arrival_(static_cast<std::size_t>(c_.devices)),
-      arrives_as_(static_cast<std::size_t>(c_.devices)),
+      peaks_(problem.cluster(), c_.ops, MostBlocks()),
+      arrivals_(static_cast<std::size_t>(c_.devices)),
       reached_(c_.devices) {
   for (const Device& device : problem.cluster().devices) granularity_.push_back(device.granularity);
   CompileEdges();
@@ -215,7 +206,7 @@ void ListSimulator<Links>::Reset(const Placement& placement, std::span<const OpI
   for (const OpIndex op : list) list_[servers_[waiting_[op].device].last++] = op;
   ends_.Clear();
   links_.Reset();
-  copies_count_ = 0;
+  blocks_end_ = kNothing + 1;
   latest_ = 0;
 }
 
@@ -271,20 +262,24 @@ void ListSimulator<Links>::ScheduleOp(OpIndex op, DeviceIndex device, Server& se
   server.free = end;
   server.busy += cost;
   latest_ = std::max(latest_, end);
-  start_[op] = start;
   end_[op] = end;
-  for (Id i = row.input; i < next.input; ++i) {
-    Moment& freed = freed_[input_storage_[i]];
-    freed = std::max(freed, end);
-  }
-  Bytes request = Rounded(device, row.workspace);
+  for (Id i = row.input; i < next.input; ++i) Hold(input_block_[i], end);
   for (Id o = row.output; o < next.output; ++o) {
     const Id shares = c_.output_shares[o];
-    storage_[o] = shares == Compiled::kNone ? o : input_storage_[shares];
-    freed_[o] = end;
-    request += Rounded(device, c_.output_storage[o]);
+    output_block_[o] =
+        shares == Compiled::kNone ? Allocate(start, c_.output_storage[o], device, op) : input_block_[shares];
+    Hold(output_block_[o], end);
   }
-  request_[op] = request;
+  if (row.workspace != 0) Hold(Allocate(start, row.workspace, device, op), end);
+}
+
+template <typename Links>
+inline typename ListSimulator<Links>::BlockId ListSimulator<Links>::Allocate(Moment at, Bytes bytes,
+                                                                             DeviceIndex device,
+                                                                             OpIndex owner) {
+  if (bytes == 0) return kNothing;
+  blocks_[blocks_end_] = {at, at, Rounded(device, bytes), device, owner};
+  return blocks_end_++;
 }
 
 template <typename Links>
@@ -297,66 +292,48 @@ void ListSimulator<Links>::End(OpIndex op, DeviceIndex device, Moment now) {
 // on an accelerator it need not have.
 template <typename Links>
 void ListSimulator<Links>::Send(Sender sender, Id edges_end, DeviceIndex device, Moment now) {
-  const Moment here = c_.is_cpu[device] != 0 ? now : 0;
-  const StorageId storage = sender.output == Compiled::kNone ? Nothing() : storage_[sender.output];
-  if (edges_end - sender.edge == 1) {
-    const Edge edge = edges_[sender.edge];
-    const DeviceIndex to = waiting_[edge.consumer].device;
-    if (to == device) return Arrive(edge, storage, here);
-    Moment arrival;
-    const StorageId copy = Transfer(sender.output, device, to, now, arrival);
-    return Arrive(edge, copy, arrival);
-  }
+  const BlockId block = sender.output == Compiled::kNone ? kNothing : output_block_[sender.output];
+  IndexSet reached = reached_;
   for (Id e = sender.edge; e < edges_end; ++e) {
     const DeviceIndex to = waiting_[edges_[e].consumer].device;
-    reached_.Add(to);
-    arrival_[to] = kWanted;
+    reached.Add(to);
+    arrivals_[to].when = kWanted;
   }
-  reached_.Drain([&](DeviceIndex to) {
-    if (arrival_[to] != kWanted) return;
+  reached.Drain([&](DeviceIndex to) {
+    Arrival& arrival = arrivals_[to];
     if (to == device) {
-      arrival_[to] = here;
-      arrives_as_[to] = storage;
-    } else {
-      arrives_as_[to] = Transfer(sender.output, device, to, now, arrival_[to]);
+      arrival = {c_.is_cpu[device] != 0 ? now : 0, block};
+    } else if (arrival.when == kWanted) {
+      arrival = Transfer(sender.output, block, device, to, now);
     }
   });
   for (Id e = sender.edge; e < edges_end; ++e) {
-    const DeviceIndex to = waiting_[edges_[e].consumer].device;
-    Arrive(edges_[e], arrives_as_[to], arrival_[to]);
+    const Edge edge = edges_[e];
+    Waiting& waiting = waiting_[edge.consumer];
+    const Arrival arrival = arrivals_[waiting.device];
+    input_block_[edge.input] = arrival.block;
+    waiting.known = std::max(waiting.known, arrival.when);
+    if (--waiting.missing == 0 && servers_[waiting.device].next == edge.consumer) Schedule(waiting.device);
   }
 }
 
 template <typename Links>
-inline void ListSimulator<Links>::Arrive(Edge edge, StorageId storage, Moment when) {
-  Waiting& waiting = waiting_[edge.consumer];
-  input_storage_[edge.input] = storage;
-  waiting.known = std::max(waiting.known, when);
-  if (--waiting.missing == 0 && servers_[waiting.device].next == edge.consumer) Schedule(waiting.device);
-}
-
-// Returns the copy's storage.
-template <typename Links>
-inline StorageId ListSimulator<Links>::Transfer(Id output, DeviceIndex from, DeviceIndex to, Moment now,
-                                                Moment& arrival) {
+inline typename ListSimulator<Links>::Arrival ListSimulator<Links>::Transfer(Id output, BlockId block,
+                                                                             DeviceIndex from, DeviceIndex to,
+                                                                             Moment now) {
   const Id route = c_.RouteIndex(from, to);
   const Compiled::Route& row = c_.routes[route];
   const Bytes bytes = output == Compiled::kNone ? 0 : c_.output_bytes[output];
   if (bytes == 0) {
-    arrival = moments_.End(now, row.latency);
-    latest_ = std::max(latest_, row.latency > moments_.longest() ? Moments::kTooLate : arrival);
-    return Nothing();
+    const Moment end = moments_.End(now, row.latency);
+    latest_ = std::max(latest_, row.latency > moments_.longest() ? Moments::kTooLate : end);
+    return {end, kNothing};
   }
   const Picos duration = row.latency + c_.MoveTime(row, output);
-  const auto booked = links_.Book(route, bytes, now, duration);
-  arrival = booked.end;
-  latest_ = std::max(latest_, duration > moments_.longest() ? Moments::kTooLate : arrival);
-  Moment& freed = freed_[storage_[output]];
-  freed = std::max(freed, booked.end);
-  const StorageId copy = FirstCopy() + copies_count_;
-  freed_[copy] = 0;
-  copies_[copies_count_++] = {booked.start, Rounded(to, bytes), to, c_.output_producer[output]};
-  return copy;
+  const auto [start, end] = links_.Book(route, bytes, now, duration);
+  latest_ = std::max(latest_, duration > moments_.longest() ? Moments::kTooLate : end);
+  Hold(block, end);
+  return {end, Allocate(start, bytes, to, ~c_.output_producer[output])};
 }
 
 // ---- the outcome ------------------------------------------------------------------------------------------
@@ -366,45 +343,26 @@ void ListSimulator<Links>::FinishOutcome() {
   outcome_.runtime = moments_.TimeOf(latest_);
   FinishMemory();
   outcome_.devices.clear();
-  for (DeviceIndex d = 0; d < c_.devices; ++d)
-    outcome_.devices.push_back({servers_[d].busy, peaks_.peaks()[d]});
+  for (DeviceIndex d = 0; d < c_.devices; ++d) outcome_.devices.push_back({servers_[d].busy, peaks_.peak(d)});
   links_.Report(outcome_.links);
 }
 
 template <typename Links>
-template <typename Allocate, typename Free>
-void ListSimulator<Links>::ForEachChange(const Allocate& allocate, const Free& free) const {
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    if (request_[op] == 0) continue;
-    const Compiled::OpRow &row = c_.rows[op], &next = c_.rows[op + 1];
-    const DeviceIndex device = waiting_[op].device;
-    allocate(device, Peaks::Request{start_[op], What::kOutput, op}, request_[op]);
-    if (row.workspace != 0) free(device, end_[op], Rounded(device, row.workspace));
-    for (Id o = row.output; o < next.output; ++o) {
-      if (c_.output_storage[o] != 0) free(device, freed_[o], Rounded(device, c_.output_storage[o]));
-    }
-  }
-  for (std::int32_t i = 0; i < copies_count_; ++i) {
-    const Copy& copy = copies_[i];
-    allocate(copy.device, Peaks::Request{copy.start, What::kCopy, i}, copy.bytes);
-    free(copy.device, freed_[FirstCopy() + i], copy.bytes);
-  }
-}
-
-template <typename Links>
 void ListSimulator<Links>::FinishMemory() {
-  peaks_.Find(persistent_, latest_,
-              [this](const auto& allocate, const auto& free) { ForEachChange(allocate, free); });
+  peaks_.Find(persistent_, {blocks_.data() + 1, blocks_.data() + blocks_end_}, latest_);
   outcome_.oom.reset();
   const auto capacity = [this](DeviceIndex d) {
     return problem_.cluster().devices[static_cast<std::size_t>(d)].capacity();
   };
-  const auto& refused = peaks_.refused();
-  if (refused) {
-    const Peaks::Request& request = refused->request;
-    const OpIndex op = request.what == What::kCopy ? copies_[request.number].producer : request.number;
-    outcome_.oom = {refused->device,          op, request.what, moments_.TimeOf(request.at), refused->live,
-                    capacity(refused->device)};
+  if (const auto& refused = peaks_.refused()) {
+    const Block& block = *refused->block;
+    const bool copy = block.owner < 0;
+    outcome_.oom = {block.device,
+                    copy ? ~block.owner : block.owner,
+                    copy ? OutOfMemory::What::kCopy : OutOfMemory::What::kOutput,
+                    moments_.TimeOf(block.allocated),
+                    refused->live,
+                    capacity(block.device)};
   }
   // Persistent bytes come before everything else.
   bool fit = true;
@@ -415,7 +373,7 @@ void ListSimulator<Links>::FinishMemory() {
     const DeviceIndex d = waiting_[op].device;
     persistent_[d] += Rounded(d, c_.persistent[op]);
     if (persistent_[d] <= capacity(d)) continue;
-    outcome_.oom = {d, op, What::kPersistent, 0, persistent_[d], capacity(d)};
+    outcome_.oom = {d, op, OutOfMemory::What::kPersistent, 0, persistent_[d], capacity(d)};
     return;
   }
 }

@@ -18,12 +18,13 @@ class Moments {
   // No instant has more passes than one for each thing that ends when it starts, and one.
   explicit Moments(std::int64_t without_duration)
       : bits_(std::bit_width(static_cast<std::uint64_t>(without_duration))),
-        mask_((Moment{1} << bits_) - 1) {}
+        mask_((Moment{1} << bits_) - 1),
+        longest_(static_cast<Picos>(kTooLate >> (bits_ + 1))) {}
 
   // A moment from this one on may have been computed from times that a moment cannot hold.
   static constexpr Moment kTooLate = Moment{1} << 62;
   // The longest duration that may be added to a moment before kTooLate.
-  Picos longest() const { return static_cast<Picos>(kTooLate >> (bits_ + 1)); }
+  Picos longest() const { return longest_; }
 
   Picos TimeOf(Moment moment) const { return static_cast<Picos>(moment >> bits_); }
   std::int32_t PassOf(Moment moment) const { return static_cast<std::int32_t>(moment & mask_); }
@@ -41,6 +42,7 @@ class Moments {
  private:
   int bits_;
   Moment mask_;
+  Picos longest_;
 };
 
 }  // namespace berth::sim
