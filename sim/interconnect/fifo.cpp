@@ -1,7 +1,6 @@
 // `fifo`: a transfer holds an engine and every link direction of its route, in order of queue numbers. One
 // common order, so no deadlock; that a waiting transfer holds up those behind it (the convoy effect) is
 // intended.
-#include "sim/interconnect/bookings.h"
 #include "sim/interconnect/queued_links.h"
 #include "sim/native/incremental.h"
 #include "sim/native/list_or_any.h"
@@ -18,9 +17,7 @@ struct FifoLinks : QueuedLinks {
 }  // namespace
 
 std::unique_ptr<Simulator> MakeFifoSimulator(const Problem& problem) {
-  const bool rates_change = RouteResources(problem.compiled(), Sharing::kExclusive).has_flows();
-  if (!rates_change && ListSimulator<Bookings>::CanRun(problem.cluster()))
-    return std::make_unique<ListOrAnySimulator<FifoLinks, Bookings>>(problem);
+  if (CanRunLists(problem)) return std::make_unique<ListOrAnySimulator<FifoLinks>>(problem);
   return std::make_unique<NativeSimulator<FifoLinks>>(problem);
 }
 

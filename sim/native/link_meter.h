@@ -33,12 +33,6 @@ class LinkMeter {
       if (--use.active == 0) use.busy += now - use.since;
     });
   }
-  // A whole transfer, where no two may use a route at once.
-  void Add(Problem::Compiled::Id route, Bytes bytes, Picos duration) {
-    static_assert(kExclusive);
-    route_bytes_[route] += bytes;
-    use_[route].busy += duration;
-  }
   void Report(std::vector<LinkUse>& links) const {
     links.assign(c_.cluster->links.size(), {});
     for (Problem::Compiled::Id r = 0; r < static_cast<Problem::Compiled::Id>(c_.routes.size()); ++r) {

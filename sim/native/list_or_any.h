@@ -8,16 +8,16 @@
 
 namespace berth::sim {
 
-// Runs from lists of which only the outcome is wanted go the short way.
-template <typename Links, typename BookedLinks>
+// Runs from lists of which only the outcome is wanted go the short way. For problems that CanRunLists().
+template <typename Links>
 class ListOrAnySimulator final : public Simulator {
  public:
   explicit ListOrAnySimulator(const Problem& problem) : problem_(problem) {}
 
   const Outcome& Run(const Placement& placement, const RunOptions& options) override {
     if (options.record == RunOptions::Record::kNothing && HasList(placement)) {
-      if (!list_) list_ = std::make_unique<ListSimulator<BookedLinks>>(problem_);
-      const Outcome* outcome = list_->Run(placement, List(placement));
+      if (!lists_) lists_ = MakeListSimulator(problem_);
+      const Outcome* outcome = lists_->Run(placement, List(placement));
       if (outcome != nullptr && outcome->runtime <= options.cutoff.value_or(kNever)) return *outcome;
     }
     if (!any_) any_ = std::make_unique<NativeSimulator<Links>>(problem_);
@@ -35,7 +35,7 @@ class ListOrAnySimulator final : public Simulator {
 
   const Problem& problem_;
   // Each made when it is needed first.
-  std::unique_ptr<ListSimulator<BookedLinks>> list_;
+  std::unique_ptr<ListSimulator> lists_;
   std::unique_ptr<NativeSimulator<Links>> any_;
 };
 

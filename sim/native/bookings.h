@@ -1,12 +1,11 @@
 // First in, first out at resources whose transfers take known times: then a transfer's start and end are known
-// when it queues. Internal to sim/interconnect/.
+// when it queues. Internal to sim/native/.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "sim/interconnect/route_resources.h"
-#include "sim/native/link_meter.h"
 #include "sim/native/moment.h"
 
 namespace berth::sim {
@@ -16,40 +15,41 @@ namespace berth::sim {
 class Bookings {
  public:
   using Id = Problem::Compiled::Id;
-  Bookings(const Problem::Compiled& compiled, const Moments& moments)
-      : moments_(moments), routes_(compiled, Sharing::kExclusive), meter_(compiled) {
-    Id unit = 0;
-    for (const std::int32_t units : routes_.units()) {
-      resources_.push_back({.units = units, .first_unit = unit});
-      unit += units;
-    }
-    unit_ends_.resize(static_cast<std::size_t>(unit));
-  }
+  Bookings(const Problem::Compiled& compiled, const Moments& moments);
 
-  void Reset() {
-    for (Resource& resource : resources_) resource.free = 0;
-    std::fill(unit_ends_.begin(), unit_ends_.end(), Moment{0});
-    meter_.Reset();
-  }
+  void Reset();
   struct Booked {
     Moment start, end;
   };
   // In order of queue numbers.
-  Booked Book(Id route, Bytes bytes, Moment queued, Picos duration) {
-    const auto resources = routes_.Of(route);
+  Booked Book(Id route, Id output, Bytes bytes, Moment queued) {
+    Way& way = ways_[route];
+    const Picos move = way.moves != nullptr ? way.moves[output] : c_.TransferTime(c_.routes[route], bytes);
+    const Picos duration = way.latency + move;
+    way.bytes += bytes;
+    way.busy += duration;
     Moment start = queued;
-    for (const Id r : resources) start = std::max(start, resources_[r].free);
+    for (Id i = way.first; i < way.last; ++i) start = std::max(start, resources_[hops_[i]].free);
     const Moment end = moments_.End(start, duration);
-    for (const Id r : resources) {
-      Resource& resource = resources_[r];
+    for (Id i = way.first; i < way.last; ++i) {
+      Resource& resource = resources_[hops_[i]];
       resource.free = resource.units == 1 ? end : TakeOne(resource, start, end);
     }
-    meter_.Add(route, bytes, duration);
     return {start, end};
   }
-  void Report(std::vector<LinkUse>& links) const { meter_.Report(links); }
+  // When a light transfer ends.
+  Moment Light(Id route, Moment queued) const { return moments_.End(queued, ways_[route].latency); }
+  void Report(std::vector<LinkUse>& links) const;
 
  private:
+  // A route, and what it has carried.
+  struct Way {
+    Picos latency = 0;
+    const Picos* moves = nullptr;  // M by output, where it is tabulated
+    Id first = 0, last = 0;        // in hops_
+    Bytes bytes = 0;
+    Picos busy = 0;
+  };
   struct Resource {
     Moment free = 0;  // from when on the next transfer may start, for all that this resource knows
     std::int32_t units = 0;
@@ -65,11 +65,12 @@ class Bookings {
     return std::max(*first, start);
   }
 
-  const Moments& moments_;
-  const RouteResources routes_;
+  const Problem::Compiled& c_;
+  const Moments moments_;
+  ById<Way> ways_;
+  ById<Id> hops_;  // resources
   ById<Resource> resources_;
   std::vector<Moment> unit_ends_;  // of each resource in turn, ascending
-  LinkMeter<true> meter_;
 };
 
 }  // namespace berth::sim
