@@ -3,23 +3,28 @@
 
 #include <memory>
 
-#include "sim/native/list_simulator.h"
+#include "sim/native/booked_simulator.h"
 #include "sim/native/simulator.h"
+#include "sim/native/solo_devices.h"
 
 namespace berth::sim {
 
-// Runs from lists of which only the outcome is wanted go the short way. For problems that CanRunLists().
+// NativeSimulator can run everything. Runs of which only the outcome is wanted go a shorter way where there is one;
+// all give the same bits.
 template <typename Links>
-class ListOrAnySimulator final : public Simulator {
+class ShortestWay final : public Simulator {
  public:
-  explicit ListOrAnySimulator(const Problem& problem) : problem_(problem) {}
+  // can_book: see booked_simulator.h.
+  ShortestWay(const Problem& problem, bool can_book)
+      : problem_(problem), can_book_(can_book && SoloDevices::Are(problem)) {}
 
   const Outcome& Run(const Placement& placement, const RunOptions& options) override {
-    if (options.record == RunOptions::Record::kNothing && HasList(placement)) {
-      if (!lists_) lists_ = MakeListSimulator(problem_);
-      const Outcome* outcome = lists_->Run(placement, List(placement));
-      if (outcome != nullptr && outcome->runtime <= options.cutoff.value_or(kNever)) return *outcome;
+    const Outcome* outcome = nullptr;
+    if (options.record == RunOptions::Record::kNothing && can_book_ && HasList(placement)) {
+      if (!booked_) booked_ = MakeBookedSimulator(problem_);
+      outcome = booked_->Run(placement, List(placement));
     }
+    if (outcome != nullptr && outcome->runtime <= options.cutoff.value_or(kNever)) return *outcome;
     if (!any_) any_ = std::make_unique<NativeSimulator<Links>>(problem_);
     return any_->Run(placement, options);
   }
@@ -34,8 +39,9 @@ class ListOrAnySimulator final : public Simulator {
   }
 
   const Problem& problem_;
+  const bool can_book_;
   // Each made when it is needed first.
-  std::unique_ptr<ListSimulator> lists_;
+  std::unique_ptr<BookedSimulator> booked_;
   std::unique_ptr<NativeSimulator<Links>> any_;
 };
 
