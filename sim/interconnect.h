@@ -9,8 +9,9 @@
 //   static constexpr bool kExclusive;       // whether no two transfers ever use one link direction at once
 //   Links(const Problem::Compiled&, std::int32_t spare);
 //                                           // spare: by so much a run may have more transfers, in all and
-//                                           // on each route, than the plan of Reset()
-//   void Reset(const Plan&);                // before every run
+//                                           // on each route, than Reset() is told
+//   void Reset(const ById<Id>& route_parcels);
+//                                           // before every run: how many heavy transfers each route will have
 //   void Queue(TransferIndex, const Parcel&);
 //                                           // in order of queue numbers; must not start anything yet
 //   void Start(Picos now, const Transfers&, std::vector<TransferIndex>& started);

@@ -15,8 +15,8 @@ class QueuedLinks {
  public:
   QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare);
 
-  void Reset(const Plan& plan) {
-    queues_.Reset(resources_.units(), plan.route_parcels, [this](Id route) { return resources_.Of(route); });
+  void Reset(const ById<Problem::Compiled::Id>& route_parcels) {
+    queues_.Reset(resources_.units(), route_parcels, [this](Id route) { return resources_.Of(route); });
     due_.Clear();
     begins_.Clear();
     flows_.Reset();

@@ -26,6 +26,10 @@ class Moments {
   // The longest duration that may be added to a moment before kTooLate.
   Picos longest() const { return longest_; }
 
+  // The first pass of an instant.
+  Moment At(Picos time) const {
+    return time >= TimeOf(kTooLate) ? kTooLate : static_cast<Moment>(time) << bits_;
+  }
   Picos TimeOf(Moment moment) const { return static_cast<Picos>(moment >> bits_); }
   std::int32_t PassOf(Moment moment) const { return static_cast<std::int32_t>(moment & mask_); }
   // When what starts at `start` ends: what takes no time does in the next pass.

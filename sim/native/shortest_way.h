@@ -5,7 +5,7 @@
 
 #include "sim/native/booked_simulator.h"
 #include "sim/native/simulator.h"
-#include "sim/native/solo_devices.h"
+#include "sim/native/solo_simulator.h"
 
 namespace berth::sim {
 
@@ -16,20 +16,30 @@ class ShortestWay final : public Simulator {
  public:
   // can_book: see booked_simulator.h.
   ShortestWay(const Problem& problem, bool can_book)
-      : problem_(problem), can_book_(can_book && SoloDevices::Are(problem)) {}
+      : problem_(problem), solo_(SoloDevices::Are(problem)), can_book_(can_book) {}
 
   const Outcome& Run(const Placement& placement, const RunOptions& options) override {
-    const Outcome* outcome = nullptr;
-    if (options.record == RunOptions::Record::kNothing && can_book_ && HasList(placement)) {
-      if (!booked_) booked_ = MakeBookedSimulator(problem_);
-      outcome = booked_->Run(placement, List(placement));
+    if (options.record == RunOptions::Record::kNothing && solo_) {
+      const Outcome* outcome = RunSolo(placement);
+      if (outcome != nullptr && outcome->runtime <= options.cutoff.value_or(kNever)) return *outcome;
     }
-    if (outcome != nullptr && outcome->runtime <= options.cutoff.value_or(kNever)) return *outcome;
-    if (!any_) any_ = std::make_unique<NativeSimulator<Links>>(problem_);
-    return any_->Run(placement, options);
+    return Made(any_).Run(placement, options);
   }
 
  private:
+  const Outcome* RunSolo(const Placement& placement) {
+    const bool listed = HasList(placement);
+    if (!listed && !placement.priority.empty()) return nullptr;
+    const std::span<const OpIndex> list = listed ? List(placement) : std::span<const OpIndex>();
+    if (!listed || !can_book_) return Made(unbooked_).Run(placement, list);
+    if (!booked_) booked_ = MakeBookedSimulator(problem_);
+    return booked_->Run(placement, list);
+  }
+  template <typename Engine>
+  Engine& Made(std::unique_ptr<Engine>& engine) {
+    if (!engine) engine = std::make_unique<Engine>(problem_);
+    return *engine;
+  }
   bool HasList(const Placement& placement) const {
     return !placement.order.empty() ||
            (placement.priority.empty() && problem_.cluster().dispatch.order == Dispatch::Order::kProgram);
@@ -39,9 +49,10 @@ class ShortestWay final : public Simulator {
   }
 
   const Problem& problem_;
-  const bool can_book_;
+  const bool solo_, can_book_;
   // Each made when it is needed first.
   std::unique_ptr<BookedSimulator> booked_;
+  std::unique_ptr<SoloSimulator<Links>> unbooked_;
   std::unique_ptr<NativeSimulator<Links>> any_;
 };
 

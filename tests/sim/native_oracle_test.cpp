@@ -61,13 +61,13 @@ TEST(NativeOracle, RecordingLessChangesNothing) {
   }
 }
 
-// Runs from lists have an engine of their own (sim/native/list_simulator.h).
-TEST(NativeOracle, RunsFromListsAgreeOnRandomCases) {
+// Devices that work alone have engines of their own (sim/native/shortest_way.h).
+TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
   const std::uint64_t cases = Cases();
   std::uint64_t oom = 0;
   std::size_t transfers = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    const RandomCase c = MakeRandomCase(seed, {.max_ops = seed % 10 == 0 ? 300 : 60, .lists = true});
+    const RandomCase c = MakeRandomCase(seed, {.max_ops = seed % 10 == 0 ? 300 : 60, .solo = true});
     const Problem problem(c.graph, c.cluster, c.costs);
     const auto simulator = MakeSimulator(problem);
     Dice dice(seed);
