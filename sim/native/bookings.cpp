@@ -5,21 +5,22 @@ namespace berth::sim {
 Bookings::Bookings(const Problem::Compiled& compiled, const Moments& moments)
     : c_(compiled), moments_(moments) {
   const RouteResources resources(c_, Sharing::kExclusive);
-  for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route) {
-    const Problem::Compiled::Route& from = c_.routes[route];
-    Way way;
-    way.latency = from.latency;
-    if (from.move_class != Problem::Compiled::kNone)
-      way.moves = c_.moves[static_cast<std::size_t>(from.move_class)].data();
-    way.first = static_cast<Id>(hops_.size());
-    for (const Id resource : resources.Of(route)) hops_.push_back(resource);
-    way.last = static_cast<Id>(hops_.size());
-    ways_.push_back(way);
-  }
   Id unit = 0;
   for (const std::int32_t units : resources.units()) {
     resources_.push_back({.units = units, .first_unit = unit});
     unit += units;
+  }
+  for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route)
+    for (const Id resource : resources.Of(route)) hops_.push_back(&resources_[resource]);
+  Resource* const* hops = hops_.data();
+  for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route) {
+    const Problem::Compiled::Route& from = c_.routes[route];
+    Way& way = ways_.emplace_back();
+    way.latency = from.latency;
+    if (from.move_class != Problem::Compiled::kNone)
+      way.moves = c_.moves[static_cast<std::size_t>(from.move_class)].data();
+    way.resources = {hops, resources.Of(route).size()};
+    hops += way.resources.size();
   }
   unit_ends_.resize(static_cast<std::size_t>(unit));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "sim/interconnect/route_resources.h"
@@ -16,6 +17,8 @@ class Bookings {
  public:
   using Id = Problem::Compiled::Id;
   Bookings(const Problem::Compiled& compiled, const Moments& moments);
+  Bookings(const Bookings&) = delete;
+  Bookings& operator=(const Bookings&) = delete;
 
   void Reset();
   struct Booked {
@@ -29,12 +32,10 @@ class Bookings {
     way.bytes += bytes;
     way.busy += duration;
     Moment start = queued;
-    for (Id i = way.first; i < way.last; ++i) start = std::max(start, resources_[hops_[i]].free);
+    for (Resource* const resource : way.resources) start = std::max(start, resource->free);
     const Moment end = moments_.End(start, duration);
-    for (Id i = way.first; i < way.last; ++i) {
-      Resource& resource = resources_[hops_[i]];
-      resource.free = resource.units == 1 ? end : TakeOne(resource, start, end);
-    }
+    for (Resource* const resource : way.resources)
+      resource->free = resource->units == 1 ? end : TakeOne(*resource, start, end);
     return {start, end};
   }
   // When a light transfer ends.
@@ -42,18 +43,18 @@ class Bookings {
   void Report(std::vector<LinkUse>& links) const;
 
  private:
-  // A route, and what it has carried.
-  struct Way {
-    Picos latency = 0;
-    const Picos* moves = nullptr;  // M by output, where it is tabulated
-    Id first = 0, last = 0;        // in hops_
-    Bytes bytes = 0;
-    Picos busy = 0;
-  };
   struct Resource {
     Moment free = 0;  // from when on the next transfer may start, for all that this resource knows
     std::int32_t units = 0;
     Id first_unit = 0;
+  };
+  // A route, and what it has carried.
+  struct Way {
+    Picos latency = 0;
+    const Picos* moves = nullptr;  // M by output, where it is tabulated
+    std::span<Resource* const> resources;
+    Bytes bytes = 0;
+    Picos busy = 0;
   };
   // The unit that is free first is taken; the next transfer does not start before this one.
   Moment TakeOne(const Resource& resource, Moment start, Moment end) {
@@ -68,8 +69,8 @@ class Bookings {
   const Problem::Compiled& c_;
   const Moments moments_;
   ById<Way> ways_;
-  ById<Id> hops_;  // resources
   ById<Resource> resources_;
+  std::vector<Resource*> hops_;    // of each way in turn
   std::vector<Moment> unit_ends_;  // of each resource in turn, ascending
 };
 

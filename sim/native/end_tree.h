@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "sim/compiled.h"
 #include "sim/native/moment.h"
@@ -14,8 +15,7 @@ namespace berth::sim {
 class EndTree {
  public:
   explicit EndTree(DeviceIndex devices)
-      : leaves_(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::max(devices, 2))))),
-        keys_(2 * static_cast<std::size_t>(leaves_)) {
+      : leaves_(std::bit_ceil(static_cast<std::size_t>(std::max(devices, 2)))), keys_(2 * leaves_) {
     Clear();
   }
 
@@ -35,17 +35,18 @@ class EndTree {
 
  private:
   void SetKey(DeviceIndex device, UInt128 key) {
-    std::int32_t node = leaves_ + device;
-    keys_[node] = key;
+    UInt128* const keys = keys_.data();
+    std::size_t node = leaves_ + static_cast<std::size_t>(device);
+    keys[node] = key;
     for (; node > 1; node >>= 1) {
-      const UInt128 other = keys_[node ^ 1];
+      const UInt128 other = keys[node ^ 1];
       key = other < key ? other : key;
-      keys_[node >> 1] = key;
+      keys[node >> 1] = key;
     }
   }
 
-  std::int32_t leaves_;
-  ById<UInt128> keys_;  // the children of node n are 2n and 2n + 1
+  std::size_t leaves_;
+  std::vector<UInt128> keys_;  // the children of node n are 2n and 2n + 1
 };
 
 }  // namespace berth::sim
