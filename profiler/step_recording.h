@@ -74,6 +74,29 @@ std::string PrintStepRecording(const StepRecording& recording);
 // The first placement that has a traced step; -1 = none.
 int TracedPlacement(const StepRecording& recording);
 
+// How the steps of a placement are measured.
+struct StepPlan {
+  int warm_up = 10;
+  int steps = 30;      // undisturbed ones that are wanted
+  int at_most = 1000;  // in all
+  double seconds = 0;  // for all of them; 10 are run whatever they take; 0 = any
+  int pause_us = 0;    // asleep before each step
+  int traced = 0;      // traced steps, of which the middle one is kept
+  Pace pace = {};
+};
+
+struct FamilyPlacement {
+  std::string family;
+  sim::Placement placement;
+};
+
+// One checked step, then those that count. A placement that runs out of memory is a result. Throws RunError where an op
+// writes a number that is not finite, and where the device fails.
+MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph,
+                                   const FamilyPlacement& which, const StepPlan& plan);
+// The middle one of plan.traced steps; empty where it runs out of memory.
+std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placement, const StepPlan& plan);
+
 // Fewer undisturbed steps than these, and the disturbed ones count, too.
 inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
