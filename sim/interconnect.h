@@ -1,8 +1,8 @@
 // How transfers share the machine (docs/model.md section 4). Each row of the table is one file in
 // sim/interconnect/.
 //
-// An interconnect is a class `Links` that native/simulator.h is instantiated with, so that the engine calls
-// it without indirection. It sees heavy transfers only (light ones take their latency and nothing else), each
+// An interconnect is a class `Links` that the engines of native/ (shortest_way.h) are instantiated with, so that
+// they call it without indirection. It sees heavy transfers only (light ones take their latency and nothing else), each
 // as a `Parcel` (native/plan.h) and by its queue number. It is part of the state of a run: copyable, no
 // pointers but to what is constant, and no allocation after the first run. Its contract:
 //
