@@ -37,6 +37,7 @@ struct CaseShape {
   int max_ops = 60;
   bool may_tie = true;       // half of the cases: few different times and sizes, so that much happens at once
   bool chain = false;        // each op reads one output of the one before: never two transfers at a time
+  bool solo = false;         // each device has its own thread and runs one op at a time at a fixed rate
   std::string interconnect;  // empty = any
 };
 
