@@ -17,17 +17,17 @@ namespace berth::sim {
 namespace {
 
 // One run of the same length for all ops, so that a block placement is a coherent one.
-Placement Blocks(const OpGraph& graph, const Cluster& cluster, Dice& dice) {
+std::vector<DeviceIndex> Blocks(const OpGraph& graph, const Cluster& cluster, Dice& dice) {
   std::vector<DeviceIndex> of_set(static_cast<std::size_t>(graph.colocation_sets()), -1);
   const auto length = std::max<OpIndex>(1, graph.size() / static_cast<OpIndex>(dice.Between(1, 6)));
-  Placement placement;
+  std::vector<DeviceIndex> devices;
   for (OpIndex i = 0; i < graph.size(); ++i) {
     DeviceIndex& device =
         of_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(i)])];
     if (device < 0) device = i / length % cluster.size();
-    placement.device.push_back(device);
+    devices.push_back(device);
   }
-  return placement;
+  return devices;
 }
 
 // A colocation set goes somewhere.
@@ -53,7 +53,8 @@ std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
   const Problem problem(c.graph, c.cluster, c.costs);
   const auto simulator = MakeSimulator(problem);
   const auto incremental = MakeIncrementalSimulator(problem);
-  Placement base = dice.Percent(50) ? c.placement : Blocks(c.graph, c.cluster, dice);
+  Placement base = c.placement;
+  if (dice.Percent(50)) base.device = Blocks(c.graph, c.cluster, dice);
   const auto compare = [&](const Outcome& actual, const Placement& placement, const RunOptions& options,
                            const std::vector<Move>& moves) -> std::string {
     const Outcome expected = simulator->Run(placement, options);
@@ -112,6 +113,20 @@ RC_GTEST_PROP(Incremental, FifoEqualsFromScratch, ()) {
 
 RC_GTEST_PROP(Incremental, FairEqualsFromScratch, ()) {
   ExpectEqualNativeSearches("fair");
+}
+
+// Threads that issue from a list: the graph's, or that of the placement.
+RC_GTEST_PROP(Incremental, ListsEqualFromScratch, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  for (const bool own : {false, true}) {
+    RandomCase c = MakeRandomCase(seed, {.max_ops = 200});
+    c.cluster.preset = Preset::kNative;
+    c.cluster.dispatch.order = own ? Dispatch::Order::kReady : Dispatch::Order::kProgram;
+    c.placement.priority.clear();
+    c.placement.order = own ? c.graph.topological_order() : std::vector<OpIndex>{};
+    Dice dice(seed);
+    RC_ASSERT(DifferenceOfSearch(c, 20, dice) == "");
+  }
 }
 
 RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratch, ()) {
