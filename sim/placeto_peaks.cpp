@@ -26,12 +26,12 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
       next_released_(wiring.ops.size()),
       live_(2 * leaves_),
       collected_in_(wiring.ops.size()),
-      stretches_(replay.devices()),
+      kept_((PlacetoReplay::kMostStretches + 1) * replay.devices()),
+      anew_(PlacetoReplay::kMostStretches * replay.devices()),
       within_(leaves_) {
   fragile_.reserve(wiring.ops.size());
   collected_.reserve(wiring.ops.size());
-  before_.reserve(2 * wiring.ops.size());
-  behind_.reserve(2 * wiring.ops.size());
+  changes_.reserve(4 * (wiring.ops.size() + PlacetoReplay::kSlack));
 }
 
 // ---- places and starts in the try ----
@@ -39,28 +39,29 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
 std::uint32_t PlacetoPeaks::PlaceOf(OpIndex op) const {
   if (const auto* const joined = replay_.joined(op)) return joined->place;
   const auto& base = replay_.base(op);
-  if (base.joined < first_) return base.place;
-  return static_cast<std::uint32_t>(base.place +
-                                    stretches_[static_cast<std::size_t>(replay_.device(op))].offset);
+  const auto d = static_cast<std::size_t>(replay_.device(op));
+  return static_cast<std::uint32_t>(base.place + kept(RangeOf(base.joined), d).offset);
 }
 
 Picos PlacetoPeaks::StartAt(std::size_t d, std::uint32_t place) const {
   if (place < replay_.tail(d)) return replay_.start_at(place);
-  return replay_.base_start(static_cast<std::uint32_t>(place - stretches_[d].offset)) + shift_;
+  const Kept& last = kept(stretches_.size(), d);
+  return replay_.base_start(static_cast<std::uint32_t>(place - last.offset)) + ShiftOf(stretches_.size());
 }
 
 Picos PlacetoPeaks::UseBy(OpIndex op) const {
   if (const auto* const joined = replay_.joined(op)) return joined->use;
   const auto& base = replay_.base(op);
-  if (base.joined < first_ || shift_ == 0) return base.use;
-  return base.use - FloorMicro(base.start) + FloorMicro(base.start + shift_);
+  const Picos shift = ShiftOf(RangeOf(base.joined));
+  return shift == 0 ? base.use : base.use - FloorMicro(base.start) + FloorMicro(base.start + shift);
 }
 
 // The hold of an op in the try. It ends before the first op of the device that starts after its last use: if
 // that use is on the same device it is usually the place behind it, else it is usually nearby.
 PlacetoPeaks::Hold PlacetoPeaks::HoldOf(OpIndex op) const {
   const auto d = static_cast<std::size_t>(replay_.device(op));
-  const std::uint32_t place = PlaceOf(op), tail = stretches_[d].tail;
+  const Kept& rest = kept(stretches_.size(), d);
+  const std::uint32_t place = PlaceOf(op), tail = static_cast<std::uint32_t>(rest.to + rest.offset);
   OpIndex last = op;
   Picos end = kNotRead;
   for (const auto& edge : replay_.Readers(op)) {
@@ -97,25 +98,38 @@ PlacetoPeaks::Hold PlacetoPeaks::HoldOf(OpIndex op) const {
 
 // ---- the base ----
 
-// The end of the last use is in (latest - 1 us, latest] whatever the shift. Is there a start?
+// Is there a start on the device in (latest - 1 us, latest]? `latest`: of all readers.
 void PlacetoPeaks::FindFragile(OpIndex op, Picos latest) {
   const auto d = static_cast<std::size_t>(replay_.device(op));
-  std::uint32_t place = holds_[static_cast<std::size_t>(op)].to;
+  const std::uint32_t place = holds_[static_cast<std::size_t>(op)].to;
   const std::uint32_t first = replay_.first(d), tail = replay_.base_tail(d);
   const bool later = place < tail && replay_.base_start(place) <= latest;
   const bool earlier = place > first && replay_.base_start(place - 1) >= latest - kPicosPerMicro;
-  if (later || earlier) fragile_.push_back({latest, op});
+  if (!later && !earlier) return;
+  Fragile fragile{latest, op, 0, 0, -1};
+  int latest_readers = 0;
+  for (const auto& edge : replay_.Readers(op)) {
+    const auto& reader = replay_.base(edge.op);
+    const Picos phase = reader.start % kPicosPerMicro;
+    if (reader.use + phase <= latest - kPicosPerMicro) continue;
+    ++latest_readers;
+    fragile.phase = phase;
+  }
+  // Of several readers one or another may be the last.
+  if (latest_readers == 1) {
+    fragile.least = later ? latest - replay_.base_start(place) + 1 : 0;
+    fragile.most = earlier ? latest - replay_.base_start(place - 1) : kPicosPerMicro;
+  }
+  fragile_.push_back(fragile);
 }
 
 void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
-  first_ = 0;
-  shift_ = 0;
+  stretches_ = {};
   fragile_.clear();
   std::fill(released_.begin(), released_.end(), 0);
   std::fill(first_released_.begin(), first_released_.end(), -1);
   for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    const std::uint32_t tail = replay_.base_tail(d);
-    stretches_[d] = {tail, tail, tail, tail, 0, 0};
+    kept(0, d) = {replay_.first(d), replay_.base_tail(d), 0};
   }
   for (OpIndex op = 0; op < static_cast<OpIndex>(holds_.size()); ++op) {
     const auto i = static_cast<std::size_t>(op);
@@ -160,23 +174,26 @@ Bytes PlacetoPeaks::Greatest(std::uint32_t from, std::uint32_t to) const {
 
 // ---- a try ----
 
-void PlacetoPeaks::SetStretches(const PlacetoReplay::Result& result) {
-  for (Stretch& stretch : stretches_) stretch.offset = 0;
-  for (const OpIndex op : replay_.moved()) {
-    --stretches_[static_cast<std::size_t>(replay_.base_device(op))].offset;
-    ++stretches_[static_cast<std::size_t>(replay_.device(op))].offset;
-  }
+void PlacetoPeaks::SetRanges() {
+  stretches_ = replay_.stretches();
   for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    Stretch& stretch = stretches_[d];
-    stretch.back = replay_.head(d);
-    stretch.begin = std::min(replay_.first_tail(d), stretch.back);
-    stretch.base_back = static_cast<std::uint32_t>(stretch.back - stretch.offset);
-    stretch.tail = static_cast<std::uint32_t>(replay_.base_tail(d) + stretch.offset);
-    const std::uint32_t begin = stretch.begin;
-    stretch.crossing = begin > replay_.first(d) ? live_[leaves_ + begin - 1] - released_[begin] : 0;
+    Kept before{replay_.first(d), 0, 0};
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      const auto& waiting = replay_.waiting(i, d);
+      Anew& made = anew(i, d);
+      made.back = waiting.last_head;
+      made.begin = std::min(waiting.tail, made.back);
+      made.base_begin = static_cast<std::uint32_t>(made.begin - before.offset);
+      made.base_back = replay_.BaseHead(d, stretches_[i].last);
+      const bool any = made.base_begin > replay_.first(d);
+      made.crossing = any ? live_[leaves_ + made.base_begin - 1] - released_[made.base_begin] : 0;
+      before.to = made.base_begin;
+      kept(i, d) = before;
+      before = {made.base_back, 0, std::int64_t{made.back} - made.base_back};
+    }
+    before.to = replay_.base_tail(d);
+    kept(stretches_.size(), d) = before;
   }
-  first_ = result.first;
-  shift_ = result.rest == PlacetoReplay::Rest::kShifted ? result.shift : 0;
 }
 
 void PlacetoPeaks::Collect(OpIndex op) {
@@ -191,48 +208,63 @@ void PlacetoPeaks::CollectWithProducers(OpIndex op) {
   for (const auto& edge : replay_.Producers(op)) Collect(edge.op);
 }
 
+// When the try was back behind a stretch, by the base's clock; before everything if it never was.
+Picos PlacetoPeaks::TimeBack(std::size_t stretch) const {
+  const auto& [first, last, shift, now] = stretches_[stretch];
+  return last < replay_.ends() ? std::max(replay_.TimeOfEnd(last), now - shift) : 0;
+}
+
 // All ops whose holds can differ, in places, from those of the base, and maybe some more: what joined and ended
-// in the stretch, and what it reads. Of what had joined before, only producers elsewhere: its start is the old
-// one, so on its own device what it reads is released where it was.
-void PlacetoPeaks::Collect(const PlacetoReplay::Result& result) {
-  ++run_;
-  collected_.clear();
-  const Picos begin = first_ == 0 ? 0 : first_ > replay_.ends() ? kAfterAll : replay_.TimeOfEnd(first_);
-  const bool shifted = result.rest == PlacetoReplay::Rest::kShifted;
+// in the stretch, and what it reads. Of what had joined before, only producers elsewhere: its start is where it
+// was, so on its own device what it reads is released where it was.
+void PlacetoPeaks::CollectAround(std::size_t stretch) {
+  const auto& [first, last, shift, now] = stretches_[stretch];
+  const Picos begin = first == 0 ? 0 : first > replay_.ends() ? kAfterAll : replay_.TimeOfEnd(first);
   // What starts behind the stretch but within two microseconds may have uses that end in it.
-  const Picos back = shifted ? std::max(replay_.TimeOfEnd(result.last), replay_.now() - shift_) : 0;
-  const Picos clear = back + 2 * kPicosPerMicro;
+  const Picos clear = TimeBack(stretch) + 2 * kPicosPerMicro;
   for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    const std::uint32_t head = replay_.head(d), first_tail = replay_.first_tail(d);
-    for (std::uint32_t place = replay_.first_head(d); place < std::min(head, first_tail); ++place) {
+    const auto [head, tail, last_head, last_tail] = replay_.waiting(stretch, d);
+    for (std::uint32_t place = head; place < std::min(last_head, tail); ++place) {
       CollectEarlier(replay_.op_at(place), d);
     }
-    for (std::uint32_t place = first_tail; place < head; ++place) CollectWithProducers(replay_.op_at(place));
-    for (std::uint32_t place = head; place < replay_.tail(d); ++place) {
-      if (replay_.start_at(place) > clear + shift_) break;
+    for (std::uint32_t place = tail; place < last_head; ++place) CollectWithProducers(replay_.op_at(place));
+    for (std::uint32_t place = last_head; place < last_tail; ++place) {
+      if (replay_.start_at(place) > clear + shift) break;
       CollectWithProducers(replay_.op_at(place));
     }
-    auto place = static_cast<std::uint32_t>(replay_.tail(d) - stretches_[d].offset);
+    auto place = static_cast<std::uint32_t>(last_tail - kept(stretch + 1, d).offset);
     for (; place < replay_.base_tail(d) && replay_.base_start(place) <= clear; ++place) {
       CollectWithProducers(replay_.base_op(place));
     }
     // What nobody reads is held as long as others start at the same time.
-    for (place = replay_.first_head(d); place > replay_.first(d); --place) {
+    const Kept& before = kept(stretch, d);
+    for (place = static_cast<std::uint32_t>(head - before.offset); place > before.from; --place) {
       if (replay_.base_start(place - 1) < begin) break;
       Collect(replay_.base_op(place - 1));
     }
     // Where nothing started in the base, a hold that ends there may end before or behind what starts now.
-    const Stretch& stretch = stretches_[d];
-    if (stretch.begin != stretch.base_back || stretch.begin == stretch.back) continue;
-    for (OpIndex op = first_released_[stretch.begin]; op >= 0;) {
+    const Anew& made = anew(stretch, d);
+    if (made.base_begin != made.base_back || made.begin == made.back) continue;
+    for (OpIndex op = first_released_[made.base_begin]; op >= 0;) {
       Collect(op);
       op = next_released_[static_cast<std::size_t>(op)];
     }
   }
-  if (shift_ % kPicosPerMicro == 0) return;
-  const auto from =
-      std::lower_bound(fragile_.begin(), fragile_.end(), std::pair(back - 2 * kPicosPerMicro, OpIndex{0}));
-  for (auto fragile = from; fragile != fragile_.end(); ++fragile) Collect(fragile->second);
+}
+
+// What lies behind a stretch, and what began there and ends in the next one.
+void PlacetoPeaks::CollectFragile(std::size_t stretch) {
+  const Picos shift = stretches_[stretch].shift;
+  if (shift % kPicosPerMicro == 0) return;
+  auto fragile = std::lower_bound(fragile_.begin(), fragile_.end(),
+                                  Fragile{TimeBack(stretch) - 2 * kPicosPerMicro, 0, 0, 0, 0});
+  const Picos part = shift % kPicosPerMicro + (shift < 0 ? kPicosPerMicro : 0);
+  const bool is_last = stretch + 1 == stretches_.size() || stretches_[stretch + 1].last == replay_.ends();
+  const Picos to = is_last ? kAfterAll : TimeBack(stretch + 1) + 2 * kPicosPerMicro;
+  for (; fragile != fragile_.end() && fragile->latest <= to; ++fragile) {
+    const Picos less = (fragile->phase + part) % kPicosPerMicro;
+    if (less < fragile->least || less > fragile->most) Collect(fragile->op);
+  }
 }
 
 void PlacetoPeaks::CollectEarlier(OpIndex op, std::size_t d) {
@@ -242,85 +274,92 @@ void PlacetoPeaks::CollectEarlier(OpIndex op, std::size_t d) {
   }
 }
 
-// Adds the part of a hold in a range of places.
-void PlacetoPeaks::Clip(Hold hold, Hold range, Bytes bytes, std::int64_t offset,
-                        std::vector<Change>& changes) {
-  const std::uint32_t from = std::max(hold.from, range.from), to = std::min(hold.to, range.to);
-  if (from >= to) return;
-  changes.push_back({static_cast<std::uint32_t>(from - offset), bytes});
-  changes.push_back({static_cast<std::uint32_t>(to - offset), -bytes});
+// The part of a hold in places kept, as in the base; `base`: it is a hold of the base.
+PlacetoPeaks::Hold PlacetoPeaks::Clip(Hold hold, std::size_t range, std::size_t d, bool base) const {
+  const auto& [from, to, further] = kept(range, d);
+  const std::int64_t offset = base ? 0 : further;
+  const auto first = std::max<std::int64_t>(hold.from - offset, from);
+  const auto last = std::min<std::int64_t>(hold.to - offset, to);
+  if (first >= last) return {};
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
+}
+
+void PlacetoPeaks::AddChange(std::size_t range, Hold hold, Bytes bytes) {
+  if (hold.from == hold.to) return;
+  changes_.push_back({range, hold.from, bytes});
+  changes_.push_back({range, hold.to, -bytes});
 }
 
 void PlacetoPeaks::Compare(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
   const Bytes bytes = bytes_[i];
   if (bytes == 0) return;
-  const Hold old = holds_[i];
-  const Hold now = HoldOf(op);
+  const Hold old = holds_[i], now = HoldOf(op);
   const auto old_device = static_cast<std::size_t>(replay_.base_device(op));
-  Stretch& from = stretches_[old_device];
-  if (old.from < from.begin && old.to > from.begin) from.crossing -= bytes;
   const auto device = static_cast<std::size_t>(replay_.device(op));
-  const Stretch& to = stretches_[device];
-  const std::uint32_t first = std::max(now.from, to.begin), last = std::min(now.to, to.back);
-  if (first < last) {
+  for (std::size_t k = 0; k < stretches_.size(); ++k) {
+    Anew& was = anew(k, old_device);
+    if (old.from < was.base_begin && old.to > was.base_begin) was.crossing -= bytes;
+    const Anew& is = anew(k, device);
+    const std::uint32_t first = std::max(now.from, is.begin), last = std::min(now.to, is.back);
+    if (first >= last) continue;
     within_[first] += bytes;
-    within_[last] -= bytes;
+    if (last < is.back) within_[last] -= bytes;
   }
-  const bool same_before = old_device == device &&
-                           std::min(old.from, to.begin) == std::min(now.from, to.begin) &&
-                           std::min(old.to, to.begin) == std::min(now.to, to.begin);
-  if (!same_before) {
-    Clip(old, {replay_.first(old_device), from.begin}, -bytes, 0, before_);
-    Clip(now, {replay_.first(device), to.begin}, bytes, 0, before_);
-  }
-  const bool same_behind = old_device == device &&
-                           std::max(old.from, to.base_back) + to.offset == std::max(now.from, to.back) &&
-                           std::max(old.to, to.base_back) + to.offset == std::max(now.to, to.back);
-  if (!same_behind) {
-    Clip(old, {from.base_back, replay_.base_tail(old_device)}, -bytes, 0, behind_);
-    Clip(now, {to.back, to.tail}, bytes, to.offset, behind_);
+  for (std::size_t k = 0; k <= stretches_.size(); ++k) {
+    const Hold was = Clip(old, k, old_device, true), is = Clip(now, k, device, false);
+    if (old_device == device && was.from == is.from && was.to == is.to) continue;
+    AddChange(k, was, -bytes);
+    AddChange(k, is, bytes);
   }
 }
 
-// The greatest of live bytes and changes over a range of places of the base. `change` goes over the changes of
-// all devices in the order of places.
-Bytes PlacetoPeaks::PeakOf(Hold range, std::vector<Change>::const_iterator& change,
-                           const std::vector<Change>& changes) const {
+// The greatest of live bytes and changes over places kept. `change` goes over the changes of all devices.
+Bytes PlacetoPeaks::PeakOf(std::size_t range, std::size_t d,
+                           std::vector<Change>::const_iterator& change) const {
+  const Kept& places = kept(range, d);
   Bytes peak = 0, more = 0;
-  std::uint32_t from = range.from;
-  for (; change != changes.end() && change->place <= range.to; ++change) {
+  std::uint32_t from = places.from;
+  for (; change != changes_.end() && change->range == range && change->place <= places.to; ++change) {
     if (change->place > from) {
       peak = std::max(peak, Greatest(from, change->place) + more);
       from = change->place;
     }
     more += change->bytes;
   }
-  if (from < range.to) peak = std::max(peak, Greatest(from, range.to) + more);
+  return from < places.to ? std::max(peak, Greatest(from, places.to) + more) : peak;
+}
+
+Bytes PlacetoPeaks::PeakAnew(std::size_t stretch, std::size_t d) {
+  const Anew& made = anew(stretch, d);
+  Bytes live = made.crossing, peak = 0;
+  for (std::uint32_t place = made.begin; place < made.back; ++place) {
+    live += std::exchange(within_[place], 0);
+    peak = std::max(peak, live);
+  }
   return peak;
 }
 
-void PlacetoPeaks::Find(const PlacetoReplay::Result& result, std::vector<DeviceUse>& devices) {
-  SetStretches(result);
-  Collect(result);
-  before_.clear();
-  behind_.clear();
+void PlacetoPeaks::Find(std::vector<DeviceUse>& devices) {
+  SetRanges();
+  ++run_;
+  collected_.clear();
+  for (std::size_t k = 0; k < stretches_.size(); ++k) {
+    CollectAround(k);
+    CollectFragile(k);
+  }
+  changes_.clear();
   for (const OpIndex op : collected_) Compare(op);
-  const auto by_place = [](const Change& a, const Change& b) { return a.place < b.place; };
-  std::sort(before_.begin(), before_.end(), by_place);
-  std::sort(behind_.begin(), behind_.end(), by_place);
-  auto before = before_.cbegin(), behind = behind_.cbegin();
-  for (std::size_t d = 0; d < replay_.devices(); ++d) {
-    const Stretch& stretch = stretches_[d];
-    Bytes peak = PeakOf({replay_.first(d), stretch.begin}, before, before_);
-    Bytes live = stretch.crossing;
-    for (std::uint32_t place = stretch.begin; place < stretch.back; ++place) {
-      live += std::exchange(within_[place], 0);
-      peak = std::max(peak, live);
+  std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
+    return a.range != b.range ? a.range < b.range : a.place < b.place;
+  });
+  auto change = changes_.cbegin();
+  for (DeviceUse& device : devices) device.peak = 0;
+  for (std::size_t k = 0; k <= stretches_.size(); ++k) {
+    for (std::size_t d = 0; d < replay_.devices(); ++d) {
+      devices[d].peak = std::max(devices[d].peak, PeakOf(k, d, change));
+      if (k < stretches_.size()) devices[d].peak = std::max(devices[d].peak, PeakAnew(k, d));
     }
-    within_[stretch.back] = 0;
-    peak = std::max(peak, PeakOf({stretch.base_back, replay_.base_tail(d)}, behind, behind_));
-    devices[d].peak = peak;
   }
 }
 

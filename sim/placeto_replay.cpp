@@ -24,13 +24,15 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
       queues_(2 * device_count_, base_entries_.size()),
       most_(2 * device_count_),
       head_(2 * device_count_),
-      restart_(2 * device_count_),
+      waiting_(kMostStretches * 2 * device_count_),
+      ahead_(2 * device_count_),
       start_(base_entries_.size()),
       present_(op_count_),
       queued_in_(wiring.durations.size()),
       touched_in_(op_count_),
       moved_in_(op_count_) {
   events_.reserve(number_.size());
+  stretches_.reserve(kMostStretches);
   const auto parcel_of = [&](std::size_t op, std::uint32_t i) {
     return wiring.ops[op].duration == PlacetoWiring::kSeveral ? wiring.edges[wiring.first_edge[op] + i].parcel
                                                               : wiring.parcels[op];
@@ -73,6 +75,14 @@ std::uint32_t PlacetoReplay::ItemServing(OpIndex op, const Edge& input,
   return local ? static_cast<std::uint32_t>(input.op) : static_cast<std::uint32_t>(op_count_) + input.parcel;
 }
 
+// Whether what serves a reader had ended when the stretch began; a sending that the base does not have had if it
+// was queued in an earlier one.
+bool PlacetoReplay::HasEnded(OpIndex op, const Edge& input) const {
+  const std::uint32_t item = ItemServing(op, input, device_);
+  if (number_[item] != kNone) return number_[item] < first_;
+  return item >= op_count_ && queued_in_[input.parcel] >= try_ && queued_in_[input.parcel] < run_;
+}
+
 void PlacetoReplay::Serve(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
   Present& present = present_[i];
@@ -80,9 +90,7 @@ void PlacetoReplay::Serve(OpIndex op) {
     present.run = run_;
     present.place = kNone;
     present.missing = 0;
-    for (const Edge& input : Producers(op)) {
-      present.missing += number_[ItemServing(op, input, device_)] >= first_;
-    }
+    for (const Edge& input : Producers(op)) present.missing += !HasEnded(op, input);
   }
   if (--present.missing == 0) Join(op);
 }
@@ -91,11 +99,11 @@ void PlacetoReplay::EndOp(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
   const auto d = static_cast<std::size_t>(device_[i]);
   const auto queues = queues_.view();
-  const bool moved = moved_in_[i] == run_;
+  const bool moved = IsMoved(op);
   for (const auto [reader, parcel] : Readers(op)) {
     if (device(reader) == device(op)) {
       Serve(reader);
-    } else if (queued_in_[parcel] != run_) {
+    } else if (queued_in_[parcel] < try_) {
       queued_in_[parcel] = run_;
       const Key key = queues.KeyOf(device_count_ + d, now_, wiring_.durations[parcel]);
       const auto item = static_cast<std::uint32_t>(op_count_) + parcel;
@@ -103,11 +111,10 @@ void PlacetoReplay::EndOp(OpIndex op) {
       queues.Join(device_count_ + d, key, item, kSendPause);
     }
   }
-  if (touched_in_[i] != run_) return;
-  --touched_left_;
+  if (touched_in_[i] != try_) return;
   for (auto parcel = wiring_.parcels[i]; parcel < wiring_.parcels[i + 1]; ++parcel) {
     const std::uint32_t number = number_[op_count_ + parcel];
-    if (number == kNone || queued_in_[parcel] == run_) continue;
+    if (number == kNone || queued_in_[parcel] >= try_) continue;
     ++dropped_;
     last_dropped_ = std::max(last_dropped_, number);
   }
@@ -118,13 +125,13 @@ void PlacetoReplay::EndSending(std::uint32_t parcel) {
   for (const Edge& edge : Readers(op)) {
     if (edge.parcel == parcel && device(edge.op) != device(op)) Serve(edge.op);
   }
-  sendings_left_ -= moved_in_[static_cast<std::size_t>(op)] == run_ || number_[op_count_ + parcel] == kNone;
+  sendings_left_ -= IsMoved(op) || number_[op_count_ + parcel] == kNone;
 }
 
 // ---- the base ----
 
 void PlacetoReplay::RunBase(const std::vector<DeviceIndex>& device) {
-  ++run_;
+  try_ = ++run_;
   is_base_ = true;
   base_device_ = device_ = device;
   moved_.clear();
@@ -184,20 +191,26 @@ bool PlacetoReplay::SendsTheSame(OpIndex producer) const {
   return sends == (number_[op_count_ + wiring_.parcels[i]] != kNone);
 }
 
-// The first end at which something differs: what a producer sends, or when a moved op is ready in the base or
-// in the try.
-std::uint32_t PlacetoReplay::FirstChange() const {
+// The first end from here on at which something differs: what a producer sends, or when a moved op is ready in
+// the base or in the try. kNone if there is none. Up to there the try must be like the base.
+std::uint32_t PlacetoReplay::NextChange(std::uint32_t from) const {
   std::uint32_t change = kNone;
+  const auto consider = [&](std::uint32_t number) {
+    if (number >= from) change = std::min(change, number);
+  };
   for (const OpIndex op : moved_) {
+    if (number_[static_cast<std::size_t>(op)] < from) continue;
     std::uint32_t ready = 0;
     for (const Edge& input : Producers(op)) {
       const std::uint32_t item = ItemServing(op, input, device_);
-      ready = std::max(ready, number_[item]);
+      const bool is_new = number_[item] == kNone;
+      if (!is_new || queued_in_[input.parcel] < try_) ready = std::max(ready, number_[item]);
       if (item != ItemServing(op, input, base_device_) && !SendsTheSame(input.op)) {
-        change = std::min(change, number_[static_cast<std::size_t>(input.op)]);
+        consider(number_[static_cast<std::size_t>(input.op)]);
       }
     }
-    change = std::min({change, ready, base(op).joined});
+    consider(ready);
+    consider(base(op).joined);
   }
   return change;
 }
@@ -212,45 +225,54 @@ bool PlacetoReplay::CanTry(std::span<const Move> moves) const {
 }
 
 void PlacetoReplay::Apply(std::span<const Move> moves) {
-  ++run_;
+  try_ = ++run_;
   moved_.clear();
   for (const Move& move : moves) device_[static_cast<std::size_t>(move.op)] = move.device;
   for (const Move& move : moves) {
     const auto i = static_cast<std::size_t>(move.op);
-    if (moved_in_[i] == run_ || device(move.op) == base_device(move.op)) continue;
-    moved_in_[i] = run_;
+    if (IsMoved(move.op) || device(move.op) == base_device(move.op)) continue;
+    moved_in_[i] = try_;
     moved_.push_back(move.op);
+    touched_in_[i] = try_;
+    for (const Edge& input : Producers(move.op)) touched_in_[static_cast<std::size_t>(input.op)] = try_;
   }
 }
 
-void PlacetoReplay::BeginAt(std::uint32_t first) {
+// A stretch: at this end, all before it being `shift` later than in the base since the stretch before.
+void PlacetoReplay::BeginAt(std::uint32_t first, Picos shift) {
+  if (!stretches_.empty()) ++run_;
   first_ = first;
-  begun_ = true;
-  ended_ = dropped_ = last_dropped_ = touched_left_ = sendings_left_ = wait_ = 0;
+  stretches_.push_back({first, 0, 0, 0});
+  ended_ = dropped_ = last_dropped_ = sendings_left_ = wait_ = next_change_ = 0;
   last_ended_ = std::max(first, 1u) - 1;
-  now_ = last_ended_ > 0 ? TimeOfEnd(last_ended_) : 0;
-  const auto touch = [&](OpIndex op) {
-    const auto i = static_cast<std::size_t>(op);
-    touched_left_ += number_[i] >= first && touched_in_[i] != run_;
-    touched_in_[i] = run_;
-  };
-  for (const OpIndex op : moved_) {
-    touch(op);
-    for (const Edge& input : Producers(op)) touch(input.op);
-  }
-  const auto queues = queues_.view();
-  queues.HaveNone();
-  for (std::size_t s = 0; s < 2 * device_count_; ++s) {
-    const std::uint32_t head = BaseHead(s, last_ended_);
-    const std::uint32_t tail = BaseTail(s, first);
-    const std::uint32_t last = tail > this->first(s) ? base_entries_[tail - 1].item : kNone;
-    queues.Restore(s, head, tail, last == kNone ? 0 : end_[last] + PauseAfter(last));
-    head_[s] = head;
-    restart_[s] = {head, tail};
-  }
+  now_ = last_ended_ > 0 ? TimeOfEnd(last_ended_) + shift : 0;
+  queues_.view().HaveNone();
+  for (std::size_t s = 0; s < 2 * device_count_; ++s) RestoreQueue(s, shift);
   if (first == 0) {
     for (const OpIndex op : wiring_.sources) Join(op);
   }
+}
+
+void PlacetoReplay::RestoreQueue(std::size_t s, Picos shift) {
+  const auto queues = queues_.view();
+  const std::uint32_t base_head = BaseHead(s, last_ended_), base_tail = BaseTail(s, first_);
+  const std::uint32_t last = base_tail > first(s) ? base_entries_[base_tail - 1].item : kNone;
+  const auto ahead = static_cast<std::uint32_t>(ahead_[s]);  // modulo 2^32
+  const std::uint32_t head = base_head + ahead, tail = base_tail + ahead;
+  if (stretches_.size() > 1) {
+    for (std::uint32_t place = base_head; place < base_tail; ++place) {
+      auto& entry = queues.entries[place + ahead] = base_entries_[place];
+      entry.key = queues.KeyAt(end_[entry.item] + shift, place + ahead);
+    }
+    if (s < device_count_) {
+      const Waiting& before = waiting(stretches_.size() - 2, s);
+      for (std::uint32_t place = before.last_tail - ahead; place < base_tail; ++place)
+        start_[place + ahead] = base_start_[place] + shift;
+    }
+  }
+  queues.Restore(s, head, tail, last == kNone ? 0 : end_[last] + PauseAfter(last) + shift);
+  head_[s] = head;
+  waiting_[(stretches_.size() - 1) * 2 * device_count_ + s] = {head, tail, 0, 0};
 }
 
 // The first place of a server that was joined at this end or later.
@@ -273,22 +295,45 @@ std::uint32_t PlacetoReplay::BaseTail(std::size_t server, std::uint32_t number) 
 
 PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cutoff) {
   Apply(moves);
+  std::fill(ahead_.begin(), ahead_.end(), 0);
   Result result;
-  result.first = moved_.empty() ? ends() + 1 : FirstChange();
-  if (const std::uint32_t number = FirstEndAfter(cutoff, 0); number < result.first && number <= ends()) {
-    result.rest = Rest::kStopped;
-    result.shift = TimeOfEnd(number);
-    return result;
-  }
-  BeginAt(result.first);
-  const auto queues = queues_.view();
-  for (Key key = queues.Next(); key != Queues::kIdle; key = queues.Next()) {
-    now_ = queues.TimeOf(key);
-    if (now_ > cutoff) {
+  for (std::uint32_t first = moved_.empty() ? ends() + 1 : NextChange(0);;) {
+    // What is left out is not beyond the cutoff.
+    const Picos limit = result.shift < 0 && cutoff > kNever + result.shift ? kNever : cutoff - result.shift;
+    const std::uint32_t over = FirstEndAfter(limit, result.last);
+    if (over < first && over <= ends()) {
       result.rest = Rest::kStopped;
+      result.shift += TimeOfEnd(over);
+      return result;
+    }
+    if (first == kNone) return result;
+    BeginAt(first, result.shift);
+    result.rest = ProcessStretch(cutoff);
+    if (result.rest == Rest::kStopped) {
       result.shift = now_;
       return result;
     }
+    const bool to_end = result.rest == Rest::kNothing;
+    result.last = to_end ? ends() : last_ended_;
+    result.shift = to_end ? 0 : shift_;
+    stretches_.back() = {first, result.last, result.shift, now_};
+    for (std::size_t s = 0; s < 2 * device_count_; ++s) {
+      Waiting& waiting = waiting_[(stretches_.size() - 1) * 2 * device_count_ + s];
+      waiting.last_head = head_[s];
+      waiting.last_tail = queues_.view().servers[s].tail;
+      ahead_[s] = static_cast<std::int32_t>(head_[s] - BaseHead(s, result.last));
+    }
+    if (to_end) return result;
+    first = next_change_;
+  }
+}
+
+// Up to where the try is back.
+PlacetoReplay::Rest PlacetoReplay::ProcessStretch(Picos cutoff) {
+  const auto queues = queues_.view();
+  for (Key key = queues.Next(); key != Queues::kIdle; key = queues.Next()) {
+    now_ = queues.TimeOf(key);
+    if (now_ > cutoff) return Rest::kStopped;
     const auto entry = queues.Pop(key);
     ++head_[entry.server];
     if (entry.item < op_count_) {
@@ -300,17 +345,9 @@ PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cuto
       ++ended_;
       last_ended_ = std::max(last_ended_, number);
     }
-    if (IsBack(result.shift)) {
-      result.rest = Rest::kShifted;
-      result.last = last_ended_;
-      if (cutoff == kNever) return result;
-      const std::uint32_t stop = FirstEndAfter(cutoff - result.shift, result.last);
-      if (stop <= ends()) result = {Rest::kStopped, result.first, 0, TimeOfEnd(stop) + result.shift};
-      return result;
-    }
+    if (IsBack()) return Rest::kShifted;
   }
-  result.last = ends();
-  return result;
+  return Rest::kNothing;
 }
 
 // The first end after a time, and after another end; ends() + 1 if there is none.
@@ -321,9 +358,10 @@ std::uint32_t PlacetoReplay::FirstEndAfter(Picos time, std::uint32_t number) con
   return static_cast<std::uint32_t>(end - events_.begin()) + 1;
 }
 
-bool PlacetoReplay::IsBack(Picos& shift) {
-  if (touched_left_ > 0 || sendings_left_ > 0 || last_dropped_ > last_ended_) return false;
-  if (ended_ + dropped_ + std::max(first_, 1u) != last_ended_ + 1) return false;
+// And does it stay there long enough to leave that out?
+bool PlacetoReplay::IsBack() {
+  if (sendings_left_ > 0 || last_dropped_ > last_ended_ || last_ended_ < next_change_) return false;
+  if (ended_ + dropped_ + std::max(first_, 1u) != last_ended_ + 1 || !MovedAlike()) return false;
   if (wait_ > 0) {
     --wait_;
     return false;
@@ -332,10 +370,22 @@ bool PlacetoReplay::IsBack(Picos& shift) {
   const Key key = queues.Next();
   if (key == Queues::kIdle) return false;
   const Picos next = queues.TimeOf(key);
-  shift = next - end_[queues.entries[queues.PlaceOf(key)].item];
-  if (SameQueues(next, shift)) return true;
-  wait_ = static_cast<std::uint32_t>(device_count_) / 4;
-  return false;
+  shift_ = next - end_[queues.entries[queues.PlaceOf(key)].item];
+  if (!SameQueues(next, shift_)) {
+    wait_ = static_cast<std::uint32_t>(device_count_) / 4;
+    return false;
+  }
+  next_change_ = NextChange(last_ended_ + 1);
+  return next_change_ == kNone ||
+         (next_change_ - last_ended_ > kLeastLeftOut && stretches_.size() < kMostStretches);
+}
+
+// Has every moved op ended in both, or joined its queue in neither?
+bool PlacetoReplay::MovedAlike() const {
+  return std::all_of(moved_.begin(), moved_.end(), [&](OpIndex op) {
+    return number_[static_cast<std::size_t>(op)] <= last_ended_ ||
+           (base(op).joined > last_ended_ && joined(op) == nullptr);
+  });
 }
 
 // Do all queues hold what they hold in the base after end last_ended_, later by `shift`? `next` is the time of
@@ -356,7 +406,8 @@ bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
     if (waiting > 0) {
       if (any && end_number(base_head - 1) > last_ended_) return false;
       // What had joined when the try began is where it was.
-      const std::uint32_t known = restart_[s].tail > head_[s] ? restart_[s].tail - head_[s] : 1;
+      const std::uint32_t tail = this->waiting(stretches_.size() - 1, s).tail;
+      const std::uint32_t known = tail > head_[s] ? tail - head_[s] : 1;
       for (std::uint32_t i = known; i < waiting; ++i) {
         if (base_entries_[base_head + i].item != head[i].item) return false;
       }
@@ -373,13 +424,17 @@ bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
 void PlacetoReplay::Revert() {
   for (const OpIndex op : moved_) device_[static_cast<std::size_t>(op)] = base_device(op);
   const auto queues = queues_.view();
-  if (!begun_) return;
-  begun_ = false;
-  for (std::size_t s = 0; s < 2 * device_count_; ++s) {
-    const std::uint32_t from = restart_[s].tail, to = queues.servers[s].tail;
-    std::copy(base_entries_.begin() + from, base_entries_.begin() + to + 1, queues.entries + from);
-    std::copy(base_start_.begin() + from, base_start_.begin() + to, start_.begin() + from);
+  for (std::size_t s = 0; s < 2 * device_count_ && !stretches_.empty(); ++s) {
+    const std::uint32_t tail = queues.servers[s].tail;
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      const std::uint32_t from = i == 0 ? waiting(i, s).tail : waiting(i, s).head;
+      const std::uint32_t to = i + 1 == stretches_.size() ? tail : waiting(i, s).last_tail;
+      std::copy(base_entries_.begin() + from, base_entries_.begin() + to + 1, queues.entries + from);
+    }
+    const std::uint32_t from = waiting(0, s).tail;
+    std::copy(base_start_.begin() + from, base_start_.begin() + tail, start_.begin() + from);
   }
+  stretches_.clear();
 }
 
 }  // namespace berth::sim
