@@ -10,10 +10,12 @@
 // Where that can happen at all is noted for the base, and by which shifts it does not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "sim/placeto_replay.h"
+#include "sim/placeto_rules.h"
 
 namespace berth::sim {
 
@@ -42,6 +44,13 @@ class PlacetoPeaks {
     std::uint32_t from;
     std::uint32_t to;
     std::int64_t offset;
+  };
+  // Places [begin, end) of a device that nothing joined in a stretch.
+  struct Rest {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::int64_t offset;
+    Picos shift;
   };
   // Places [begin, back) of a device that are made anew in a stretch, in place of [base_begin, base_back).
   struct Anew {
@@ -80,18 +89,33 @@ class PlacetoPeaks {
   const Anew& anew(std::size_t stretch, std::size_t d) const {
     return anew_[stretch * replay_.devices() + d];
   }
-  // The range of places, or the shift, of what follows as many stretches as begin up to this end.
-  std::size_t RangeOf(std::uint32_t number) const {
+  // The range of places, or the shift, of what joined at this end: how many stretches begin up to there.
+  std::size_t RangeOf(std::uint32_t joined) const {
     std::size_t range = 0;
-    while (range < stretches_.size() && stretches_[range].first <= number) ++range;
+    while (range < stretches_.size() && std::max(stretches_[range].first, 1u) <= joined) ++range;
     return range;
   }
   Picos ShiftOf(std::size_t range) const { return range == 0 ? 0 : stretches_[range - 1].shift; }
 
-  std::uint32_t PlaceOf(OpIndex op) const;
-  Picos StartAt(std::size_t d, std::uint32_t place) const;
-  Picos UseBy(OpIndex op) const;
+  std::uint32_t PlaceOf(OpIndex op) const {
+    const auto& standing = replay_.standing(op);
+    const auto d = static_cast<std::size_t>(replay_.device(op));
+    return static_cast<std::uint32_t>(standing.place + kept(RangeOf(standing.joined), d).offset);
+  }
+  Picos StartAt(std::size_t d, std::uint32_t place) const {
+    const Rest& rest = rest_[d];
+    if (place < rest.begin) return replay_.start_at(place);
+    return replay_.base_start(static_cast<std::uint32_t>(place - rest.offset)) + rest.shift;
+  }
+  Picos UseBy(OpIndex op) const {
+    const auto& standing = replay_.standing(op);
+    const Picos shift = ShiftOf(RangeOf(standing.joined));
+    if (shift == 0) return standing.use;
+    const Picos start = replay_.base(op).start;
+    return standing.use - FloorMicro(start) + FloorMicro(start + shift);
+  }
   Hold HoldOf(OpIndex op) const;
+  std::uint32_t FirstAfter(std::size_t d, Picos time, std::uint32_t from, std::uint32_t guess) const;
   Bytes Greatest(std::uint32_t from, std::uint32_t to) const;
 
   PlacetoReplay& replay_;
@@ -111,6 +135,7 @@ class PlacetoPeaks {
   std::vector<std::uint64_t> collected_in_;  // [op]
   std::vector<OpIndex> collected_;
   std::span<const PlacetoReplay::Stretch> stretches_;
+  std::vector<Rest> rest_;       // [device]
   std::vector<Kept> kept_;       // [range][device]; one more than stretches
   std::vector<Anew> anew_;       // [stretch][device]
   std::vector<Bytes> within_;    // [place made anew]: what is held from there on, more or less

@@ -110,20 +110,22 @@ class PlacetoReplay {
   Picos free(std::size_t s) { return queues_.view().servers[s].free; }
   OpIndex op_at(std::uint32_t place) { return static_cast<OpIndex>(queues_.view().entries[place].item); }
   Picos start_at(std::uint32_t place) const { return start_[place]; }
-  // An op that joined its queue in a stretch of the try; null for others.
-  struct Present {
-    std::uint64_t run = 0;  // the stretch to which the rest belongs
-    std::int32_t missing = 0;
-    std::uint32_t place = 0;  // kNone until it joins
-    Picos start = 0;
+  // An op in the try: if it joined its queue in a stretch, and else in the base.
+  struct Standing {
     Picos use = 0;
+    std::uint32_t joined = 0;  // in the base, or 0
+    std::uint32_t place = 0;
   };
-  const Present* joined(OpIndex op) const {
-    const Present& present = present_[static_cast<std::size_t>(op)];
-    return present.run >= try_ && present.place != kNone ? &present : nullptr;
-  }
+  const Standing& standing(OpIndex op) const { return standing_[static_cast<std::size_t>(op)]; }
 
  private:
+  // What is known in a stretch of an op that somebody served in it.
+  struct Served {
+    std::uint64_t run = 0;  // the stretch
+    std::int32_t missing = 0;
+    bool joined = false;
+  };
+
   // Another stretch costs a search in all queues: it is worth that if it leaves out so many ends.
   static constexpr std::uint32_t kLeastLeftOut = 128;
 
@@ -141,7 +143,12 @@ class PlacetoReplay {
                ? PauseAfterOp(problem_.costs().at(static_cast<OpIndex>(item), base_device_[item]))
                : kSendPause;
   }
-  std::uint32_t ItemServing(OpIndex op, const Edge& input, const std::vector<DeviceIndex>& device) const;
+  // The item whose end serves a reader what it reads there.
+  std::uint32_t ItemServing(OpIndex op, const Edge& input, const std::vector<DeviceIndex>& device) const {
+    const bool local = device[static_cast<std::size_t>(input.op)] == device[static_cast<std::size_t>(op)];
+    return local ? static_cast<std::uint32_t>(input.op)
+                 : static_cast<std::uint32_t>(op_count_) + input.parcel;
+  }
   bool SendsTheSame(OpIndex producer) const;
   bool IsMoved(OpIndex op) const { return moved_in_[static_cast<std::size_t>(op)] == try_; }
   void BeginAt(std::uint32_t number, Picos shift);
@@ -188,7 +195,9 @@ class PlacetoReplay {
   std::vector<Waiting> waiting_;     // [stretch][server]
   std::vector<std::int32_t> ahead_;  // [server]: of how many more its queue has got rid than in the base
   std::vector<Picos> start_;         // [place] of an op
-  std::vector<Present> present_;     // [op]
+  std::vector<Served> served_;       // [op]
+  std::vector<Standing> standing_;   // [op]
+  std::vector<OpIndex> joined_;      // in stretches of the try
   std::vector<std::uint64_t> queued_in_, touched_in_, moved_in_;
   std::uint32_t first_ = 0;
   Picos now_ = 0;
