@@ -126,8 +126,8 @@ class PlacetoReplay {
     bool joined = false;
   };
 
-  // Another stretch costs a search in all queues: it is worth that if it leaves out so many ends.
-  static constexpr std::uint32_t kLeastLeftOut = 128;
+  // Another stretch costs a search in all queues: it is worth that if it leaves out so many ends per device.
+  static constexpr std::uint32_t kLeastLeftOut = 16;
 
   static std::span<const Edge> Row(const std::vector<Edge>& edges, const std::vector<std::uint32_t>& begin,
                                    OpIndex op) {

@@ -202,7 +202,7 @@ bool PlacetoReplay::IsBack() {
   }
   next_change_ = NextChange(last_ended_ + 1);
   return next_change_ == kNone ||
-         (next_change_ - last_ended_ > kLeastLeftOut && stretches_.size() < kMostStretches);
+         (next_change_ - last_ended_ > kLeastLeftOut * device_count_ && stretches_.size() < kMostStretches);
 }
 
 // Has every moved op ended in both, or joined its queue in neither?
