@@ -17,6 +17,7 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
       bytes_(wiring.output_bytes),
       leaves_(std::bit_ceil(PlacetoReplay::Places(wiring, replay.devices()))),
       holds_(wiring.ops.size()),
+      steady_(wiring.ops.size()),
       released_(leaves_),
       first_released_(leaves_),
       next_released_(wiring.ops.size()),
@@ -113,6 +114,17 @@ void PlacetoPeaks::FindFragile(OpIndex op, Picos latest) {
   fragile_.push_back(fragile);
 }
 
+// Does the hold end behind the same op in any run in which the device's ops have the same order? It does if that
+// op is the last reader here and nobody reads elsewhere: the use ends in (start, end) if the op takes long enough.
+bool PlacetoPeaks::IsSteady(OpIndex op) const {
+  OpIndex last = op;
+  for (const auto& edge : replay_.Readers(op)) {
+    if (replay_.device(edge.op) != replay_.device(op)) return false;
+    if (last == op || replay_.base(edge.op).place > replay_.base(last).place) last = edge.op;
+  }
+  return replay_.Cost(last) >= (last == op ? 1 : 2 * kPicosPerMicro);
+}
+
 void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
   stretches_ = {};
   fragile_.clear();
@@ -125,6 +137,7 @@ void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
   for (OpIndex op = 0; op < static_cast<OpIndex>(holds_.size()); ++op) {
     const auto i = static_cast<std::size_t>(op);
     holds_[i] = HoldOf(op);
+    steady_[i] = IsSteady(op);
     if (holds_[i].from < holds_[i].to) {
       released_[holds_[i].to] += bytes_[i];
       next_released_[i] = first_released_[holds_[i].to];

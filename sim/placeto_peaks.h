@@ -52,7 +52,8 @@ class PlacetoPeaks {
     std::int64_t offset;
     Picos shift;
   };
-  // Places [begin, back) of a device that are made anew in a stretch, in place of [base_begin, base_back).
+  // Places [begin, back) of a device that are made anew in a stretch, in place of [base_begin, base_back): from
+  // the first that differs to the last.
   struct Anew {
     std::uint32_t begin;
     std::uint32_t back;
@@ -70,11 +71,13 @@ class PlacetoPeaks {
   };
 
   void FindFragile(OpIndex op, Picos latest);
+  bool IsSteady(OpIndex op) const;
   void SetRanges();
   void CollectAround(std::size_t stretch);
   void CollectFragile(std::size_t stretch);
   Picos TimeBack(std::size_t stretch) const;
   void CollectWithProducers(OpIndex op);
+  void CollectUnsteady(OpIndex op);
   void CollectEarlier(OpIndex op, std::size_t d);
   void Collect(OpIndex op);
   void Compare(OpIndex op);
@@ -124,6 +127,7 @@ class PlacetoPeaks {
 
   // The base.
   std::vector<Hold> holds_;              // [op]
+  std::vector<std::uint8_t> steady_;     // [op]
   std::vector<Bytes> released_;          // [place]: by those that hold up to there;
   std::vector<OpIndex> first_released_;  // the first of them, -1 = none; the others by
   std::vector<OpIndex> next_released_;   // [op]

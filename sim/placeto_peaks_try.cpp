@@ -23,6 +23,11 @@ void PlacetoPeaks::SetRanges() {
       made.begin = std::min(waiting.tail, made.back);
       made.base_begin = static_cast<std::uint32_t>(made.begin - before.offset);
       made.base_back = replay_.BaseHead(d, stretches_[i].last);
+      const auto differ = [&] { return made.begin < made.back && made.base_begin < made.base_back; };
+      for (; differ() && replay_.op_at(made.begin) == replay_.base_op(made.base_begin); ++made.begin)
+        ++made.base_begin;
+      for (; differ() && replay_.op_at(made.back - 1) == replay_.base_op(made.base_back - 1); --made.back)
+        --made.base_back;
       const bool any = made.base_begin > replay_.first(d);
       made.crossing = any ? live_[leaves_ + made.base_begin - 1] - released_[made.base_begin] : 0;
       before.to = made.base_begin;
@@ -48,6 +53,12 @@ void PlacetoPeaks::CollectWithProducers(OpIndex op) {
   for (const auto& edge : replay_.Producers(op)) Collect(edge.op);
 }
 
+void PlacetoPeaks::CollectUnsteady(OpIndex op) {
+  if (!steady_[static_cast<std::size_t>(op)]) Collect(op);
+  for (const auto& edge : replay_.Producers(op))
+    if (!steady_[static_cast<std::size_t>(edge.op)]) Collect(edge.op);
+}
+
 // When the try was back behind a stretch, by the base's clock; before everything if it never was.
 Picos PlacetoPeaks::TimeBack(std::size_t stretch) const {
   const auto& [first, last, shift, now] = stretches_[stretch];
@@ -55,7 +66,7 @@ Picos PlacetoPeaks::TimeBack(std::size_t stretch) const {
 }
 
 // All ops whose holds can differ, in places, from those of the base, and maybe some more: what joined and ended
-// in the stretch, and what it reads. Of what had joined before, only producers elsewhere: its start is where it
+// in the stretch, and what it reads, unless they are steady where the order is the old one. Of what had joined before, only producers elsewhere: its start is where it
 // was, so on its own device what it reads is released where it was.
 void PlacetoPeaks::CollectAround(std::size_t stretch) {
   const auto& [first, last, shift, now] = stretches_[stretch];
@@ -67,7 +78,14 @@ void PlacetoPeaks::CollectAround(std::size_t stretch) {
     for (std::uint32_t place = head; place < std::min(last_head, tail); ++place) {
       CollectEarlier(replay_.op_at(place), d);
     }
-    for (std::uint32_t place = tail; place < last_head; ++place) CollectWithProducers(replay_.op_at(place));
+    const Anew& made = anew(stretch, d);
+    for (std::uint32_t place = tail; place < last_head; ++place) {
+      if (place < made.begin || place >= made.back) {
+        CollectUnsteady(replay_.op_at(place));
+      } else {
+        CollectWithProducers(replay_.op_at(place));
+      }
+    }
     for (std::uint32_t place = last_head; place < last_tail; ++place) {
       if (replay_.start_at(place) > clear + shift) break;
       CollectWithProducers(replay_.op_at(place));
@@ -83,7 +101,6 @@ void PlacetoPeaks::CollectAround(std::size_t stretch) {
       Collect(replay_.base_op(place - 1));
     }
     // Where nothing started in the base, a hold that ends there may end before or behind what starts now.
-    const Anew& made = anew(stretch, d);
     if (made.base_begin != made.base_back || made.begin == made.back) continue;
     for (OpIndex op = first_released_[made.base_begin]; op >= 0;) {
       Collect(op);
