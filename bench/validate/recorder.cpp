@@ -18,6 +18,7 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/simulator.h"
 
 namespace berth::bench {
@@ -49,7 +50,7 @@ class Recorder {
   }
 
   bool Record() {
-    fs::create_directories(options_.folder);
+    formats::MakeFolder(options_.folder);
     if (Resume()) {
       if (static_cast<int>(recording_.placements.size()) >= std::min(options_.placements, MostPlacements()))
         return true;
