@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,8 @@ class Progress {
 
   // `note` is added behind the counts: "best 1.18 s".
   void Update(std::int64_t done, const std::string& note = {});
+  // Where the items are not alike: the part of the work that is done, which bar and time left then follow.
+  void Update(std::int64_t done, const std::string& note, double part);
   // A line that stays, above the bar.
   void Say(const std::string& line);
   void Finish();
@@ -72,6 +75,7 @@ class Progress {
   std::string what_;
   std::int64_t total_;
   std::int64_t done_ = 0;
+  std::optional<double> part_;
   std::string note_;
   bool quiet_;
   bool terminal_;

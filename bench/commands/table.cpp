@@ -1,8 +1,6 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
-#include <map>
-#include <mutex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -10,6 +8,7 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/tables/cell_progress.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
@@ -22,11 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string CellNote(const CellRecord& record) {
-  if (!record.note.empty()) return "not run: " + record.note;
-  return record.runtime_us ? TimeText(*record.runtime_us) : "does not fit";
-}
-
 // Made of recordings, not of cells: nothing is run for it, and only where it is written can be said.
 constexpr const char* kAccuracy = "accuracy";
 
@@ -38,14 +32,18 @@ class TableCommand : public Command {
         ->required()
         ->option_text("NAME");
     app.add_option("--cells", plan_.cells,
-                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas; asks for learners by name")
+                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
-    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the table's")
+    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's")
                  ->option_text("N");
-    samples_ = app.add_option("--samples", plan_.samples, "budget of a searched cell; else the table's")
+    samples_ = app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's")
                    ->option_text("N");
-    app.add_flag("--quick", plan_.quick, "one seed and a small budget: minutes");
+    app.add_option("--budget", budget_,
+                   "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the papers spent)")
+        ->capture_default_str()
+        ->option_text("SIZE");
+    app.add_flag("--quick", quick_, "--budget quick");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
@@ -75,6 +73,7 @@ class TableCommand : public Command {
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_) return Render(table, ReadRows());
+    plan_.size = Size();
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
     const Testbed testbed(
         testbed_.empty()
@@ -93,6 +92,14 @@ class TableCommand : public Command {
   }
 
  private:
+  BudgetSize Size() const {
+    if (quick_) return BudgetSize::kQuick;
+    for (const BudgetSize size : BudgetSizes()) {
+      if (budget_ == ToString(size)) return size;
+    }
+    throw InputError(fmt::format("--budget {}: there are quick, standard and paper.", budget_));
+  }
+
   fs::path Folder() const {
     if (!out_.empty()) return out_;
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
@@ -121,26 +128,14 @@ class TableCommand : public Command {
     options.resume = resume_;
     if (resume_) options.done = store.All(table.name);
     options.stop = &StopRequested();
-    Progress progress(fmt::format("table {}, cells", table.name), static_cast<std::int64_t>(plans.size()));
-    std::int64_t finished = 0;
+    CellProgress progress(table.name, plans, false);
     options.on_cell = [&](const CellRecord& record, bool skipped) {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
-      progress.Update(++finished, fmt::format("{}/{} {}{}", record.row, record.column, CellNote(record),
-                                              skipped ? " (kept)" : ""));
+      progress.Cell(record, skipped);
     };
-    std::mutex training;
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> policies;
+    options.on_samples = [&](const CellPlan& plan, std::int64_t samples) { progress.Samples(plan, samples); };
     options.on_training = [&](const std::string& policy, std::int64_t samples, std::int64_t budget) {
-      const std::lock_guard<std::mutex> lock(training);
-      policies[policy] = {samples, budget};
-      std::int64_t done = 0, all = 0;
-      for (const auto& [name, counts] : policies) {
-        done += counts.first;
-        all += counts.second;
-      }
-      progress.Update(0,
-                      fmt::format("training {}: {} of {} samples", policies.size() == 1 ? policy : "policies",
-                                  CountText(done), CountText(all)));
+      progress.Training(policy, samples, budget);
     };
     return RunCells(table, testbed, plans, options);
   }
@@ -150,11 +145,6 @@ class TableCommand : public Command {
                                 const TableStore& store) const {
     PlanOptions everything = plan_;
     everything.cells = {"*/*"};
-    for (const TableBlock& block : table.blocks) {
-      for (const TableColumn& column : block.columns) {
-        if (column.on_request) everything.cells.push_back(block.key + ":*/" + column.key);
-      }
-    }
     RunOptions options;
     options.threads = threads_;
     options.resume = true;
@@ -183,6 +173,8 @@ class TableCommand : public Command {
   }
 
   std::string name_;
+  std::string budget_ = "standard";
+  bool quick_ = false;
   PlanOptions plan_;
   CLI::Option* seeds_ = nullptr;
   CLI::Option* samples_ = nullptr;

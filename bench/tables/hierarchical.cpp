@@ -144,7 +144,6 @@ TableDefinition Make() {
   table.name = "hierarchical";
   table.title = "A Hierarchical Model for Device Placement (ICLR 2018)";
   table.papers_csv = "hierarchical.csv";
-  table.samples = 10000;
   table.parameters = {
       {"k40", {}, 0.5, 500},
       {"k40", {"convolution"}, 0.02, 1},

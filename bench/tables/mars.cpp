@@ -71,7 +71,7 @@ std::vector<TableLine> ProcessLines() {
 std::vector<TableColumn> ProcessColumns() {
   std::vector<TableColumn> columns;
   for (const TableColumn& column : Columns()) {
-    if (!column.on_request) columns.push_back(column);
+    if (!column.learner) columns.push_back(column);
   }
   return columns;
 }
@@ -105,7 +105,9 @@ TableDefinition Make() {
   table.name = "mars";
   table.title = "Mars: accelerating device placement optimization with contrastive learning (ICPP 2021)";
   table.papers_csv = "mars.csv";
-  table.samples = 10000;
+  table.quick = {200, 1, "neighbour(groups=256)"};
+  table.standard = {1'000, 3, {}};
+  table.paper = {4'000, 1, {}};
   table.parameters = {{"p100-12gb", {}, 0.5, 500}};
   table.borrowed = {{"sgdp", "p100", "p100-12gb"}};
   table.assumptions = {

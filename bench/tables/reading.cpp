@@ -259,19 +259,15 @@ RenderedSection NotRunSection(const TableResults& results) {
       }
     }
   }
-  std::string learners;
+  std::string absent;
   for (const TableColumn& column : results.table().blocks.front().columns) {
     const auto run = Select(results, [&](const Named& n) {
       return n.column->key == column.key && n.cell->state != CellSummary::State::kAbsent;
     });
-    if (column.on_request && run.empty()) learners += (learners.empty() ? "" : ", ") + column.title;
+    if (run.empty()) absent += (absent.empty() ? "" : ", ") + column.title;
   }
-  if (!learners.empty()) {
-    sentences.push_back(fmt::format(
-        "Learners run only when asked (`berth table {} --cells '*/KEY'`); not among these rows: {}. "
-        "Their published cells are shown.",
-        results.table().name, learners));
-  }
+  if (!absent.empty())
+    sentences.push_back(fmt::format("Not among these rows: {}. Their published cells are shown.", absent));
   return section;
 }
 

@@ -50,6 +50,28 @@ std::string TableParameter::name() const {
   return kind + "." + (classes.empty() ? std::string("dispatch_us") : classes.front());
 }
 
+const TableBudget& TableDefinition::BudgetOf(BudgetSize size) const {
+  return size == BudgetSize::kQuick ? quick : (size == BudgetSize::kPaper ? paper : standard);
+}
+
+const std::vector<BudgetSize>& BudgetSizes() {
+  static const std::vector<BudgetSize> sizes = {BudgetSize::kQuick, BudgetSize::kStandard,
+                                                BudgetSize::kPaper};
+  return sizes;
+}
+
+const char* ToString(BudgetSize size) {
+  switch (size) {
+    case BudgetSize::kQuick:
+      return "quick";
+    case BudgetSize::kStandard:
+      return "standard";
+    case BudgetSize::kPaper:
+      return "paper";
+  }
+  return "";
+}
+
 const char* ToString(CellKind kind) {
   switch (kind) {
     case CellKind::kFitted:

@@ -91,9 +91,9 @@ std::string ExportCommand(const TableDefinition& table, const std::set<std::int6
   std::string command = fmt::format("berth table {} --export", table.name);
   if (budgets.empty()) return command;
   const std::int64_t samples = *budgets.rbegin();
-  if (samples == table.quick_samples && seeds == 1) return command + " --quick";
-  if (samples != table.samples) command += fmt::format(" --samples {}", samples);
-  if (seeds != table.seeds) command += fmt::format(" --seeds {}", seeds);
+  if (samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
+  if (samples != table.standard.samples) command += fmt::format(" --samples {}", samples);
+  if (seeds != table.standard.seeds) command += fmt::format(" --seeds {}", seeds);
   return command;
 }
 

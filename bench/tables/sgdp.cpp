@@ -159,7 +159,8 @@ TableDefinition Make() {
   table.name = "sgdp";
   table.title = "SGDP: a single-shot generalized device placer (IEEE Micro 2020; GO-one)";
   table.papers_csv = "sgdp.csv";
-  table.samples = 10000;
+  table.quick = {500, 1, "neighbour(groups=512)"};
+  table.paper = {10'000, 1, "colocation"};
   table.parameters = {
       {"p100", {"recurrent_gemm"}, 0.02, 1},
       {"p100", {"gemm"}, 0.02, 1},

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -43,35 +44,39 @@ std::vector<std::string> Names(const std::vector<CellPlan>& plans) {
   return names;
 }
 
-TEST(Plan, CheapColumnsFirstThenSeedBySeed) {
+TEST(Plan, CheapColumnsFirstLearnersLastThenSeedBySeed) {
   const TableDefinition table = TinyTable();
   PlanOptions options;
   options.seeds = 2;
   EXPECT_EQ(Names(PlanCells(table, options)),
             (std::vector<std::string>{"rnnlm/cpu_only#1", "rnnlm/single_gpu#1", "nmt_2/cpu_only#1",
                                       "nmt_2/single_gpu#1", "rnnlm/random#1", "nmt_2/random#1",
-                                      "rnnlm/random#2", "nmt_2/random#2"}));
-}
-
-TEST(Plan, LearnersRunOnlyWhenNamed) {
-  const TableDefinition table = TinyTable();
-  PlanOptions options;
-  options.seeds = 1;
-  options.cells = {"rnnlm/*"};
-  EXPECT_EQ(PlanCells(table, options).size(), 3u);
-  options.cells = {"*/learner"};
-  EXPECT_EQ(Names(PlanCells(table, options)),
-            (std::vector<std::string>{"rnnlm/learner#1", "nmt_2/learner#1"}));
+                                      "rnnlm/random#2", "nmt_2/random#2", "rnnlm/learner#1", "nmt_2/learner#1",
+                                      "rnnlm/learner#2", "nmt_2/learner#2"}));
 }
 
 TEST(Plan, QuickIsOneSeedAndTheSmallBudget) {
   const TableDefinition table = TinyTable();
   PlanOptions options;
-  options.quick = true;
+  options.size = BudgetSize::kQuick;
   for (const CellPlan& plan : PlanCells(table, options)) {
     EXPECT_EQ(plan.seed, 1);
     EXPECT_EQ(plan.budget, plan.column->sampled ? 10 : 1);
   }
+}
+
+TEST(Plan, PaperTakesTheRowsBudgetAndTheBudgetsUnits) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].lines[0].paper_samples = 91;
+  table.blocks[0].columns[2].grouper.clear();
+  PlanOptions options;
+  options.size = BudgetSize::kPaper;
+  options.cells = {"*/random", "*/single_gpu"};
+  std::vector<std::string> plans;
+  for (const CellPlan& plan : PlanCells(table, options))
+    plans.push_back(fmt::format("{} {} {}", plan.line->key, plan.budget, plan.grouper));
+  EXPECT_EQ(plans, (std::vector<std::string>{"rnnlm 1 colocation", "nmt_2 1 colocation", "rnnlm 91 stage",
+                                             "nmt_2 70 stage"}));
 }
 
 TEST(Plan, RefusesPatternsThatMatchNothing) {
@@ -100,7 +105,7 @@ TEST(Runner, FillsRecordsWithResultAndProvenance) {
         << record.command;
     // Without a testbed nothing was fitted, so nothing may be called fitted.
     EXPECT_NE(record.kind, "fitted");
-    EXPECT_EQ(record.curve.empty(), record.column != "random");
+    EXPECT_EQ(record.curve.empty(), record.budget == 1);
   }
 }
 
@@ -199,7 +204,7 @@ TEST(Runner, WorkloadsThatAreNotBuiltAreSaidSo) {
     EXPECT_EQ(record.note, "workload no_such_workload is not built");
     ++not_run;
   }
-  EXPECT_EQ(not_run, 5);
+  EXPECT_EQ(not_run, 8);
 }
 
 // kill -9 in the middle of a real table: no finished cell is lost, --resume ends with the same rows.
