@@ -9,6 +9,7 @@
 #include "bench/console.h"
 #include "bench/interrupt.h"
 #include "bench/tables/cell_progress.h"
+#include "bench/tables/derived.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
@@ -21,14 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Made of recordings, not of cells: nothing is run for it, and only where it is written can be said.
-constexpr const char* kAccuracy = "accuracy";
-
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("name", name_,
-                   "one of `berth list tables`; or accuracy: the recordings in results/accuracy, scored")
+                   "one of `berth list tables`")
         ->required()
         ->option_text("NAME");
     app.add_option("--cells", plan_.cells,
@@ -50,6 +48,9 @@ class TableCommand : public Command {
     app.add_option("--out", out_,
                    "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
         ->option_text("DIR");
+    app.add_option("--from", from_, "of bounds, budget and robustness: the folder with the other tables' folders")
+        ->capture_default_str()
+        ->option_text("DIR");
     app.add_option("--testbed", testbed_,
                    "parameters of the machine; else results/NAME/testbed.json if there is one")
         ->option_text("FILE");
@@ -62,7 +63,8 @@ class TableCommand : public Command {
   }
 
   void Run() override {
-    if (name_ == kAccuracy) return RenderAccuracy();
+    if (name_ == kAccuracyTable) return RenderAccuracy();
+    if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = FindTable(name_);
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
@@ -76,9 +78,7 @@ class TableCommand : public Command {
     plan_.size = Size();
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
     const Testbed testbed(
-        testbed_.empty()
-            ? ("results/" + (table.testbed.empty() ? table.name : table.testbed) + "/testbed.json")
-            : testbed_);
+testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
@@ -113,6 +113,33 @@ class TableCommand : public Command {
     formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(page));
     formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
     fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
+  }
+
+  void Derive(const DerivedRow& derived) const {
+    const std::vector<TableResults> tables = ReadExported(from_);
+    std::string rows;
+    if (derived.evaluate != nullptr) {
+      const std::string path = (Folder() / "rows.csv").string();
+      rows = render_ ? formats::ReadFile(path) : Evaluate(derived, tables);
+      if (!render_) {
+        fs::create_directories(Folder());
+        formats::WriteFile(path, rows);
+      }
+    }
+    Write(derived.render(tables, rows), derived.evaluate != nullptr);
+  }
+
+  std::string Evaluate(const DerivedRow& derived, const std::vector<TableResults>& tables) const {
+    std::int64_t lines = 0;
+    for (const TableResults& results : tables) {
+      for (const TableBlock& block : results.table().blocks) lines += static_cast<std::int64_t>(block.lines.size());
+    }
+    Progress progress(fmt::format("table {}, rows of the other tables", name_), lines);
+    DerivedOptions options;
+    options.threads = threads_;
+    options.stop = &StopRequested();
+    options.on_line = [&](std::int64_t done) { progress.Update(done); };
+    return derived.evaluate(tables, options);
   }
 
   std::vector<CellRecord> ReadRows() const {
@@ -155,21 +182,25 @@ class TableCommand : public Command {
 
   // Renderings are made from the text of rows.csv, never from memory: what is committed can be made again.
   void Render(const TableDefinition& table, const std::vector<CellRecord>& records) const {
+    const std::string rows = PrintRows(records);
+    const TableResults results(table, ParseRows(rows, (Folder() / "rows.csv").string()));
+    fs::create_directories(Folder());
+    if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
+    Write(BuildRenderedTable(results), true);
+  }
+
+  void Write(const RenderedTable& rendered, bool has_rows) const {
     const fs::path folder = Folder();
     fs::create_directories(folder);
-    const std::string rows = PrintRows(records);
-    const TableResults results(table, ParseRows(rows, (folder / "rows.csv").string()));
-    const RenderedTable rendered = BuildRenderedTable(results);
     const auto write = [&](const char* file, const std::string& text) {
       formats::WriteFile((folder / file).string(), text);
     };
-    if (!render_) write("rows.csv", rows);
     write("table.md", RenderMarkdown(rendered));
     write("table.csv", RenderCsv(rendered));
     write("table.tex", RenderLatex(rendered));
     write("table.html", RenderHtml(rendered));
-    fmt::print("{}\n{}: rows.csv, table.md, table.csv, table.tex, table.html\n", RenderTerminal(rendered),
-               folder.string());
+    fmt::print("{}\n{}: {}table.md, table.csv, table.tex, table.html\n", RenderTerminal(rendered),
+               folder.string(), has_rows ? "rows.csv, " : "");
   }
 
   std::string name_;
@@ -182,6 +213,7 @@ class TableCommand : public Command {
   bool export_ = false;
   bool render_ = false;
   std::string out_;
+  std::string from_ = "results";
   std::string testbed_;
   std::string store_ = ".berth/tables.db";
   int threads_ = 0;

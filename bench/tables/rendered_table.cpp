@@ -50,32 +50,11 @@ RenderedCell RenderCell(const CellSummary& cell) {
 }
 
 RenderedLine RenderLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
-  RenderedLine rendered;
-  rendered.title = line.title;
-  rendered.what = line.workload + " on " + line.cluster;
-  rendered.gpus = std::to_string(line.gpus);
-  rendered.bound_seconds = results.Bound(block.key, line.key);
-  if (rendered.bound_seconds) rendered.bound = SecondsDigits(*rendered.bound_seconds);
+  RenderedLine rendered = DescribeLine(results, block, line);
   for (const TableColumn& column : block.columns) {
     rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key)));
   }
   return rendered;
-}
-
-// "sample:us sample:us" of rows.csv.
-std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t at = 0; at < record.curve.size();) {
-    const std::size_t colon = record.curve.find(':', at);
-    const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
-    points.emplace_back(std::stod(record.curve.substr(at, colon - at)),
-                        std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
-    at = end + 1;
-  }
-  // The best stays the best until the budget is spent.
-  if (!points.empty() && record.samples)
-    points.emplace_back(static_cast<double>(*record.samples), points.back().second);
-  return points;
 }
 
 std::string Joined(const std::set<std::string>& values) {
@@ -154,6 +133,16 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
   return charts;
 }
 
+RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
+  RenderedLine rendered;
+  rendered.title = line.title;
+  rendered.what = line.workload + " on " + line.cluster;
+  rendered.gpus = std::to_string(line.gpus);
+  rendered.bound_seconds = results.Bound(block.key, line.key);
+  if (rendered.bound_seconds) rendered.bound = SecondsDigits(*rendered.bound_seconds);
+  return rendered;
+}
+
 RenderedTable BuildRenderedTable(const TableResults& results) {
   const TableDefinition& table = results.table();
   RenderedTable rendered;
@@ -169,7 +158,10 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
       "published one say different things about memory. Bound = no placement can be faster in this model "
       "(proven). Median over seeds.";
   for (const TableBlock& block : table.blocks) {
-    RenderedBlock out{block.key, block.title, block.note, {}, {}};
+    RenderedBlock out;
+    out.key = block.key;
+    out.title = block.title;
+    out.note = block.note;
     for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.

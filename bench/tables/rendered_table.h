@@ -38,6 +38,8 @@ struct RenderedBlock {
   std::string note;
   std::vector<std::string> columns;
   std::vector<RenderedLine> lines;
+  std::string shows = "Seconds per step, ours (published)";  // what a cell is
+  bool bars = true;                                          // cells are seconds that can be drawn
 };
 
 // A staircase: each value holds until the next.
@@ -76,6 +78,8 @@ struct RenderedTable {
 };
 
 RenderedTable BuildRenderedTable(const TableResults& results);
+// A line without cells yet.
+RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);
 // The curves of a cell's median seed, for each cell that samples; a chart for each row.
 std::vector<RenderedChart> BuildCharts(const TableResults& results);
 // The honest reading: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).

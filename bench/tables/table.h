@@ -80,6 +80,7 @@ struct ClaimReading {
   std::string claim;
   std::string ours;  // our number
   ClaimWord word = ClaimWord::kCannotBeTested;
+  std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
 };
 
 // One number that the fitted cells may choose (PROTOCOL 6.6): an efficiency of some op classes on one device
@@ -141,6 +142,14 @@ struct TableRow {
   const TableDefinition& (*definition)();
 };
 const std::vector<TableRow>& Tables();
+
+// Every table there is: those above, those made of their rows (derived.h), and the one that is made of recordings.
+inline constexpr const char* kAccuracyTable = "accuracy";
+struct TableName {
+  const char* name;
+  const char* what;
+};
+const std::vector<TableName>& TableNames();
 
 // Throws InputError that lists the tables.
 const TableDefinition& FindTable(const std::string& name);
