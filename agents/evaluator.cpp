@@ -161,13 +161,13 @@ struct Evaluator::Impl {
     ++samples;
     distinct.insert(HashOf(placement));
     if (evaluation.feasible)
-      machine_seconds += kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
+      machine_seconds +=
+          kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
     if (!evaluation.feasible || evaluation.stopped) return;
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
     best_runtime = evaluation.runtime;
-    curve.push_back({samples, wall_seconds(), best_runtime, simulator_seconds,
-                     machine_seconds});
+    curve.push_back({samples, wall_seconds(), best_runtime, simulator_seconds, machine_seconds});
   }
 };
 

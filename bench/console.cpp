@@ -185,7 +185,8 @@ void Progress::Finish() {
 void Progress::Draw(bool last) {
   if (quiet_) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double part = part_.value_or(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1)));
+  const double part =
+      part_.value_or(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1)));
   std::string line = terminal_ ? "\r\x1b[K" : "";
   line += what_ + ": ";
   if (total_ > 0 && terminal_) {
@@ -194,7 +195,8 @@ void Progress::Draw(bool last) {
   line += CountText(done_);
   if (total_ > 0) line += " of " + CountText(total_);
   if (!note_.empty()) line += ", " + note_;
-  if (seconds > 0.5 && done_ > 0 && !part_) line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
+  if (seconds > 0.5 && done_ > 0 && !part_)
+    line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
   if (last) {
     line += ", took " + TimeText(seconds * 1e6);
   } else if (total_ > 0 && part > 0) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "agents/ranks.h"
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
@@ -25,12 +26,8 @@ namespace fs = std::filesystem;
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_,
-                   "one of `berth list tables`")
-        ->required()
-        ->option_text("NAME");
-    app.add_option("--cells", plan_.cells,
-                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
+    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
     seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's")
@@ -38,7 +35,8 @@ class TableCommand : public Command {
     samples_ = app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's")
                    ->option_text("N");
     app.add_option("--budget", budget_,
-                   "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the papers spent)")
+                   "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the "
+                   "papers spent)")
         ->capture_default_str()
         ->option_text("SIZE");
     app.add_flag("--quick", quick_, "--budget quick");
@@ -48,7 +46,8 @@ class TableCommand : public Command {
     app.add_option("--out", out_,
                    "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
         ->option_text("DIR");
-    app.add_option("--from", from_, "of bounds, budget and robustness: the folder with the other tables' folders")
+    app.add_option("--from", from_,
+                   "of bounds, budget and robustness: the folder with the other tables' folders")
         ->capture_default_str()
         ->option_text("DIR");
     app.add_option("--testbed", testbed_,
@@ -63,6 +62,9 @@ class TableCommand : public Command {
   }
 
   void Run() override {
+    agents::Ranks& ranks = agents::World();
+    const bool runs_cells = !render_ && name_ != kAccuracyTable && FindDerived(name_) == nullptr;
+    if (!runs_cells && !ranks.first()) return;
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = FindTable(name_);
@@ -77,12 +79,13 @@ class TableCommand : public Command {
     if (render_) return Render(table, ReadRows());
     plan_.size = Size();
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed(
-testbed_.empty() ? TestbedPath(table) : testbed_);
+    const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
-    const std::vector<CellRecord> records = RunAll(table, testbed, plans, store);
+    const std::vector<CellRecord> records =
+        Gathered(table, RunAll(table, testbed, ShareOfRank(plans, ranks), store, ranks), store, ranks);
+    if (!ranks.first()) return;
     if (records.size() < plans.size()) {
       throw RunError(
           fmt::format("stopped after {} of {} cells; they are kept, `--resume` goes on from there.",
@@ -132,7 +135,8 @@ testbed_.empty() ? TestbedPath(table) : testbed_);
   std::string Evaluate(const DerivedRow& derived, const std::vector<TableResults>& tables) const {
     std::int64_t lines = 0;
     for (const TableResults& results : tables) {
-      for (const TableBlock& block : results.table().blocks) lines += static_cast<std::int64_t>(block.lines.size());
+      for (const TableBlock& block : results.table().blocks)
+        lines += static_cast<std::int64_t>(block.lines.size());
     }
     Progress progress(fmt::format("table {}, rows of the other tables", name_), lines);
     DerivedOptions options;
@@ -148,14 +152,15 @@ testbed_.empty() ? TestbedPath(table) : testbed_);
   }
 
   std::vector<CellRecord> RunAll(const TableDefinition& table, const Testbed& testbed,
-                                 const std::vector<CellPlan>& plans, TableStore& store) const {
+                                 const std::vector<CellPlan>& plans, TableStore& store,
+                                 const agents::Ranks& ranks) const {
     RunOptions options;
     options.threads = threads_;
     options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.resume = resume_;
     if (resume_) options.done = store.All(table.name);
     options.stop = &StopRequested();
-    CellProgress progress(table.name, plans, false);
+    CellProgress progress(table.name, plans, !ranks.first());
     options.on_cell = [&](const CellRecord& record, bool skipped) {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
       progress.Cell(record, skipped);
@@ -165,6 +170,20 @@ testbed_.empty() ? TestbedPath(table) : testbed_);
       progress.Training(policy, samples, budget);
     };
     return RunCells(table, testbed, plans, options);
+  }
+
+  // What all ranks ran, on the first one, which keeps it: their stores may be on other machines.
+  std::vector<CellRecord> Gathered(const TableDefinition& table, std::vector<CellRecord> records,
+                                   TableStore& store, agents::Ranks& ranks) const {
+    if (ranks.alone()) return records;
+    const std::vector<std::string> rows = ranks.Exchange(PrintRows(records));
+    for (std::size_t rank = 1; rank < rows.size() && ranks.first(); ++rank) {
+      for (CellRecord& record : ParseRows(rows[rank], fmt::format("rank {}", rank))) {
+        if (record.note.empty()) store.Put(table.name, record);
+        records.push_back(std::move(record));
+      }
+    }
+    return records;
   }
 
   // What is exported: every cell of the table that is finished under these budgets, whatever call ran it.

@@ -62,7 +62,8 @@ RenderedSection OverRows(const std::vector<TableResults>& tables) {
   // By title, because columns of several tables may share a key but not an agent.
   std::vector<std::pair<std::string, AgentGaps>> agents;
   const auto of = [&](const std::string& title) -> AgentGaps& {
-    const auto found = std::find_if(agents.begin(), agents.end(), [&](const auto& a) { return a.first == title; });
+    const auto found =
+        std::find_if(agents.begin(), agents.end(), [&](const auto& a) { return a.first == title; });
     return found != agents.end() ? found->second : agents.emplace_back(title, AgentGaps{}).second;
   };
   for (const TableResults& results : tables) {
@@ -81,10 +82,13 @@ RenderedSection OverRows(const std::vector<TableResults>& tables) {
   RenderedSection section;
   section.title = "Every agent over all rows";
   section.sentences = {
-      "Geometric mean of the gaps with its 90 % bootstrap interval over rows; rows differ between agents, so the means "
-      "say how far an agent is from proven, not which agent is best (table budget does). At the bound: within 1 %, which "
+      "Geometric mean of the gaps with its 90 % bootstrap interval over rows; rows differ between agents, so "
+      "the means "
+      "say how far an agent is from proven, not which agent is best (table budget does). At the bound: "
+      "within 1 %, which "
       "proves the placement optimal to 1 %."};
-  section.header = {"agent", "mean gap", "interval", "least", "largest", "rows", "at the bound", "out of memory"};
+  section.header = {"agent",   "mean gap", "interval",     "least",
+                    "largest", "rows",     "at the bound", "out of memory"};
   for (const auto& [title, agent] : agents) {
     if (agent.gaps.empty()) continue;
     const Estimate mean = EstimateMean(agent.gaps);
@@ -92,7 +96,8 @@ RenderedSection OverRows(const std::vector<TableResults>& tables) {
     section.rows.push_back(
         {title, fmt::format("{:.2f}", mean.value), fmt::format("[{:.2f}, {:.2f}]", mean.low, mean.high),
          fmt::format("{:.2f}", *least), fmt::format("{:.2f}", *largest), std::to_string(agent.gaps.size()),
-         std::to_string(std::count_if(agent.gaps.begin(), agent.gaps.end(), [](double g) { return g <= 1.01; })),
+         std::to_string(
+             std::count_if(agent.gaps.begin(), agent.gaps.end(), [](double g) { return g <= 1.01; })),
          std::to_string(agent.oom)});
   }
   return section;
@@ -105,9 +110,12 @@ RenderedTable RenderBounds(const std::vector<TableResults>& tables, const std::s
   table.name = "bounds";
   table.title = "The gap of every agent to the proven lower bound";
   table.legend =
-      "Runtime divided by the bound: 1.00 cannot be improved, 1.50 can be improved by a third at most. The bound holds in "
-      "this model for every placement on the devices that the cell may use (critical path, work, memory); it is no bound "
-      "for real machines. A large gap is of the agent or of the bound: both are possible. OOM = nothing that fits was "
+      "Runtime divided by the bound: 1.00 cannot be improved, 1.50 can be improved by a third at most. The "
+      "bound holds in "
+      "this model for every placement on the devices that the cell may use (critical path, work, memory); it "
+      "is no bound "
+      "for real machines. A large gap is of the agent or of the bound: both are possible. OOM = nothing that "
+      "fits was "
       "found. Medians over seeds, in brackets the smallest and the largest.";
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {

@@ -49,7 +49,8 @@ std::vector<Race> RacesOf(const TableResults& results, const TableBlock& block) 
       // What has spent more is read where the others ended.
       race.budget = race.budget == 0 ? cell.budget() : std::min(race.budget, cell.budget());
     }
-    for (const auto& [column, cell] : race.cells) race.best = std::min(race.best, MedianAfter(*cell, race.budget));
+    for (const auto& [column, cell] : race.cells)
+      race.best = std::min(race.best, MedianAfter(*cell, race.budget));
     if (race.cells.size() > 1 && std::isfinite(race.best)) races.push_back(std::move(race));
   }
   return races;
@@ -60,7 +61,8 @@ std::vector<const TableColumn*> ColumnsOf(const std::vector<Race>& races) {
   std::vector<const TableColumn*> columns;
   for (const TableColumn& column : races.front().block->columns) {
     if (std::any_of(races.begin(), races.end(), [&](const Race& race) {
-          return std::any_of(race.cells.begin(), race.cells.end(), [&](const auto& c) { return c.first == &column; });
+          return std::any_of(race.cells.begin(), race.cells.end(),
+                             [&](const auto& c) { return c.first == &column; });
         }))
       columns.push_back(&column);
   }
@@ -118,7 +120,8 @@ const std::vector<std::int64_t>& Steps() {
 }
 
 // Ratios of a column after so many samples over the races, where it has found something in all of them that it ran in.
-std::vector<double> RatiosAfter(const std::vector<Race>& races, const TableColumn* column, std::int64_t samples) {
+std::vector<double> RatiosAfter(const std::vector<Race>& races, const TableColumn* column,
+                                std::int64_t samples) {
   std::vector<double> ratios;
   for (const Race& race : races) {
     const CellSummary* cell = CellOf(race, column);
@@ -134,18 +137,21 @@ RenderedChart CurvesOf(const std::string& title, const std::vector<Race>& races,
                        const std::vector<const TableColumn*>& columns, std::int64_t budget) {
   RenderedChart chart{.title = title};
   chart.spoken = "Geometric mean over rows of best found / best known, against samples.";
+  std::vector<std::pair<RenderedSeries, bool>> all;
   for (const TableColumn* column : columns) {
     RenderedSeries series;
     for (const std::int64_t samples : Steps()) {
       const std::vector<double> ratios = RatiosAfter(races, column, std::min(samples, budget));
-      if (!ratios.empty()) series.points.emplace_back(static_cast<double>(std::min(samples, budget)), GeometricMean(ratios));
+      if (!ratios.empty())
+        series.points.emplace_back(static_cast<double>(std::min(samples, budget)), GeometricMean(ratios));
       if (samples >= budget) break;
     }
     if (series.points.empty()) continue;
     series.key = fmt::format("{} {:.2f}", column->title, series.points.back().second);
     series.spoken = fmt::format("{} ends at {:.2f}", column->title, series.points.back().second);
-    chart.series.push_back(std::move(series));
+    all.emplace_back(std::move(series), column->learner);
   }
+  chart.series = Readable(std::move(all));
   return chart;
 }
 
@@ -190,11 +196,13 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [last, row] : rows) section.rows.push_back(std::move(row));
-  section.sentences = {fmt::format(
-      "{} rows; geometric mean over rows of best found / the best that any column found with {} samples, its 90 % "
-      "bootstrap interval over rows, and in how many rows nobody was better. OOM: in some row nothing that fits was found "
-      "with so many samples.",
-      races.size(), CountText(budget))};
+  section.sentences = {
+      fmt::format("{} rows; geometric mean over rows of best found / the best that any column found with {} "
+                  "samples, its 90 % "
+                  "bootstrap interval over rows, and in how many rows nobody was better. OOM: in some row "
+                  "nothing that fits was found "
+                  "with so many samples.",
+                  races.size(), CountText(budget))};
   return section;
 }
 
@@ -205,11 +213,17 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
   table.name = "budget";
   table.title = "All agents and classical search at equal samples";
   table.legend =
-      "Best found divided by the best that any column of the row found with as many samples: 1.00 is the winner. A sample "
-      "is one evaluation of one placement, whoever asks. Random, local search, annealing, genetic and cross-entropy search "
-      "move the same groups as the learners of the row. Medians over seeds. OOM = nothing that fits was found.";
+      "Best found divided by the best that any column of the row found with as many samples: 1.00 is the "
+      "winner. A sample "
+      "is one evaluation of one placement, whoever asks. Random, local search, annealing, genetic and "
+      "cross-entropy search "
+      "move the same groups as the learners of the row. Medians over seeds. OOM = nothing that fits was "
+      "found.";
   table.charts_title = "Mean over rows against samples";
-  table.charts_note = "Geometric mean over the rows of a block of best found / best known. Lower is better.";
+  table.charts_note =
+      "Geometric mean over the rows of a block of best found / best known. Lower is better. Drawn are "
+      "the learners and the five others that end lowest; each from where it has found something in every "
+      "row.";
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
       const std::vector<Race> races = RacesOf(results, block);

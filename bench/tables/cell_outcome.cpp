@@ -47,7 +47,8 @@ void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& re
     const char* blank = record.curve.empty() ? "" : " ";
     record.curve += fmt::format("{}{}:{}", blank, point.sample, sim::ToMicros(point.best));
     record.curve_machine_seconds += fmt::format("{}{:.6g}", blank, point.machine_seconds);
-    record.curve_agent_seconds += fmt::format("{}{:.4g}", blank, point.wall_seconds - point.simulator_seconds);
+    record.curve_agent_seconds +=
+        fmt::format("{}{:.4g}", blank, point.wall_seconds - point.simulator_seconds);
   }
 }
 

@@ -69,11 +69,13 @@ void CellProgress::Draw() {
       spent += counts.first;
       all += counts.second;
     }
-    note = fmt::format("training {}: {} of {} samples", policies_.size() == 1 ? policies_.begin()->first : "policies",
-                       CountText(spent), CountText(all));
+    note = fmt::format("training {}: {} of {} samples",
+                       policies_.size() == 1 ? policies_.begin()->first : "policies", CountText(spent),
+                       CountText(all));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  if (seconds > 0.5 && samples > 0) note += ", " + RateText(static_cast<double>(samples) / seconds, "samples");
+  if (seconds > 0.5 && samples > 0)
+    note += (note.empty() ? "" : ", ") + RateText(static_cast<double>(samples) / seconds, "samples");
   const double open = work_ - kept_;
   progress_.Update(cells_, note, open > 0 ? done / open : 1);
 }

@@ -20,22 +20,27 @@ struct Tally {
 
   void Add(const std::string& line, const Estimate& ratio, ClaimWord word) {
     ++(word == ClaimWord::kHolds ? won : (word == ClaimWord::kDoesNotHold ? lost : undecided));
-    rows += fmt::format("{} {} {}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value), IntervalText(ratio));
+    rows += fmt::format("{} {} {}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value),
+                        IntervalText(ratio));
   }
   void Fill(ClaimReading& reading, const std::string& what) const {
     if (rows.empty()) return;
-    reading.ours = fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
-    reading.word = lost > 0 ? ClaimWord::kDoesNotHold : (undecided > 0 ? ClaimWord::kUndecided : ClaimWord::kHolds);
+    reading.ours =
+        fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
+    reading.word =
+        lost > 0 ? ClaimWord::kDoesNotHold : (undecided > 0 ? ClaimWord::kUndecided : ClaimWord::kHolds);
   }
 };
 
 const TableBlock& BlockOf(const TableResults& results, const std::string& key) {
   const std::vector<TableBlock>& blocks = results.table().blocks;
-  return *std::find_if(blocks.begin(), blocks.end(), [&](const TableBlock& block) { return block.key == key; });
+  return *std::find_if(blocks.begin(), blocks.end(),
+                       [&](const TableBlock& block) { return block.key == key; });
 }
 
 const std::string& TitleOf(const TableBlock& block, const std::string& key) {
-  return std::find_if(block.columns.begin(), block.columns.end(), [&](const auto& c) { return c.key == key; })->title;
+  return std::find_if(block.columns.begin(), block.columns.end(), [&](const auto& c) { return c.key == key; })
+      ->title;
 }
 
 }  // namespace
@@ -97,23 +102,25 @@ ClaimReading NothingFasterClaim(const TableResults& results, const std::string& 
 }
 
 ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
-                        const std::string& ours, const std::string& theirs, double most, const std::string& text,
-                        const std::string& experiment) {
+                        const std::string& ours, const std::string& theirs, double most,
+                        const std::string& text, const std::string& experiment) {
   ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
   const CellSummary& a = results.At(block, line, ours);
   const CellSummary& b = results.At(block, line, theirs);
   if (!a.was_run() || !b.was_run()) return reading;
   const Estimate ratio = EstimateRatio({&a}, {&b});
-  reading.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(BlockOf(results, block), theirs),
-                             IntervalText(ratio));
-  reading.word = Judge(ratio, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
+  reading.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value),
+                             TitleOf(BlockOf(results, block), theirs), IntervalText(ratio));
+  reading.word =
+      Judge(ratio, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
   return reading;
 }
 
 ClaimReading BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, fmt::format("columns of {}, equal samples", opponent)};
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
+                       fmt::format("columns of {}, equal samples", opponent)};
   Tally tally;
   for (const TableLine& line : BlockOf(results, block).lines) {
     const CellSummary& learner = results.At(block, line.key, ours);
@@ -136,12 +143,13 @@ std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std:
   std::vector<ClaimReading> claims;
   for (const std::string& learner : learners) {
     const std::string& title = TitleOf(BlockOf(results, block), learner);
+    claims.push_back(BeatsClaim(results, block, learner, {"random_op", "random_group", "random_block"},
+                                "random",
+                                title + " beats the best of three kinds of random search at equal samples in "
+                                        "every row (ours, not the paper's)"));
     claims.push_back(BeatsClaim(
-        results, block, learner, {"random_op", "random_group", "random_block"}, "random",
-        title + " beats the best of three kinds of random search at equal samples in every row (ours, not the paper's)"));
-    claims.push_back(
-        BeatsClaim(results, block, learner, {"local_search", "local_search_trivial"}, "local search",
-                   title + " beats both local searches at equal samples in every row (ours, not the paper's)"));
+        results, block, learner, {"local_search", "local_search_trivial"}, "local search",
+        title + " beats both local searches at equal samples in every row (ours, not the paper's)"));
   }
   return claims;
 }
@@ -164,7 +172,8 @@ ClaimReading SpeedupClaim(const TableResults& results, const std::string& block,
       published += fmt::format("{} {} {}", published.empty() ? "" : ";", line.key, RatioText(*as_published));
   }
   tally.Fill(reading, "times fewer samples to match (0 = never)");
-  if (!published.empty()) reading.ours += ". Ratio of samples to the final best, as the papers count:" + published;
+  if (!published.empty())
+    reading.ours += ". Ratio of samples to the final best, as the papers count:" + published;
   return reading;
 }
 

@@ -24,8 +24,8 @@ ClaimReading NothingFasterClaim(const TableResults& results, const std::string& 
 
 // A claim that a column ends at most `most` times as long as another. `experiment`: where the explanation is looked for.
 ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
-                        const std::string& ours, const std::string& theirs, double most, const std::string& text,
-                        const std::string& experiment = {});
+                        const std::string& ours, const std::string& theirs, double most,
+                        const std::string& text, const std::string& experiment = {});
 
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better. Holds if
 // every row that was run is won, does not hold if one is lost.

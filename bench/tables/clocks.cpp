@@ -50,7 +50,8 @@ SearchCost CostToReach(const CellRecord& record, double seconds_per_step) {
   for (std::size_t i = 0; i < curve.size(); ++i) {
     // Seconds of rows.csv are decimal texts.
     if (curve[i].second > seconds_per_step * (1 + 1e-12)) continue;
-    return {curve[i].first, NumberAt(record.curve_agent_seconds, i), NumberAt(record.curve_machine_seconds, i)};
+    return {curve[i].first, NumberAt(record.curve_agent_seconds, i),
+            NumberAt(record.curve_machine_seconds, i)};
   }
   return {};
 }
@@ -77,11 +78,14 @@ std::optional<double> PublishedSpeedup(const CellSummary& ours, const CellSummar
 RenderedSection ClockSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Three clocks";
-  section.sentences = {fmt::format(
-      "Medians over seeds of a whole search. Agent: its own work, learning included. Simulator: what berth needed. "
-      "Machine: what measuring the same samples would have taken on the machine that is simulated, modelled as {} steps "
-      "of at most {:.0f} s each and a set-up of 0, 10 or 30 s, a placement that does not fit costing its set-up alone.",
-      agents::kMachineSteps, agents::kMachineCutoffSeconds)};
+  section.sentences = {
+      fmt::format("Medians over seeds of a whole search. Agent: its own work, learning included. Simulator: "
+                  "what berth needed. "
+                  "Machine: what measuring the same samples would have taken on the machine that is "
+                  "simulated, modelled as {} steps "
+                  "of at most {:.0f} s each and a set-up of 0, 10 or 30 s, a placement that does not fit "
+                  "costing its set-up alone.",
+                  agents::kMachineSteps, agents::kMachineCutoffSeconds)};
   section.header = {"cell", "agent", "simulator"};
   for (const double setup : kSetups) section.header.push_back(fmt::format("machine, set-up {:.0f} s", setup));
   for (const TableBlock& block : results.table().blocks) {
@@ -90,7 +94,8 @@ RenderedSection ClockSection(const TableResults& results) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         std::vector<double> agent, simulator, machine;
         for (const CellRecord& record : cell.records) {
-          if (!column.sampled || !record.machine_seconds || !record.simulator_seconds || !record.wall_seconds) continue;
+          if (!column.sampled || !record.machine_seconds || !record.simulator_seconds || !record.wall_seconds)
+            continue;
           simulator.push_back(*record.simulator_seconds);
           agent.push_back(*record.wall_seconds - *record.simulator_seconds);
           machine.push_back(*record.machine_seconds);

@@ -19,9 +19,10 @@ std::vector<TableResults> ReadExported(const std::string& folder) {
     tables.emplace_back(row.definition(), ParseRows(formats::ReadFile(path.string()), path.string()));
   }
   if (tables.empty()) {
-    throw InputError(fmt::format(
-        "{}: holds rows.csv of no table; `berth table NAME --export` writes results/NAME, --from names another folder.",
-        folder));
+    throw InputError(
+        fmt::format("{}: holds rows.csv of no table; `berth table NAME --export` writes results/NAME, --from "
+                    "names another folder.",
+                    folder));
   }
   return tables;
 }
@@ -40,11 +41,13 @@ std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::st
   for (const TableResults& table : tables) {
     std::set<std::string> revisions;
     for (const CellRecord* record : table.records()) {
-      if (record->note.empty()) revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
+      if (record->note.empty())
+        revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
     }
-    lines.emplace_back("rows of " + table.table().name,
-                       fmt::format("{} cells, revision {}", CountText(static_cast<std::int64_t>(table.records().size())),
-                                   fmt::join(revisions, "; ")));
+    lines.emplace_back(
+        "rows of " + table.table().name,
+        fmt::format("{} cells, revision {}", CountText(static_cast<std::int64_t>(table.records().size())),
+                    fmt::join(revisions, "; ")));
   }
   return lines;
 }

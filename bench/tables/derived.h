@@ -18,7 +18,8 @@ std::vector<TableResults> ReadExported(const std::string& folder);
 struct DerivedOptions {
   int threads = 0;
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(std::int64_t done)> on_line;  // rows of the others' tables so far; one at a time; may be empty
+  std::function<void(std::int64_t done)>
+      on_line;  // rows of the others' tables so far; one at a time; may be empty
 };
 
 struct DerivedRow {

@@ -127,10 +127,13 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
   std::vector<ClaimReading> claims = {
       NothingFasterClaim(results, kBlock, "rnnlm", "single_gpu",
                          "RNNLM: one GPU is the best placement, every split is slower"),
-      NothingFasterClaim(results, "process", "rnnlm", "single_gpu", "the same with one host thread for all devices"),
-      PartitionersAreSlower(results, {"scotch", "mincut"},
-                            "Scotch and MinCut are 2.5 to 6.2 times slower than one GPU (Inception, ResNet, RNNLM)"),
-      PartitionersAreSlower(results, {"scotch_equal"}, "the same of Scotch with equal shares for CPU and GPUs"),
+      NothingFasterClaim(results, "process", "rnnlm", "single_gpu",
+                         "the same with one host thread for all devices"),
+      PartitionersAreSlower(
+          results, {"scotch", "mincut"},
+          "Scotch and MinCut are 2.5 to 6.2 times slower than one GPU (Inception, ResNet, RNNLM)"),
+      PartitionersAreSlower(results, {"scotch_equal"},
+                            "the same of Scotch with equal shares for CPU and GPUs"),
       ReductionClaim(results, kBlock, "inception_v3", "expert", 0.163,
                      "Inception-V3: a placement 16.3 % below the expert exists"),
   };
@@ -150,8 +153,10 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
   claims.push_back(NothingFasterClaim(results, kBlock, "nmt_8", "expert",
                                       "NMT, 8 layers: nothing faster than the expert's placement was found"));
   claims.push_back(ExpertGrowsWithLayers(
-      results, kBlock, "The expert's step grows with the layers although the GPUs do too (2.13, 3.64, 3.88 s)"));
-  claims.push_back(ExpertGrowsWithLayers(results, "process", "the same with one host thread for all devices"));
+      results, kBlock,
+      "The expert's step grows with the layers although the GPUs do too (2.13, 3.64, 3.88 s)"));
+  claims.push_back(
+      ExpertGrowsWithLayers(results, "process", "the same with one host thread for all devices"));
   const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"hierarchical"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;

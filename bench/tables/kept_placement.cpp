@@ -38,10 +38,11 @@ agents::UnitPlacement ReadKeptPlacement(const std::string& text, const agents::T
     if (error == std::errc()) at = static_cast<std::size_t>(end - text.data());
     if (std::find(task.devices.begin(), task.devices.end(), device) == task.devices.end() ||
         error == std::errc::result_out_of_range || count > units - placement.size()) {
-      throw InputError(fmt::format(
-          "{}: the placement is wrong at character {}; wanted is a letter for one of the cell's devices, with the length "
-          "of its run where that is not 1, for {} units.",
-          where, at, units));
+      throw InputError(
+          fmt::format("{}: the placement is wrong at character {}; wanted is a letter for one of the cell's "
+                      "devices, with the length "
+                      "of its run where that is not 1, for {} units.",
+                      where, at, units));
     }
     placement.insert(placement.end(), count, device);
   }

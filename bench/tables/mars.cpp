@@ -109,7 +109,8 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       RatioClaim(results, kBlock, "gnmt_4", "mars", "grouper_placer", 1,
                  "GNMT: Mars ends before the grouper-placer (1.379 and 1.418 s)"),
       RatioClaim(results, kBlock, "bert", "mars", "mars_no_pretraining", 1,
-                 "BERT: pre-training makes the placement better (9.21 of 11.36 s)", "table mars-pretraining, ten seeds"),
+                 "BERT: pre-training makes the placement better (9.21 of 11.36 s)",
+                 "table mars-pretraining, ten seeds"),
   };
   const std::vector<ClaimReading> opponents =
       OpponentClaims(results, kBlock, {"grouper_placer", "encoder_placer", "mars"});

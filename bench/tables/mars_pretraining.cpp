@@ -35,14 +35,16 @@ constexpr NamedClock kClocks[] = {
 constexpr std::size_t kTraining = 3;  // of these: what "training time" is read as
 
 double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock) {
-  return MedianOver(cell, seeds, [&](const CellRecord& record) { return clock(CostToReach(record, quality)); });
+  return MedianOver(cell, seeds,
+                    [&](const CellRecord& record) { return clock(CostToReach(record, quality)); });
 }
 
 // T_with / T_without of one workload over these seeds.
 double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock) {
   const CellSummary& with = results.At(kBlock, line.key, kWith);
   const CellSummary& without = results.At(kBlock, line.key, kWithout);
-  const double quality = 1.01 * std::max(MedianOver(with, seeds, FinalSeconds), MedianOver(without, seeds, FinalSeconds));
+  const double quality =
+      1.01 * std::max(MedianOver(with, seeds, FinalSeconds), MedianOver(without, seeds, FinalSeconds));
   const double ours = TimeTo(with, seeds, quality, clock);
   const double theirs = TimeTo(without, seeds, quality, clock);
   return ours == theirs ? 1 : ours / theirs;
@@ -93,8 +95,10 @@ std::vector<RenderedSection> Sections(const TableResults& results) {
   RenderedSection section;
   section.title = "What pre-training saves";
   section.sentences = {
-      "1 - T with / T without pre-training, T = time to reach 1.01 times the worse of the two final medians, medians "
-      "over seeds; the interval (90 %) is a bootstrap over seeds, paired. Negative: pre-training costs more than it "
+      "1 - T with / T without pre-training, T = time to reach 1.01 times the worse of the two final medians, "
+      "medians "
+      "over seeds; the interval (90 %) is a bootstrap over seeds, paired. Negative: pre-training costs more "
+      "than it "
       "saves. T with pre-training includes it.",
       "Agent seconds are wall time and differ from run to run and from machine to machine; samples do not."};
   section.header = {"workload"};
@@ -123,7 +127,8 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
     const auto mean = Mean(results, kClocks[kTraining].read);
     if (!mean) return;
     reading.ours = SavedText(*mean);
-    reading.word = Judge(*mean, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
+    reading.word =
+        Judge(*mean, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
   };
   add("Pre-training saves 13.2 % of the training time on average", kClaimed);
   add("Pre-training saves training time on average (the direction alone)", 1);
@@ -142,13 +147,18 @@ TableDefinition Make() {
   const auto learner = [](const char* key, const char* title, const char* agent) {
     return TableColumn{key, title, agent, CellKind::kSearched, key, true, true, "", ""};
   };
-  table.blocks = {{kBlock, "Native", "The rows and the machine of table mars.", "native", true,
-                   {learner(kWith, "Mars", "mars"),
-                    learner(kWithout, "Mars, no pre-training", "mars(pretrain=no)")},
-                   MarsLines()}};
+  table.blocks = {
+      {kBlock,
+       "Native",
+       "The rows and the machine of table mars.",
+       "native",
+       true,
+       {learner(kWith, "Mars", "mars"), learner(kWithout, "Mars, no pre-training", "mars(pretrain=no)")},
+       MarsLines()}};
   table.assumptions = {
       "Rows, machine and their assumptions are those of table mars.",
-      "The paper does not say what training time is; it is read as modelled machine seconds with a set-up of 10 s for "
+      "The paper does not say what training time is; it is read as modelled machine seconds with a set-up of "
+      "10 s for "
       "each sample, and the agent's seconds.",
   };
   table.sections = Sections;

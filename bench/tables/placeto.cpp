@@ -115,7 +115,8 @@ ClaimReading ExpertDoesNotFit(const TableResults& results) {
 
 ClaimReading FourAreSlowerThanTwo(const TableResults& results) {
   ClaimReading reading{"NMT: the best step on 4 GPUs (2.63 s) is longer than on 2 (2.32 s)", "not run",
-                       ClaimWord::kCannotBeTested, "host dispatch: rows NMT of table hierarchical, block process"};
+                       ClaimWord::kCannotBeTested,
+                       "host dispatch: rows NMT of table hierarchical, block process"};
   const auto two = CellsThatRan(results, kNative, "nmt_2", "cpu_only");
   const auto four = CellsThatRan(results, kNative, "nmt_4", "cpu_only");
   if (two.empty() || four.empty()) return reading;
@@ -127,10 +128,10 @@ ClaimReading FourAreSlowerThanTwo(const TableResults& results) {
 
 // The published differences are 0.9 to 5 %, once 16.5 %.
 ClaimReading AsGoodAsRnn(const TableResults& results, const TableLine& line) {
-  return RatioClaim(results, kNative, line.key, "placeto", "rnn", 1.05,
-                    fmt::format("{}, {} GPUs: Placeto ends as good as the RNN (at most 5 % slower)", line.title,
-                                line.gpus),
-                    "bound and local search in the same row: are both near the optimum?");
+  return RatioClaim(
+      results, kNative, line.key, "placeto", "rnn", 1.05,
+      fmt::format("{}, {} GPUs: Placeto ends as good as the RNN (at most 5 % slower)", line.title, line.gpus),
+      "bound and local search in the same row: are both near the optimum?");
 }
 
 std::vector<ClaimReading> Claims(const TableResults& results) {
@@ -142,16 +143,18 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       ExpertDoesNotFit(results),
       FourAreSlowerThanTwo(results),
   };
-  for (const TableLine& line : results.table().blocks.front().lines) claims.push_back(AsGoodAsRnn(results, line));
+  for (const TableLine& line : results.table().blocks.front().lines)
+    claims.push_back(AsGoodAsRnn(results, line));
   for (const char* block : {kNative, kRules}) {
     claims.push_back(SpeedupClaim(
         results, block, "placeto", "rnn", 1,
         fmt::format("Placeto needs fewer samples than the RNN, up to 6.1 times; fewer in 5 of 6 rows ({})",
                     block == kNative ? "native" : "rules of the published simulator")));
   }
-  claims.push_back(BeatsClaim(results, kNative, "placeto", {"placeto_untrained"}, "the same network untrained",
-                              "Placeto ends better than the same network untrained in every row (ours, not the "
-                              "paper's)"));
+  claims.push_back(
+      BeatsClaim(results, kNative, "placeto", {"placeto_untrained"}, "the same network untrained",
+                 "Placeto ends better than the same network untrained in every row (ours, not the "
+                 "paper's)"));
   const std::vector<ClaimReading> opponents = OpponentClaims(results, kNative, {"placeto", "rnn"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;

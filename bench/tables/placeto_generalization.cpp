@@ -234,7 +234,8 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
               "A zero-shot placement is faster than the best of as many random ones (ours)", 1),
       Against(results, kZeroShot, "local_search_pass",
               "A zero-shot placement is faster than local search with as many samples (ours)", 1),
-      {"An RNN applied to unseen graphs is no better than random placements", "not run", ClaimWord::kCannotBeTested,
+      {"An RNN applied to unseen graphs is no better than random placements", "not run",
+       ClaimWord::kCannotBeTested,
        "none: there is no RNN column, its training on other graphs takes hours and was left out"},
   };
 }

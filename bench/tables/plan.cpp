@@ -1,5 +1,6 @@
 // Which cells of a table are run, and in which order.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -88,8 +89,7 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options) {
   const bool quick = options.size == BudgetSize::kQuick;
   const TableBudget& budget = table.BudgetOf(options.size);
-  const std::vector<std::string>& cells =
-      options.cells.empty() && quick ? table.quick_cells : options.cells;
+  const std::vector<std::string>& cells = options.cells.empty() && quick ? table.quick_cells : options.cells;
   CheckPatterns(table, cells);
   std::vector<Pattern> patterns;
   for (const std::string& text : cells) patterns.push_back(ParsePattern(text));
@@ -121,6 +121,22 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     return key(a) < key(b);
   });
   return plans;
+}
+
+std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks) {
+  std::map<std::tuple<const TableBlock*, std::string, std::int64_t>, std::size_t> policies;
+  std::vector<CellPlan> share;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const CellPlan& plan = plans[i];
+    std::size_t dealt = i;
+    if (plan.column->zero_shot) {
+      const auto key = std::tuple(plan.block, plan.line->AgentOf(*plan.column), plan.seed);
+      dealt = policies.try_emplace(key, policies.size()).first->second;
+    }
+    if (dealt % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank()))
+      share.push_back(plan);
+  }
+  return share;
 }
 
 }  // namespace berth::bench

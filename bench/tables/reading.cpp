@@ -266,8 +266,7 @@ RenderedSection NotRunSection(const TableResults& results) {
     });
     if (run.empty()) absent += (absent.empty() ? "" : ", ") + column.title;
   }
-  if (!absent.empty())
-    sentences.push_back(fmt::format("Not among these rows: {}. Their published cells are shown.", absent));
+  if (!absent.empty()) sentences.push_back(fmt::format("Columns that no row was run for: {}.", absent));
   return section;
 }
 

@@ -36,10 +36,10 @@ struct CellRecord {
   std::optional<std::int64_t> proposals;
   std::optional<double> lower_bound_us;
   std::optional<double> machine_seconds;  // modelled, without set-ups (agents/evaluator.h)
-  std::string curve;  // "sample:best_us" joined by blanks; sampled cells only
-  std::string curve_machine_seconds;  // at each point of the curve
-  std::string placement;  // that of runtime_us, or the single one (kept_placement.h)
-  std::string timeline;   // when its devices work and send (timeline.h)
+  std::string curve;                      // "sample:best_us" joined by blanks; sampled cells only
+  std::string curve_machine_seconds;      // at each point of the curve
+  std::string placement;                  // that of runtime_us, or the single one (kept_placement.h)
+  std::string timeline;                   // when its devices work and send (timeline.h)
   std::string cost_model;
   std::string note;  // why a cell was not run
   // Where it comes from.

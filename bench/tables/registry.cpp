@@ -29,9 +29,11 @@ const std::vector<TableRow>& Tables() {
 
 const std::vector<DerivedRow>& DerivedTables() {
   static const std::vector<DerivedRow> rows = {
-      {"bounds", "the gap of every agent's cells to the proven lower bound, from the rows of the tables above", nullptr,
+      {"bounds",
+       "the gap of every agent's cells to the proven lower bound, from the rows of the tables above", nullptr,
        RenderBounds},
-      {"budget", "all agents and classical search at equal samples, from the same rows", nullptr, RenderBudget},
+      {"budget", "all agents and classical search at equal samples, from the same rows", nullptr,
+       RenderBudget},
       {"robustness", "what final placements lose under sharing, queues and costs that their agents never saw",
        EvaluateRobustness, RenderRobustness},
   };

@@ -114,6 +114,12 @@ std::string RenderHtml(const RenderedTable& table) {
                         EscapeHtml(table.charts_note)) +
             HtmlCharts(table.charts) + "</section>\n";
   }
+  if (!table.timelines.empty()) {
+    text += fmt::format(
+        "<section>\n<h2>Timelines</h2>\n<p>One step of the best placement of each row, in {} "
+        "slices.</p>\n{}</section>\n",
+        kTimelineParts, HtmlTimelines(table.timelines));
+  }
   text += "<section>\n<h2>Reading</h2>\n";
   for (const RenderedSection& section : table.reading) text += SectionHtml(section);
   text += "</section>\n<section>\n<h2>Where it comes from</h2>\n<dl>\n";

@@ -105,34 +105,6 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
 
 }  // namespace
 
-std::vector<RenderedChart> BuildCharts(const TableResults& results) {
-  std::vector<RenderedChart> charts;
-  for (const TableBlock& block : results.table().blocks) {
-    for (const TableLine& line : block.lines) {
-      RenderedChart chart{.title = fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title)};
-      for (const TableColumn& column : block.columns) {
-        const CellSummary& cell = results.At(block.key, line.key, column.key);
-        if (!column.sampled || cell.records.empty() || !cell.median) continue;
-        // The seed whose result is the median (of an even number the better one of the middle two).
-        std::vector<const CellRecord*> sorted;
-        for (const CellRecord& record : cell.records) {
-          if (record.runtime_us) sorted.push_back(&record);
-        }
-        std::sort(sorted.begin(), sorted.end(),
-                  [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
-        const auto points = CurvePoints(*sorted[(sorted.size() - 1) / 2]);
-        const std::string last = SecondsDigits(points.back().second);
-        chart.series.push_back(
-            {column.title + " " + last,
-             fmt::format("{} ends at {} s after {:.0f} samples", column.title, last, points.back().first),
-             points});
-      }
-      if (!chart.series.empty()) charts.push_back(std::move(chart));
-    }
-  }
-  return charts;
-}
-
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
   RenderedLine rendered;
   rendered.title = line.title;
@@ -172,13 +144,16 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   }
   if (table.charts == nullptr) {
     rendered.charts_title = "Best found against samples";
-    rendered.charts_note = "Of each searched column the seed whose result is the median.";
+    rendered.charts_note =
+        "Of each searched column the seed whose result is the median; the learners and the five others that "
+        "end best.";
     rendered.charts = BuildCharts(results);
   } else {
     rendered.charts_title = table.charts_title;
     rendered.charts_note = table.charts_note;
     rendered.charts = table.charts(results);
   }
+  rendered.timelines = BuildTimelines(results);
   rendered.reading = BuildReading(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

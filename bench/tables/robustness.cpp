@@ -51,14 +51,17 @@ struct Field {
   }
 };
 
-std::vector<Field> FieldsOf(const std::vector<TableResults>& tables, const std::vector<RobustRecord>& records) {
+// Points into both.
+std::vector<Field> FieldsOf(const std::vector<TableResults>& tables,
+                            const std::vector<RobustRecord>& records) {
   std::vector<Field> fields;
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
       for (const TableLine& line : block.lines) {
         Field field{&results, &block, &line, {}, {}, {}};
         for (const RobustRecord& record : records) {
-          if (record.table != results.table().name || record.block != block.key || record.row != line.key) continue;
+          if (record.table != results.table().name || record.block != block.key || record.row != line.key)
+            continue;
           field.records.push_back(&record);
           field.runtimes.push_back(RuntimesOf(record));
         }
@@ -149,13 +152,23 @@ struct Variant {
   std::function<std::optional<double>(const Field& field, std::size_t record)> gap;
 };
 
-std::vector<Variant> Variants() {
+// Whether the rules differ from some row's own.
+bool IsUsed(const std::vector<Field>& fields, std::size_t variant) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const Field& field) { return field.best[variant + 1].has_value(); });
+}
+
+std::vector<Variant> Variants(const std::vector<Field>& fields) {
   std::vector<Variant> variants;
   for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
-    variants.push_back({RobustVariants()[v].key, [v](const Field& field, std::size_t record) { return field.Gap(record, v + 1); }});
+    if (!IsUsed(fields, v)) continue;
+    variants.push_back({RobustVariants()[v].key,
+                        [v](const Field& field, std::size_t record) { return field.Gap(record, v + 1); }});
   }
-  variants.push_back({"costs, median", [](const Field& field, std::size_t record) { return CostGap(field, record, false); }});
-  variants.push_back({"costs, worst", [](const Field& field, std::size_t record) { return CostGap(field, record, true); }});
+  variants.push_back({"costs, median",
+                      [](const Field& field, std::size_t record) { return CostGap(field, record, false); }});
+  variants.push_back(
+      {"costs, worst", [](const Field& field, std::size_t record) { return CostGap(field, record, true); }});
   return variants;
 }
 
@@ -163,26 +176,32 @@ RenderedSection ByAgent(const std::vector<Field>& fields) {
   RenderedSection section;
   section.title = "Every agent over all rows";
   section.sentences = {
-      "Geometric mean over rows of the robust gap, with its 90 % bootstrap interval over rows; medians over seeds first; "
-      "+n: in so many rows the placement no longer fits, and these are not in the mean. Above 1.00 the agent's placements "
+      "Geometric mean over rows of the robust gap, with its 90 % bootstrap interval over rows; medians over "
+      "seeds first; "
+      "+n: in so many rows the placement no longer fits, and these are not in the mean. Above 1.00 the "
+      "agent's placements "
       "lose more than those of the others do; below, they gain."};
-  for (const RobustVariant& variant : RobustVariants())
-    section.sentences.push_back(fmt::format("{}: {}.", variant.key, variant.what));
+  for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
+    if (IsUsed(fields, v))
+      section.sentences.push_back(fmt::format("{}: {}.", RobustVariants()[v].key, RobustVariants()[v].what));
+  }
   section.sentences.push_back(fmt::format(
-      "costs: {} draws, a factor between {:.1f} and {:.1f} for each pair of op type and device kind.", kCostDraws,
-      1 - kCostSpread, 1 + kCostSpread));
+      "costs: {} draws, a factor between {:.1f} and {:.1f} for each pair of op type and device kind.",
+      kCostDraws, 1 - kCostSpread, 1 + kCostSpread));
   section.header = {"agent"};
-  for (const Variant& variant : Variants()) section.header.push_back(variant.title);
+  const std::vector<Variant> variants = Variants(fields);
+  for (const Variant& variant : variants) section.header.push_back(variant.title);
   std::vector<std::string> titles;
   for (const Field& field : fields) {
     for (const TableColumn& column : field.block->columns) {
-      if (std::find(titles.begin(), titles.end(), column.title) == titles.end()) titles.push_back(column.title);
+      if (std::find(titles.begin(), titles.end(), column.title) == titles.end())
+        titles.push_back(column.title);
     }
   }
   for (const std::string& title : titles) {
     std::vector<std::string> row = {title};
     bool any = false;
-    for (const Variant& variant : Variants()) {
+    for (const Variant& variant : variants) {
       std::vector<double> gaps;
       int lost = 0;
       for (const Field& field : fields) {
@@ -211,7 +230,9 @@ RenderedSection Winners(const std::vector<Field>& fields) {
   RenderedSection section;
   section.title = "Does the winner stay the winner?";
   section.header = {"row", "winner", "placements"};
-  for (const RobustVariant& variant : RobustVariants()) section.header.emplace_back(variant.key);
+  for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
+    if (IsUsed(fields, v)) section.header.emplace_back(RobustVariants()[v].key);
+  }
   section.header.emplace_back("costs, first in");
   for (const Field& field : fields) {
     std::size_t winner = 0;
@@ -223,14 +244,16 @@ RenderedSection Winners(const std::vector<Field>& fields) {
                return other[v] && *other[v] < *field.runtimes[winner][v];
              });
     };
-    const auto column = std::find_if(field.block->columns.begin(), field.block->columns.end(),
-                                     [&](const TableColumn& c) { return c.key == field.records[winner]->column; });
+    const auto column =
+        std::find_if(field.block->columns.begin(), field.block->columns.end(),
+                     [&](const TableColumn& c) { return c.key == field.records[winner]->column; });
     std::vector<std::string> row = {
         fmt::format("{}, {}, {} GPUs", field.results->table().name, field.line->title, field.line->gpus) +
             (field.block == &field.results->table().blocks.front() ? "" : ", " + field.block->title),
         column->title, std::to_string(field.records.size())};
     for (std::size_t v = 1; v < FirstDraw(); ++v) {
       const auto& own = field.runtimes[winner][v];
+      if (!IsUsed(fields, v - 1)) continue;
       if (!own) {
         row.emplace_back("–");
       } else if (!std::isfinite(*own)) {
@@ -244,23 +267,29 @@ RenderedSection Winners(const std::vector<Field>& fields) {
     row.push_back(fmt::format("{} of {}", first, field.best.size() - FirstDraw()));
     section.rows.push_back(std::move(row));
   }
-  section.sentences = {"The placement that is fastest under the cell's own rules, its runtime over that of the fastest "
-                       "placement of the row under the other rules, and its rank there; equal placements share a rank."};
+  section.sentences = {
+      "The placement that is fastest under the cell's own rules, its runtime over that of the fastest "
+      "placement of the row under the other rules, and its rank there; equal placements share a rank."};
   return section;
 }
 
 }  // namespace
 
 RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const std::string& rows) {
-  const std::vector<Field> fields = FieldsOf(tables, ParseRobustRows(rows));
+  const std::vector<RobustRecord> records = ParseRobustRows(rows);
+  const std::vector<Field> fields = FieldsOf(tables, records);
   RenderedTable table;
   table.name = "robustness";
   table.title = "What final placements lose under rules that their agents never saw";
   table.legend =
-      "The robust gap of a placement under other rules: how far it is from the fastest placement of its row there, divided "
-      "by how far it is under its own rules. 1.00 = it keeps its place; 1.20 = it loses a fifth to the others. Each cell "
-      "has the largest gap over all rules and the median draw of costs, median over seeds. OOM = it no longer fits. – = "
-      "nothing feasible, or the row keeps no placement. Not among the rules: raw graphs, whose ops have no place in a "
+      "The robust gap of a placement under other rules: how far it is from the fastest placement of its row "
+      "there, divided "
+      "by how far it is under its own rules. 1.00 = it keeps its place; 1.20 = it loses a fifth to the "
+      "others. Each cell "
+      "has the largest gap over all rules and the median draw of costs, median over seeds. OOM = it no "
+      "longer fits. – = "
+      "nothing feasible, or the row keeps no placement. Not among the rules: raw graphs, whose ops have no "
+      "place in a "
       "placement of lean ones.";
   table.blocks = Blocks(fields);
   table.reading = {ByAgent(fields), Winners(fields)};

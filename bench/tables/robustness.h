@@ -26,9 +26,10 @@ struct RobustRecord {
   std::string table, block, row, column, agent;
   std::int64_t seed = 0;
   std::string scenario;
-  double runtime_us = 0;                          // under the cell's own rules
-  std::vector<std::string> variant_us;            // by RobustVariants(): a number, "oom", or "same" for the cell's own rules
-  std::vector<std::optional<double>> costs_us;    // under each draw of costs; empty = does not fit
+  double runtime_us = 0;  // under the cell's own rules
+  std::vector<std::string>
+      variant_us;  // by RobustVariants(): a number, "oom", or "same" for the cell's own rules
+  std::vector<std::optional<double>> costs_us;  // under each draw of costs; empty = does not fit
 };
 
 std::string PrintRobustRows(const std::vector<RobustRecord>& records);

@@ -54,7 +54,8 @@ sim::CostTable Perturbed(const sim::Problem& problem, int draw) {
   const sim::OpGraph& graph = problem.graph();
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     for (std::size_t d = 0; d < problem.cluster().devices.size(); ++d) {
-      const auto [factor, is_new] = factors.try_emplace({graph.ops[op].type, problem.cluster().devices[d].kind}, 1);
+      const auto [factor, is_new] =
+          factors.try_emplace({graph.ops[op].type, problem.cluster().devices[d].kind}, 1);
       if (is_new) factor->second = 1 - kCostSpread + 2 * kCostSpread * rng.Uniform();
       sim::Picos& picos = costs.picos[op * problem.cluster().devices.size() + d];
       picos = std::llround(static_cast<double>(picos) * factor->second);
@@ -89,15 +90,24 @@ std::vector<RobustRecord> Evaluate(const LineJob& job, const Testbed& testbed) {
     const std::string where =
         fmt::format("rows.csv of {}: {}:{}/{}", job.table->name, cell->block, cell->row, cell->column);
     placements.push_back(agents::Expand(task, ReadKeptPlacement(cell->placement, task, where)));
-    records.push_back({job.table->name, cell->block, cell->row, cell->column, cell->agent, cell->seed,
-                       cell->scenario, *cell->runtime_us, {}, {}});
+    records.push_back({job.table->name,
+                       cell->block,
+                       cell->row,
+                       cell->column,
+                       cell->agent,
+                       cell->seed,
+                       cell->scenario,
+                       *cell->runtime_us,
+                       {},
+                       {}});
     // A testbed or builder that has changed since would be taken for a loss.
     const auto again = Simulate(loaded->problem(), placements.back());
     if (!again || std::abs(*again - *cell->runtime_us) > 1e-6 * *cell->runtime_us) {
-      throw InputError(
-          fmt::format("{}: its placement takes {} here, not {} us: the rows belong to another testbed or version; run the "
-                      "cell again.",
-                      where, again ? fmt::format("{} us", *again) : "more memory than there is", *cell->runtime_us));
+      throw InputError(fmt::format(
+          "{}: its placement takes {} here, not {} us: the rows belong to another testbed or version; run "
+          "the "
+          "cell again.",
+          where, again ? fmt::format("{} us", *again) : "more memory than there is", *cell->runtime_us));
     }
   }
   for (const RobustVariant& variant : RobustVariants()) {
@@ -115,7 +125,8 @@ std::vector<RobustRecord> Evaluate(const LineJob& job, const Testbed& testbed) {
   }
   for (int draw = 0; draw < kCostDraws; ++draw) {
     const sim::Problem changed(loaded->graph(), loaded->cluster(), Perturbed(loaded->problem(), draw));
-    for (std::size_t i = 0; i < records.size(); ++i) records[i].costs_us.push_back(Simulate(changed, placements[i]));
+    for (std::size_t i = 0; i < records.size(); ++i)
+      records[i].costs_us.push_back(Simulate(changed, placements[i]));
   }
   return records;
 }
@@ -180,14 +191,17 @@ std::string EvaluateRobustness(const std::vector<TableResults>& tables, const De
   });
   if (options.stop != nullptr && options.stop->load()) throw RunError("stopped; nothing is written.");
   std::vector<RobustRecord> records;
-  for (std::vector<RobustRecord>& line : found) std::move(line.begin(), line.end(), std::back_inserter(records));
+  for (std::vector<RobustRecord>& line : found)
+    std::move(line.begin(), line.end(), std::back_inserter(records));
   return PrintRobustRows(records);
 }
 
 std::string PrintRobustRows(const std::vector<RobustRecord>& records) {
   std::string text = PrintCsvLine(Header());
   for (const RobustRecord& record : records) {
-    CsvLine line = {record.table, record.block,   record.row, record.column, record.agent, std::to_string(record.seed),
+    CsvLine line = {record.table,    record.block,
+                    record.row,      record.column,
+                    record.agent,    std::to_string(record.seed),
                     record.scenario, fmt::format("{}", record.runtime_us)};
     line.insert(line.end(), record.variant_us.begin(), record.variant_us.end());
     std::string costs;
@@ -203,15 +217,20 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
   const std::string source = "rows.csv of robustness";
   const std::vector<CsvLine> lines = ParseCsv(text, source);
   if (lines.empty() || lines.front() != Header())
-    throw InputError(source + ": the header is not that of this version; `berth table robustness` writes them anew.");
+    throw InputError(source +
+                     ": the header is not that of this version; `berth table robustness` writes them anew.");
   std::vector<RobustRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const CsvLine& line = lines[i];
     const std::string where = fmt::format("{}: row {}", source, i);
     if (line.size() != lines.front().size())
-      throw InputError(fmt::format("{} has {} fields, {} are wanted.", where, line.size(), lines.front().size()));
-    RobustRecord record{line[0], line[1], line[2], line[3], line[4], static_cast<std::int64_t>(Number(line[5], where)),
-                        line[6], Number(line[7], where), {}, {}};
+      throw InputError(
+          fmt::format("{} has {} fields, {} are wanted.", where, line.size(), lines.front().size()));
+    RobustRecord record{line[0], line[1],
+                        line[2], line[3],
+                        line[4], static_cast<std::int64_t>(Number(line[5], where)),
+                        line[6], Number(line[7], where),
+                        {},      {}};
     const auto variants = line.begin() + static_cast<std::ptrdiff_t>(kFixedFields.size());
     record.variant_us.assign(variants, line.end() - 1);
     for (const std::string& runtime : record.variant_us) {

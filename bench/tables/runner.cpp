@@ -53,8 +53,7 @@ class CellRunner {
   bool TrainPolicies(const std::vector<CellPlan>& plans) {
     std::vector<const CellPlan*> missing;
     for (const CellPlan& plan : plans) {
-      if (plan.column->zero_shot && !options_.only_done && CannotRun(plan).empty() &&
-          !IsDone(plan))
+      if (plan.column->zero_shot && !options_.only_done && CannotRun(plan).empty() && !IsDone(plan))
         missing.push_back(&plan);
     }
     return policies_.Train(missing);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/ranks.h"
 #include "agents/task.h"
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
@@ -36,6 +37,9 @@ struct PlanOptions {
 // In the order they are run: cells without a budget first, then classical search, then learners; of each all rows for
 // seed 1, then for seed 2, ... so that whole rows are ready after any interruption. Throws InputError for a pattern that matches nothing.
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options);
+
+// The cells that one of several processes runs: every size()-th, but cells of one trained policy stay together.
+std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks);
 
 // Where cells get their problems: a table's testbed, or what a user named. Used by many threads at a time.
 class CellSource {

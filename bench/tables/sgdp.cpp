@@ -76,7 +76,8 @@ std::vector<TableLine> Lines() {
 // undecided.
 ClaimReading MeanReduction(const TableResults& results, const char* column, const char* baseline,
                            double claimed, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, "all rows; bound and local search beside them"};
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
+                       "all rows; bound and local search beside them"};
   Estimate mean;
   double logs = 0, low = 0, high = 0;
   std::vector<std::string> without_mean;
@@ -153,9 +154,10 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       ReductionClaim(results, kBlock, "gnmt_8", "human", 0.217,
                      "GNMT, 8 layers: a placement 21.7 % below the human one exists (0.440 of 0.562 s)"),
       MetisDoesNotFit(results),
-      SpeedupClaim(results, kBlock, "sgdp", "hdp", 1.76,
-                   "SGDP needs 1.76 to 58.8 times less search than HDP (15 times on average): in every row at least "
-                   "the least of these, in samples"),
+      SpeedupClaim(
+          results, kBlock, "sgdp", "hdp", 1.76,
+          "SGDP needs 1.76 to 58.8 times less search than HDP (15 times on average): in every row at least "
+          "the least of these, in samples"),
   };
   const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());

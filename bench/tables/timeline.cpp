@@ -30,26 +30,30 @@ std::string Digits(Spans spans, sim::Picos runtime) {
     }
   }
   std::string digits;
-  for (const double part : busy) digits += static_cast<char>('0' + std::min(9, static_cast<int>(std::ceil(10 * part - 1e-9))));
+  for (const double part : busy)
+    digits += static_cast<char>('0' + std::min(9, static_cast<int>(std::ceil(10 * part - 1e-9))));
   return digits;
 }
 
-void ReadDigits(const std::string& digits, const std::string& where, std::array<double, kTimelineParts>& parts) {
+void ReadDigits(const std::string& digits, const std::string& where,
+                std::array<double, kTimelineParts>& parts) {
   if (digits.size() != kTimelineParts || digits.find_first_not_of("0123456789") != std::string::npos) {
-    throw InputError(fmt::format("{}: the timeline is wrong: wanted are DEVICE:<{} digits>:<{} digits>.", where,
-                                 kTimelineParts, kTimelineParts));
+    throw InputError(fmt::format("{}: the timeline is wrong: wanted are DEVICE:<{} digits>:<{} digits>.",
+                                 where, kTimelineParts, kTimelineParts));
   }
   for (std::size_t i = 0; i < kTimelineParts; ++i) parts[i] = (digits[i] - '0') / 9.0;
 }
 
 }  // namespace
 
-std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& placement, const sim::Cluster& cluster) {
+std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& placement,
+                         const sim::Cluster& cluster) {
   std::string text;
   for (std::size_t d = 0; d < cluster.devices.size(); ++d) {
     Spans works, sends;
     for (std::size_t op = 0; op < outcome.ops.size(); ++op) {
-      if (placement.device[op] == static_cast<sim::DeviceIndex>(d)) works.emplace_back(outcome.ops[op].start, outcome.ops[op].end);
+      if (placement.device[op] == static_cast<sim::DeviceIndex>(d))
+        works.emplace_back(outcome.ops[op].start, outcome.ops[op].end);
     }
     for (const sim::TransferTimes& transfer : outcome.transfers) {
       if (transfer.from == static_cast<sim::DeviceIndex>(d)) sends.emplace_back(transfer.start, transfer.end);
@@ -66,9 +70,11 @@ std::vector<TimelineLane> ReadTimeline(const std::string& text, const std::strin
   for (std::string word; words >> word;) {
     TimelineLane& lane = lanes.emplace_back();
     const std::size_t second = word.rfind(':');
-    const std::size_t first = second == std::string::npos || second == 0 ? std::string::npos : word.rfind(':', second - 1);
+    const std::size_t first =
+        second == std::string::npos || second == 0 ? std::string::npos : word.rfind(':', second - 1);
     lane.device = word.substr(0, first);
-    ReadDigits(first == std::string::npos ? "" : word.substr(first + 1, second - first - 1), where, lane.works);
+    ReadDigits(first == std::string::npos ? "" : word.substr(first + 1, second - first - 1), where,
+               lane.works);
     ReadDigits(word.substr(second + 1), where, lane.sends);
   }
   return lanes;

@@ -22,7 +22,8 @@ struct TimelineLane {
 
 // "gpu0:<works>:<sends>" for each device, joined by blanks; a digit for each slice, tenths rounded up, 9 = nine or more.
 // Needs Record::kTimeline.
-std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& placement, const sim::Cluster& cluster);
+std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& placement,
+                         const sim::Cluster& cluster);
 // Throws InputError naming `where` for another text. Empty text = no lanes.
 std::vector<TimelineLane> ReadTimeline(const std::string& text, const std::string& where);
 
