@@ -27,7 +27,7 @@ struct Evaluation {
   std::vector<sim::Picos> start;  // by op; only if asked for
 };
 
-// What a sample would cost on the machine that is simulated (PROTOCOL 1.12): a set-up, which is counted apart, and this
+// Modelled cost of a sample on the machine that is simulated (PROTOCOL 1.12): a set-up, counted apart, and so
 // many steps, none longer than the cutoff. A placement that does not fit costs its set-up alone.
 inline constexpr int kMachineSteps = 10;
 inline constexpr double kMachineCutoffSeconds = 100;

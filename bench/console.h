@@ -27,8 +27,8 @@ std::string RateText(double per_second, std::string_view unit);
 // A bar of `width` cells filled to `fraction` (clamped to [0, 1]).
 std::string Bar(double fraction, int width);
 
-// Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind `indent`
-// blanks and with '\n' at its end.
+// Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind
+// `indent` blanks and with '\n' at its end.
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 // Columns of text, aligned. Cells may be empty; a row may be shorter than the header.

@@ -1,5 +1,5 @@
-// All agents and classical search at equal samples (PROTOCOL 1.4, 9.6): the curves of the other tables, read at every
-// budget up to theirs.
+// All agents and classical search at equal samples (PROTOCOL 1.4, 9.6): the curves of the other tables, read
+// at every budget up to theirs.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -119,7 +119,8 @@ const std::vector<std::int64_t>& Steps() {
   return steps;
 }
 
-// Ratios of a column after so many samples over the races, where it has found something in all of them that it ran in.
+// Ratios of a column after so many samples over the races, where it has found something in all of them that
+// it ran in.
 std::vector<double> RatiosAfter(const std::vector<Race>& races, const TableColumn* column,
                                 std::int64_t samples) {
   std::vector<double> ratios;

@@ -7,8 +7,8 @@
 namespace berth::bench {
 namespace {
 
-// A learner's sample costs about as much as this many of a classical search (PROTOCOL 5: 30 ms beside 1 ms); only the
-// time left depends on it.
+// A learner's sample costs about as much as this many of a classical search (PROTOCOL 5: 30 ms beside 1 ms);
+// only the time left depends on it.
 constexpr double kLearnerWeight = 30;
 
 std::string CellNote(const CellRecord& record) {

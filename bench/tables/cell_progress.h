@@ -1,4 +1,5 @@
-// Says how far the cells of a table are: cells done, samples a second, the best of the cell that ended last, time left.
+// Says how far the cells of a table are: cells done, samples a second, the best of the cell that ended last,
+// time left.
 #pragma once
 
 #include <cstdint>

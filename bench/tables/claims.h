@@ -1,4 +1,5 @@
-// What the tables say of claims (PROTOCOL 8): each a ratio of cells with its 90 % interval and one of four words.
+// What the tables say of claims (PROTOCOL 8): each a ratio of cells with its 90 % interval and one of four
+// words.
 #pragma once
 
 #include <string>
@@ -22,24 +23,25 @@ ClaimReading NothingFasterClaim(const TableResults& results, const std::string& 
                                 const std::string& line, const std::string& baseline,
                                 const std::string& text);
 
-// A claim that a column ends at most `most` times as long as another. `experiment`: where the explanation is looked for.
+// A claim that a column ends at most `most` times as long as another. `experiment`: where the explanation is
+// looked for.
 ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
                         const std::string& ours, const std::string& theirs, double most,
                         const std::string& text, const std::string& experiment = {});
 
-// A column against the best of some opponents at equal samples in every row of a block; equal is not better. Holds if
-// every row that was run is won, does not hold if one is lost.
+// A column against the best of some opponents at equal samples in every row of a block; equal is not better.
+// Holds if every row that was run is won, does not hold if one is lost.
 ClaimReading BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text);
 
-// PROTOCOL 1.11 and 9.6, for a learner of the table: beats the best of three kinds of random search, and both local
-// searches. Ours, not the papers'.
+// PROTOCOL 1.11 and 9.6, for a learner of the table: beats the best of three kinds of random search, and both
+// local searches. Ours, not the papers'.
 std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& learners);
 
-// A claim that a column needs at least `least` times fewer samples than another to be as good (PROTOCOL 1.7), in every
-// row of a block that was run: rows won, undecided, lost.
+// A claim that a column needs at least `least` times fewer samples than another to be as good (PROTOCOL 1.7),
+// in every row of a block that was run: rows won, undecided, lost.
 ClaimReading SpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
                           const std::string& theirs, double least, const std::string& text);
 

@@ -1,5 +1,5 @@
-// What a search costs on three clocks (PROTOCOL 1.6, 1.7, 1.12): samples, seconds of the agent, and seconds of the
-// machine that is simulated, had each sample been measured there.
+// What a search costs on three clocks (PROTOCOL 1.6, 1.7, 1.12): samples, seconds of the agent, and seconds
+// of the machine that is simulated, had each sample been measured there.
 #pragma once
 
 #include <functional>
@@ -27,15 +27,15 @@ struct SearchCost {
 };
 SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
 
-// Over these seeds of a cell, which has them all: the median by rank (the lower one of two), which stays finite while
-// half of the values are.
+// Over these seeds of a cell, which has them all: the median by rank (the lower one of two), which stays
+// finite while half of the values are.
 double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
                   const std::function<double(const CellRecord& record)>& value);
 double FinalSeconds(const CellRecord& record);  // infinite where nothing fits
 
-// (median over seeds of theirs to within 1 % of its final best) / (median of ours to be as good as their final median):
-// how many times fewer samples ours needs; 0 where it never gets there. Empty where one was not run or never found
-// anything.
+// (median over seeds of theirs to within 1 % of its final best) / (median of ours to be as good as their
+// final median): how many times fewer samples ours needs; 0 where it never gets there. Empty where one was
+// not run or never found anything.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
 // Both cells' samples to their own final best, theirs / ours: the published notion.

@@ -10,8 +10,9 @@
 namespace berth::bench {
 
 // List schedulers, round_robin, random search at three units, local search from the shared random start and
-// from the best of the trivial ones, annealing, genetic and cross-entropy search: columns that no paper has but every table shows. `devices`: what they may
-// choose from. The groups of random_group and of the searches are the row's.
+// from the best of the trivial ones, annealing, genetic and cross-entropy search: columns that no paper has
+// but every table shows. `devices`: what they may choose from. The groups of random_group and of the searches
+// are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
 
 // The cells of a row that were run; `except`: a column that does not count.

@@ -1,4 +1,5 @@
-// Tables that are made of the exported rows of the others: nothing is searched for them. The registry is in registry.cpp.
+// Tables that are made of the exported rows of the others: nothing is searched for them. The registry is in
+// registry.cpp.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@
 
 namespace berth::bench {
 
-// `folder`/NAME/rows.csv of every table that has one, in the order of the registry. Throws InputError where none has.
+// `folder`/NAME/rows.csv of every table that has one, in the order of the registry. Throws InputError where
+// none has.
 std::vector<TableResults> ReadExported(const std::string& folder);
 
 struct DerivedOptions {
@@ -25,7 +27,8 @@ struct DerivedOptions {
 struct DerivedRow {
   const char* name;
   const char* what;
-  // Evaluates what the table needs beyond the others' rows: the text of its own rows.csv. Null = it needs nothing.
+  // Evaluates what the table needs beyond the others' rows: the text of its own rows.csv. Null = it needs
+  // nothing.
   std::string (*evaluate)(const std::vector<TableResults>& tables, const DerivedOptions& options);
   RenderedTable (*render)(const std::vector<TableResults>& tables, const std::string& rows);
 };

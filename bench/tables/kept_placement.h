@@ -1,5 +1,6 @@
-// A placement as rows.csv keeps it, so that it can be evaluated again under other assumptions: for each unit in order
-// the letter of its device (a = 0, ..., z, A, ..., Z), a run of one device with its length: "a120bc3".
+// A placement as rows.csv keeps it, so that it can be evaluated again under other assumptions: for each unit
+// in order the letter of its device (a = 0, ..., z, A, ..., Z), a run of one device with its length:
+// "a120bc3".
 #pragma once
 
 #include <string>

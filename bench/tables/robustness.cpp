@@ -1,6 +1,6 @@
-// Does the simulator flatter the agent (PROTOCOL 9.4)? Every final placement of the other tables under sharing, queues
-// and costs that its agent never saw. A variant makes all placements of a row faster or slower; what counts is how much
-// more a placement then trails the row's best than it did: its robust gap.
+// Does the simulator flatter the agent (PROTOCOL 9.4)? Every final placement of the other tables under
+// sharing, queues and costs that its agent never saw. A variant makes all placements of a row faster or
+// slower; what counts is how much more a placement then trails the row's best than it did: its robust gap.
 #include "bench/tables/robustness.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr double kDoesNotFit = INFINITY;
 
-// All runtimes of one placement: its own, then one for each variant and draw; empty where the variant is its own rule.
+// All runtimes of one placement: its own, then one for each variant and draw; empty where the variant is its
+// own rule.
 using Runtimes = std::vector<std::optional<double>>;
 
 Runtimes RuntimesOf(const RobustRecord& record) {

@@ -1,5 +1,5 @@
-// The rows of table robustness: every final placement of the other tables, simulated under rules that its agent never
-// saw (PROTOCOL 9.4).
+// The rows of table robustness: every final placement of the other tables, simulated under rules that its
+// agent never saw (PROTOCOL 9.4).
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace berth::bench {
 inline constexpr int kCostDraws = 20;
 inline constexpr double kCostSpread = 0.1;  // factors are uniform in 1 - this to 1 + this
 
-// Rules that differ in one thing from those of the cell. A placement's runtime is empty where it does not fit, or where
-// the variant is the rule of the cell itself.
+// Rules that differ in one thing from those of the cell. A placement's runtime is empty where it does not
+// fit, or where the variant is the rule of the cell itself.
 struct RobustVariant {
   const char* key;   // its field in rows.csv
   const char* what;  // "links serve one transfer at a time"

@@ -45,8 +45,8 @@ bool Apply(const std::string& variant, sim::Cluster& cluster) {
   return set(cluster.interconnect, variant);
 }
 
-// One factor for each pair of op type and device kind: a cost model is wrong by kinds of ops, not by ops, and errors of
-// single ops would cancel over thousands of them.
+// One factor for each pair of op type and device kind: a cost model is wrong by kinds of ops, not by ops, and
+// errors of single ops would cancel over thousands of them.
 sim::CostTable Perturbed(const sim::Problem& problem, int draw) {
   sim::CostTable costs = problem.costs();
   agents::Rng rng(static_cast<std::uint64_t>(draw + 1), "robustness");

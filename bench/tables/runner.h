@@ -34,11 +34,13 @@ struct PlanOptions {
   std::int64_t samples = 0;  // budget of sampled cells; 0 = that of `size`
 };
 
-// In the order they are run: cells without a budget first, then classical search, then learners; of each all rows for
-// seed 1, then for seed 2, ... so that whole rows are ready after any interruption. Throws InputError for a pattern that matches nothing.
+// In the order they are run: cells without a budget first, then classical search, then learners; of each all
+// rows for seed 1, then for seed 2, ... so that whole rows are ready after any interruption. Throws
+// InputError for a pattern that matches nothing.
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options);
 
-// The cells that one of several processes runs: every size()-th, but cells of one trained policy stay together.
+// The cells that one of several processes runs: every size()-th, but cells of one trained policy stay
+// together.
 std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks);
 
 // Where cells get their problems: a table's testbed, or what a user named. Used by many threads at a time.

@@ -70,10 +70,10 @@ std::vector<TableLine> Lines() {
   };
 }
 
-// The geometric mean over all rows of a column's median over another's. Its interval is that of the rows' ends,
-// which is wider than one of the mean itself. A row in which either was not run leaves the claim untested; one
-// whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were run, leaves it
-// undecided.
+// The geometric mean over all rows of a column's median over another's. Its interval is that of the rows'
+// ends, which is wider than one of the mean itself. A row in which either was not run leaves the claim
+// untested; one whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were
+// run, leaves it undecided.
 ClaimReading MeanReduction(const TableResults& results, const char* column, const char* baseline,
                            double claimed, const std::string& text) {
   ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,

@@ -54,7 +54,8 @@ struct TableLine {       // a row of the table
   bool IsFitted(const TableColumn& column) const;
 };
 
-// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows (PROTOCOL 1.14).
+// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows
+// (PROTOCOL 1.14).
 struct PolicyTraining {
   std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows
   std::int64_t samples = 0;            // all graphs together
@@ -102,7 +103,8 @@ struct BorrowedRates {
   std::string as_kind;  // here
 };
 
-// PROTOCOL 5: quick shows in minutes that everything works, standard is what is committed, paper what the papers spent.
+// PROTOCOL 5: quick shows in minutes that everything works, standard is what is committed, paper what the
+// papers spent.
 enum class BudgetSize : std::uint8_t { kQuick, kStandard, kPaper };
 const char* ToString(BudgetSize size);
 const std::vector<BudgetSize>& BudgetSizes();
@@ -143,7 +145,8 @@ struct TableRow {
 };
 const std::vector<TableRow>& Tables();
 
-// Every table there is: those above, those made of their rows (derived.h), and the one that is made of recordings.
+// Every table there is: those above, those made of their rows (derived.h), and the one that is made of
+// recordings.
 inline constexpr const char* kAccuracyTable = "accuracy";
 struct TableName {
   const char* name;

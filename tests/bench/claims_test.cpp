@@ -119,7 +119,8 @@ TEST(Claims, AMissingKindOfRandomSearchLeavesTheRowUntested) {
   EXPECT_EQ(ClaimOf(FindTable("placeto"), records, kBeatsRandom).word, ClaimWord::kCannotBeTested);
 }
 
-// Mars ends at 1 s after `with` samples with and after `without` samples without pre-training, under each of ten seeds.
+// Mars ends at 1 s after `with` samples with and after `without` samples without pre-training, under each of
+// ten seeds.
 ClaimReading PretrainingSaves(int with, int without) {
   const TableDefinition& table = FindTable("mars-pretraining");
   std::vector<CellRecord> records;

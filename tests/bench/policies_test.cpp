@@ -1,5 +1,5 @@
-// Zero-shot cells: their policy is trained once, on other graphs, and changes no more; stopped and resumed they are the
-// same.
+// Zero-shot cells: their policy is trained once, on other graphs, and changes no more; stopped and resumed
+// they are the same.
 #include "bench/tables/policies.h"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// A table of two rows and four columns that runs in milliseconds (its learner is none), and made-up records of it.
+// A table of two rows and four columns that runs in milliseconds (its learner is none), and made-up records
+// of it.
 #pragma once
 
 #include <vector>
