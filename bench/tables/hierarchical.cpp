@@ -27,10 +27,10 @@ std::vector<TableColumn> Columns() {
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
   };
-  const std::vector<TableColumn> extra = ExtraColumns("");
-  columns.insert(columns.end(), extra.begin(), extra.end());
   columns.push_back({"hierarchical", "Hierarchical", "hierarchical", CellKind::kSearched, "hierarchical",
                      true, true, "", ops});
+  const std::vector<TableColumn> extra = ExtraColumns("");
+  columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
 }
 

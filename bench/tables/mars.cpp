@@ -24,8 +24,6 @@ std::vector<TableColumn> Columns() {
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
   };
-  const std::vector<TableColumn> extra = ExtraColumns("");
-  columns.insert(columns.end(), extra.begin(), extra.end());
   const auto learner = [&](const char* key, const char* title, const char* agent) {
     columns.push_back({key, title, agent, CellKind::kSearched, key, true, true, "", ""});
   };
@@ -33,6 +31,8 @@ std::vector<TableColumn> Columns() {
   learner("encoder_placer", "Encoder-placer", "encoder_placer");
   learner("mars", "Mars", "mars");
   learner("mars_no_pretraining", "Mars, no pre-training", "mars(pretrain=no)");
+  const std::vector<TableColumn> extra = ExtraColumns("");
+  columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
 }
 

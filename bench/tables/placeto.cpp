@@ -26,8 +26,6 @@ std::vector<TableColumn> GpuColumns() {
       {"metis", "METIS", "metis", CellKind::kSearched, "", false, false, "gpu", ops},
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, "gpu", ops},
   };
-  const std::vector<TableColumn> extra = ExtraColumns("gpu");
-  columns.insert(columns.end(), extra.begin(), extra.end());
   columns.push_back({"placeto", "Placeto", "placeto", CellKind::kSearched, "placeto", true, true, "gpu", "",
                      "placeto_samples"});
   // What learning adds, and what our settings change (PROTOCOL 4.4).
@@ -36,6 +34,8 @@ std::vector<TableColumn> GpuColumns() {
   columns.push_back({"placeto_paper", "Placeto, paper's settings", "placeto(preset=paper)",
                      CellKind::kSearched, "", true, true, "gpu", ""});
   columns.push_back({"rnn", "RNN", "rnn", CellKind::kSearched, "rnn", true, true, "gpu", "", "rnn_samples"});
+  const std::vector<TableColumn> extra = ExtraColumns("gpu");
+  columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
 }
 

@@ -23,7 +23,7 @@ std::string CellHtml(const RenderedCell& cell) {
 std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block) {
   std::string text = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results\">\n"
-      "<caption>{1}: {0}. {2}.</caption>\n<thead><tr><th "
+      "<caption><span>{1}: {0}. {2}.</span></caption>\n<thead><tr><th "
       "scope=\"col\">workload</th>"
       "<th scope=\"col\">GPUs</th>",
       EscapeHtml(block.title), EscapeHtml(table.name), EscapeHtml(block.shows));

@@ -27,10 +27,10 @@ std::vector<TableColumn> Columns() {
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, gpus, ops},
       {"scotch", "Scotch", "scotch(cpu=no)", CellKind::kSearched, "", false, false, gpus, ops},
   };
-  const std::vector<TableColumn> extra = ExtraColumns(gpus);
-  columns.insert(columns.end(), extra.begin(), extra.end());
   columns.push_back({"hdp", "HDP", "hierarchical", CellKind::kSearched, "hdp", true, true, gpus, ops});
   columns.push_back({"sgdp", "SGDP", "sgdp", CellKind::kSearched, "sgdp", true, true, gpus, ""});
+  const std::vector<TableColumn> extra = ExtraColumns(gpus);
+  columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
 }
 
