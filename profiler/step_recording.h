@@ -74,16 +74,41 @@ std::string PrintStepRecording(const StepRecording& recording);
 // The first placement that has a traced step; -1 = none.
 int TracedPlacement(const StepRecording& recording);
 
+// How the steps of a placement are measured.
+struct StepPlan {
+  int warm_up = 10;
+  int steps = 30;      // undisturbed ones that are wanted
+  int at_most = 1000;  // in all
+  double seconds = 0;  // for all of them; 10 are run whatever they take; 0 = any
+  int pause_us = 0;    // asleep before each step
+  int traced = 0;      // traced steps, of which the middle one is kept
+  Pace pace = {};
+};
+
+struct FamilyPlacement {
+  std::string family;
+  sim::Placement placement;
+};
+
+// One checked step, then those that count. A placement that runs out of memory is a result. Throws RunError where an op
+// writes a number that is not finite, and where the device fails.
+MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph,
+                                   const FamilyPlacement& which, const StepPlan& plan);
+// The middle one of plan.traced steps; empty where it runs out of memory.
+std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placement, const StepPlan& plan);
+
 // Fewer undisturbed steps than these, and the disturbed ones count, too.
 inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
-// Seconds from when it is made, by a clock that tells seconds from any start.
+double SteadySeconds();  // from any start
+// Seconds from when it is made.
 class TimeBudget {
  public:
   using Clock = std::function<double()>;
-  TimeBudget(double seconds, Clock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
+  explicit TimeBudget(double seconds, Clock clock = SteadySeconds)
+      : clock_(std::move(clock)), end_(clock_() + seconds) {}
   bool Spent() const { return clock_() >= end_; }
 
  private:

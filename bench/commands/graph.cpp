@@ -10,6 +10,7 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
+#include "bench/tier_shares.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -39,33 +40,6 @@ std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph
     return std::tie(a.second.flops, a.second.ops) > std::tie(b.second.flops, b.second.ops);
   });
   return sorted;
-}
-
-// How much of the time of one device rests on which tier (DESIGN 5).
-struct TierShare {
-  std::string device;
-  double total_us = 0;
-  double by_tier[3] = {0, 0, 0};
-};
-
-std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
-  std::vector<TierShare> shares;
-  std::vector<std::string> seen;
-  for (sim::DeviceIndex d = 0; d < problem.cluster().size(); ++d) {
-    const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
-    if (std::find(seen.begin(), seen.end(), device.kind) != seen.end()) continue;
-    seen.push_back(device.kind);
-    TierShare share{device.kind, 0, {0, 0, 0}};
-    for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
-      const double us = sim::ToMicros(problem.costs().at(op, d));
-      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() +
-                                             static_cast<std::size_t>(d)];
-      share.total_us += us;
-      share.by_tier[static_cast<std::size_t>(tier)] += us;
-    }
-    shares.push_back(share);
-  }
-  return shares;
 }
 
 class InfoCommand {

@@ -54,6 +54,15 @@ class ValidateCommand : public Command {
     app.add_option("--seconds", options_.seconds, "for the steps of one placement")
         ->capture_default_str()
         ->option_text("S");
+    app.add_option("--probe-seconds", options_.probe_seconds, "for the probes of a workload, at most")
+        ->capture_default_str()
+        ->option_text("S");
+    app.add_option(
+           "--memory-share", options_.memory_share,
+           "give each device of --record so much of the memory that the whole program takes on one, so that "
+           "some placements do not fit; 0 = no limit")
+        ->capture_default_str()
+        ->option_text("X");
     app.add_option(
            "--again-seconds", options_.again_seconds,
            "of each workload, at most, for placements that were disturbed and are measured again; 0 = none")
@@ -95,10 +104,17 @@ class ValidateCommand : public Command {
     if (choose_ && (out_.empty() || cluster_.empty() || workloads_.size() != 1))
       throw InputError("--choose needs one --workloads W, --cluster C and --out DIR.");
     if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
-        !(options_.seconds > 0) || !(options_.again_seconds >= 0) || options_.pause_us < 0)
+        !(options_.seconds > 0) || !(options_.probe_seconds > 0) || !(options_.again_seconds >= 0) ||
+        !(options_.memory_share >= 0) || options_.pause_us < 0)
       throw InputError(
-          "--placements from 2, --steps from 1, --at-most from --steps, --seconds above 0, "
-          "--again-seconds and --pause-us from 0 are wanted.");
+          "--placements from 2, --steps from 1, --at-most from --steps, --seconds and --probe-seconds above "
+          "0, "
+          "--again-seconds, --pause-us and --memory-share from 0 are wanted.");
+    if (!recordings_.empty() && (!workloads_.empty() || !cluster_.empty()))
+      throw InputError(
+          "--workloads and --cluster are for --record and --choose; --recordings scores all of its folder.");
+    if (record_ && !cluster_.empty())
+      throw InputError("--cluster is for --choose; --record measures two cores of this machine.");
     if (!again_.empty() && (choose_ || record_))
       throw InputError("--again is for --recordings: both were measured before.");
     if (choose_) return Choose();

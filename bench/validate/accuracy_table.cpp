@@ -38,21 +38,27 @@ std::string VerdictsText(const Score& score) {
 ReportSection FolderSection(const ScoredFolder& folder) {
   ReportSection section{.title = folder.name,
                         .header = {"workload", "goals", "placements", "median", "p95", "tau", "of at most",
-                                   "machine's own tau", "regret", "memory verdicts right"},
+                                   "machine's own tau", "regret", "covered", "memory verdicts right"},
                         .left_columns = 2};
   std::vector<std::string> machines, dates;
-  int error = 0, tau = 0;
+  int error = 0, tau = 0, enforced = 0, right = 0;
+  double covered = 0, placements = 0, measured = 1;
   for (const Score& s : folder.scores) {
     section.rows.push_back(
         {s.workload + (s.shared_accelerator() ? " (accelerators are one GPU)" : ""), GoalText(s),
          std::to_string(s.placements.size()), Percent(s.median_error), Percent(s.p95_error),
          fmt::format("{:.3f}", s.tau), fmt::format("{:.3f}", s.tau_ceiling),
          s.repeat ? fmt::format("{:.3f} ({:.3f})", s.repeat->tau, s.repeat->simulated_tau) : std::string("–"),
-         Percent(s.regret), VerdictsText(s)});
+         Percent(s.regret), s.coverage ? Percent(*s.coverage) : std::string("–"), VerdictsText(s)});
     machines.push_back(s.machine);
     dates.push_back(s.date.substr(0, 10));
     error += MeetsError(s) ? 1 : 0;
     tau += s.tau >= kGoalTau ? 1 : 0;
+    enforced += s.enforced_verdicts;
+    right += s.right_enforced_verdicts;
+    covered += s.coverage.value_or(0) * static_cast<double>(s.placements.size());
+    placements += static_cast<double>(s.placements.size());
+    measured = std::min(measured, s.by_tier[0]);
   }
   std::ranges::sort(machines);
   machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
@@ -61,6 +67,16 @@ ReportSection FolderSection(const ScoredFolder& folder) {
                                           *std::ranges::max_element(dates)));
   section.sentences.push_back(fmt::format("of {} workloads {} meet the goal of the error and {} that of tau",
                                           folder.scores.size(), error, tau));
+  if (folder.scores.front().coverage)
+    section.sentences.push_back(
+        fmt::format("of all placements {} are within the 90 % interval", Percent(covered / placements)));
+  if (enforced > 0)
+    section.sentences.push_back(
+        fmt::format("{} placements broke a limit that was in force, or were simulated to; both did {} times",
+                    enforced, right));
+  section.sentences.push_back(
+      fmt::format("priced by what was measured (tier A): at least {} of the time of each workload's ops",
+                  Percent(measured)));
   return section;
 }
 
@@ -88,6 +104,9 @@ ReportSection Meanings() {
           "machine's own tau: of another measurement (NAME-again) against this one, over the placements that "
           "both have; in parentheses the simulator's over the same pairs",
           "regret: of the placement that is simulated fastest, against the fastest measured",
+          "covered: within simulated times the 5 % and the 95 % quantile of measured / simulated of the "
+          "other "
+          "workloads of the folder",
           "memory verdicts: fits or does not, of limits at 90 to 110 % of the simulated peak"}};
 }
 

@@ -1,10 +1,8 @@
 #include "bench/validate/recorder.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -12,31 +10,21 @@
 #include "bench/interrupt.h"
 #include "bench/provenance.h"
 #include "bench/validate/placements.h"
+#include "bench/validate/probed_workload.h"
 #include "bench/validate/recording.h"
 #include "bench/validate/statistics.h"
-#include "cost_models/calibration/copy_fit.h"
-#include "cost_models/op_work.h"
-#include "cost_models/parameters.h"
 #include "profiler/cpu/cpu_executor.h"
-#include "profiler/cpu/pace.h"
-#include "profiler/cpu/probes.h"
+#include "profiler/cpu/cpu_kernels.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/simulator.h"
 
 namespace berth::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using profiler::ProbeOptions;
 using Cores = profiler::CoresByDevice;
-
-constexpr const char* kKind = "cpu";
-constexpr double kMicro = 1e-3;  // [us/ns]
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double LoadAverage() {
   double load[1] = {0};
@@ -50,193 +38,138 @@ Cores TwoCores() {
   return {{cores[0]}, {cores[1]}};
 }
 
-std::vector<double> Micros(const std::vector<std::int64_t>& ns) {
-  std::vector<double> us;
-  for (const auto value : ns) us.push_back(static_cast<double>(value) * kMicro);
-  return us;
-}
-
-// Two CPUs and what joins them; the link's curve and the cost of dispatch as given. A copy is the receiver's
-// work: it stands still meanwhile, the sender goes on. The model has one rate for the devices at both ends of a
-// copy, so each is given half.
-std::string ClusterText(const std::string& curve, const std::string& dispatch) {
-  return fmt::format(
-      "format: berth.cluster\nversion: 1\nname: two-cores\ndevices:\n"
-      "  - {{name: cpu0, kind: cpu, memory: 64GiB, overlap_copy: 0.5}}\n"
-      "  - {{name: cpu1, kind: cpu, memory: 64GiB, overlap_copy: 0.5}}\n"
-      "links:\n  - {{name: copies, ends: [cpu0, cpu1]{}}}\n{}",
-      curve, dispatch);
-}
-
-sim::Cluster Parse(const std::string& yaml) {
-  return formats::ParseCluster(yaml, "the cluster of the recorder", cost_models::BuiltinCatalogue());
-}
-
 class Recorder {
  public:
   Recorder(std::string workload, const RecorderOptions& options)
       : options_(options), graph_(LoadMeasuredGraph(workload)), cores_(TwoCores()) {
     const fs::path folder(options.folder);
     path_ = (folder / (FileStem(workload) + ".json.zst")).string();
-    costs_path_ = (folder / (FileStem(workload) + ".cost_model.json")).string();
+    costs_path_ = CostsBeside(path_);
     recording_.workload = std::move(workload);
   }
 
   bool Record() {
-    if (Done()) return true;
+    fs::create_directories(options_.folder);
+    if (Resume()) {
+      if (static_cast<int>(recording_.placements.size()) >= std::min(options_.placements, MostPlacements()))
+        return true;
+      pace_ = {.ns = recording_.pace_ns};
+    } else {
+      Start();
+      if (!Probe()) return false;
+    }
+    return Measure();
+  }
+
+ private:
+  // What is there already; false where there is nothing. What was probed then prices what is measured now.
+  bool Resume() {
+    if (!fs::exists(path_)) return false;
+    const auto other = [this](const std::string& what) {
+      return InputError(path_ + ": was recorded " + what +
+                        ", and recordings are not mixed; give another --out.");
+    };
+    Recording there = ReadValidation(path_);
+    const Provenance now = CurrentProvenance();
+    if (there.workload != recording_.workload) throw other("of " + there.workload);
+    if (there.origin.machine != now.machine) throw other("on another machine (" + there.origin.machine + ")");
+    if (there.wanted_steps != options_.steps) throw other(fmt::format("with --steps {}", there.wanted_steps));
+    recording_ = std::move(there);
+    return true;
+  }
+
+  void Start() {
     const Provenance now = CurrentProvenance();
     recording_.origin = {.machine = now.machine,
                          .date = now.date,
                          .commit = now.revision,
                          .dirty = now.dirty,
                          .command = now.command,
-                         .software = {}};
+                         .software = {{"onednn", {profiler::DnnlVersion()}}}};
     recording_.load_before = LoadAverage();
     recording_.wanted_steps = options_.steps;
-    parameters_.name = "ops of " + recording_.workload + ", each alone";
-    parameters_.provenance = {.machine = recording_.origin.machine,
-                              .driver = "none",
-                              .library = "oneDNN 2.6, plain loops",
-                              .date = recording_.origin.date.substr(0, 10),
-                              .commit = recording_.origin.commit,
-                              .command = recording_.origin.command};
-    constexpr int kPaceMilliseconds = 500;
-    pace_ = profiler::FindPace(cores_, kPaceMilliseconds);
-    recording_.pace_ns = pace_.ns;
-    ProbeMachine();
-    ProbeGraph();
-    if (!Measure()) return false;
-    recording_.load_after = LoadAverage();
-    fs::create_directories(options_.folder);
-    cost_models::WriteParameters(costs_path_, parameters_);
-    formats::WriteFile(path_, profiler::PrintStepRecording(recording_));
-    return true;
   }
 
- private:
-  bool Done() const {
-    if (!fs::exists(path_)) return false;
-    const Recording there = ReadValidation(path_);
-    return there.workload == recording_.workload &&
-           static_cast<int>(there.placements.size()) >= std::min<int>(options_.placements, MostPlacements());
-  }
   // A graph of few ops has few placements; what was found then is all there is.
   int MostPlacements() const {
     return graph_.colocation_sets() > 20 ? 1 << 20 : 1 << graph_.colocation_sets() / 2;
   }
 
-  void ProbeMachine() {
-    const sim::Cluster bare = Parse(ClusterText(", bandwidth: 1GB/s", ""));
-    const ProbeOptions often{.warm_up = 10, .repeats = 60, .at_most = 2000, .pace = pace_};
-    const std::vector<sim::Bytes> sizes = {0,       1 << 10, 1 << 12, 1 << 14, 1 << 16,
-                                           1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
-    std::vector<cost_models::CopySample> copies;
-    for (const profiler::ProbedCopy& copy : profiler::ProbeCopies(bare, cores_, sizes, often)) {
-      const std::vector<double> us = Micros(Enough(copy.ns, "copies"));
-      copies.push_back({copy.bytes, std::max(Quantile(us, 0.5), kMicro), Spread(us)});
-    }
-    const cost_models::LinkParameters link = cost_models::FitCopies("copies", copies).link;
-    std::vector<std::string> knots;
-    for (const auto& [bytes, us] : link.knots) knots.push_back(fmt::format("[{}B, {:.3f}us]", bytes, us));
-    const std::vector<double> dispatch =
-        Micros(Enough(profiler::ProbeDispatch(bare, cores_, often), "dispatch"));
-    const double cost = Quantile(dispatch, 0.5);
-    recording_.cluster =
-        ClusterText(fmt::format(", bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", ")),
-                    fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", cost));
-    cost_models::KindParameters kind;
-    kind.kind = kKind;
-    kind.dispatch_us = cost_models::FittedNumber{
-        .value = cost,
-        .evidence = {.samples = static_cast<std::int64_t>(dispatch.size()), .spread = Spread(dispatch)}};
-    parameters_.kinds.push_back(kind);
-  }
-
-  static const std::vector<std::int64_t>& Enough(const std::vector<std::int64_t>& ns,
-                                                 const std::string& what) {
-    if (ns.empty()) throw RunError("no measurement of " + what + " was undisturbed: the machine is too busy");
-    return ns;
-  }
-
-  // By signature; where its ops find the caches in different ways, the mean over ops.
-  void ProbeGraph() {
-    std::map<std::string, std::size_t> seen;
-    std::vector<std::vector<sim::OpIndex>> ops;
-    std::vector<std::string> signatures;
-    for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
-      if (graph_.ops[static_cast<std::size_t>(op)].IsSource()) continue;
-      const std::string signature = cost_models::Signature(graph_, op);
-      const auto [found, is_new] = seen.emplace(signature, ops.size());
-      if (is_new) {
-        ops.emplace_back();
-        signatures.push_back(signature);
-      }
-      ops[found->second].push_back(op);
-    }
-    parameters_.table.resize(ops.size());
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      parameters_.table[i].kind = kKind;
-      parameters_.table[i].signature = signatures[i];
-    }
-    const ProbeOptions options{.warm_up = 3, .repeats = 20, .at_most = 400, .pace = pace_};
-    for (const profiler::ProbedOp& probed : profiler::ProbeOps(graph_, ops, cores_, options)) {
-      const std::vector<double> us = Micros(Enough(probed.ns, signatures[probed.set]));
-      const double share = probed.stands_for / static_cast<double>(ops[probed.set].size());
-      auto& measured = parameters_.table[probed.set];
-      measured.us += share * Quantile(us, 0.5);
-      measured.low_us += share * Quantile(us, 0.05);
-      measured.high_us += share * Quantile(us, 0.95);
-      measured.samples += static_cast<std::int64_t>(us.size());
-    }
-  }
-
-  // The placements are chosen with the costs that were just probed; false if the user wants to stop.
-  bool Measure() {
-    const sim::Cluster cluster = Parse(recording_.cluster);
-    const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
-    recording_.stand_ins = profiler::TypesOf(graph_, executor->stand_ins());
-    const std::vector<ChosenPlacement> chosen = Choose(cluster);
-    Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
-    for (const ChosenPlacement& choice : chosen) {
-      if (StopRequested()) return false;
-      recording_.placements.push_back(MeasureOne(*executor, choice));
-      progress.Update(static_cast<std::int64_t>(recording_.placements.size()),
-                      fmt::format("{} {}", choice.family,
-                                  TimeText(Quantile(recording_.placements.back().steps_us, 0.5))));
-    }
-    progress.Finish();
-    const profiler::TimeBudget again(options_.again_seconds, SteadySeconds);
-    profiler::MeasureDisturbedAgain(
-        [&](std::size_t p) -> std::optional<MeasuredPlacement> {
-          if (StopRequested() || again.Spent()) return std::nullopt;
-          return MeasureOne(*executor, chosen[p]);
-        },
-        options_.steps, &recording_.placements);
-    Trace(*executor);
+  // False if the user stopped it.
+  bool Probe() {
+    const std::optional<ProbedWorkload> probed = ProbeWorkload(recording_.workload, graph_, cores_, options_);
+    if (!probed) return false;
+    pace_ = probed->pace;
+    recording_.pace_ns = pace_.ns;
+    recording_.cluster = probed->cluster.Text();
+    cost_models::WriteParameters(costs_path_, probed->parameters);
+    if (options_.memory_share > 0) LimitMemory(probed->cluster);
     return true;
   }
 
-  std::vector<ChosenPlacement> Choose(const sim::Cluster& cluster) {
-    fs::create_directories(options_.folder);
-    cost_models::WriteParameters(costs_path_, parameters_);
-    const auto model = cost_models::MakeCostModel(costs_path_);
-    const sim::Problem problem(graph_, cluster, sim::PriceOps(graph_, cluster, *model));
-    return ChoosePlacements(problem, options_.placements, options_.seed);
+  sim::Problem Priced(const sim::Cluster& cluster) const {  // keeps a reference to it
+    return {graph_, cluster, sim::PriceOps(graph_, cluster, *cost_models::MakeCostModel(costs_path_))};
   }
 
-  MeasuredPlacement MeasureOne(profiler::Executor& executor, const ChosenPlacement& choice) const {
-    MeasuredPlacement made{.family = choice.family, .placement = choice.placement};
-    // One step tells how many there is time for.
-    const auto first = executor.Run(choice.placement, {.warm_up = 2, .steps = 1, .at_most = 1});
-    const double seconds = static_cast<double>(first.back().ns) * 1e-9;
-    const int possible = std::max(10, static_cast<int>(options_.seconds / std::max(seconds, 1e-6)));
-    const auto steps = executor.Run(choice.placement, {.warm_up = 10,
-                                                       .steps = std::min(options_.steps, possible),
-                                                       .at_most = std::min(options_.at_most, possible),
-                                                       .pause_us = options_.pause_us,
-                                                       .pace = pace_});
-    profiler::Summarise(steps, options_.steps, &made);
-    return made;
+  // So much of what the whole program takes on one device, simulated.
+  void LimitMemory(TwoCoreCluster limited) {
+    const sim::Cluster cluster = ParseTwoCores(recording_.cluster);
+    const sim::Problem problem = Priced(cluster);
+    sim::Placement one;
+    one.device.assign(graph_.ops.size(), 0);
+    const auto peak = static_cast<double>(sim::MakeSimulator(problem)->Run(one).devices[0].peak);
+    limited.memory = static_cast<sim::Bytes>(options_.memory_share * peak);
+    recording_.cluster = limited.Text();
+  }
+
+  bool Has(const sim::Placement& placement) const {
+    return std::ranges::any_of(recording_.placements, [&](const MeasuredPlacement& measured) {
+      return measured.placement.device == placement.device;
+    });
+  }
+
+  // The placements are chosen with the costs that were probed; false if the user wants to stop.
+  bool Measure() {
+    const sim::Cluster cluster = ParseTwoCores(recording_.cluster);
+    const sim::Problem problem = Priced(cluster);
+    const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, options_.placements, options_.seed);
+    const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
+    recording_.stand_ins = profiler::TypesOf(graph_, executor->stand_ins());
+    Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
+    for (const ChosenPlacement& choice : chosen) {
+      if (StopRequested()) return false;
+      if (Has(choice.placement)) continue;
+      const MeasuredPlacement& made =
+          recording_.placements.emplace_back(MeasureOne(*executor, {choice.family, choice.placement}));
+      Write();
+      progress.Update(static_cast<std::int64_t>(recording_.placements.size()),
+                      fmt::format("{} {}", made.family,
+                                  made.oom ? "does not fit" : TimeText(Quantile(made.steps_us, 0.5))));
+    }
+    progress.Finish();
+    const profiler::TimeBudget again(options_.again_seconds);
+    profiler::MeasureDisturbedAgain(
+        [&](std::size_t p) -> std::optional<MeasuredPlacement> {
+          if (StopRequested() || again.Spent()) return std::nullopt;
+          const MeasuredPlacement& measured = recording_.placements[p];
+          return MeasureOne(*executor, {measured.family, measured.placement});
+        },
+        options_.steps, &recording_.placements);
+    Trace(*executor);
+    Write();
+    return !StopRequested();
+  }
+
+  profiler::StepPlan Plan() const {
+    return {.steps = options_.steps,
+            .at_most = options_.at_most,
+            .seconds = options_.seconds,
+            .pause_us = options_.pause_us,
+            .pace = pace_};
+  }
+
+  MeasuredPlacement MeasureOne(profiler::Executor& executor, const profiler::FamilyPlacement& which) const {
+    return profiler::MeasurePlacement(executor, graph_, which, Plan());
   }
 
   // The fastest placement that uses both devices.
@@ -244,18 +177,21 @@ class Recorder {
     MeasuredPlacement* fastest = nullptr;
     double best = 0;
     for (MeasuredPlacement& measured : recording_.placements) {
+      measured.traced.reset();
+      if (measured.oom || measured.family == "one device") continue;
       const double us = Quantile(measured.steps_us, 0.5);
-      if (measured.family == "one device" || (fastest != nullptr && us >= best)) continue;
+      if (fastest != nullptr && us >= best) continue;
       best = us;
       fastest = &measured;
     }
-    if (fastest == nullptr) return;
-    fastest->traced = profiler::MiddleStep(executor.Run(fastest->placement, {.warm_up = 10,
-                                                                             .steps = 9,
-                                                                             .at_most = 200,
-                                                                             .pause_us = options_.pause_us,
-                                                                             .pace = pace_,
-                                                                             .traced = true}));
+    profiler::StepPlan plan = Plan();
+    plan.traced = 9;
+    if (fastest != nullptr) fastest->traced = profiler::TraceStep(executor, fastest->placement, plan);
+  }
+
+  void Write() {
+    recording_.load_after = LoadAverage();
+    formats::WriteFile(path_, profiler::PrintStepRecording(recording_));
   }
 
   RecorderOptions options_;
@@ -264,7 +200,6 @@ class Recorder {
   profiler::Pace pace_;
   std::string path_, costs_path_;
   Recording recording_;
-  cost_models::Parameters parameters_;
 };
 
 }  // namespace

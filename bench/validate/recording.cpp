@@ -51,7 +51,9 @@ std::vector<std::string> FindRecordings(const std::string& folder) {
 }
 
 std::string CostsBeside(const std::string& path) {
-  return path.substr(0, path.size() - kEnding.size()) + ".cost_model.json";
+  const std::string own = path.substr(0, path.size() - kEnding.size()) + ".cost_model.json";
+  const fs::path common = fs::path(path).parent_path() / "cost_model.json";
+  return !fs::exists(own) && fs::exists(common) ? common.string() : own;
 }
 
 Recording ReadValidation(const std::string& path) {

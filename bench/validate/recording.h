@@ -22,7 +22,8 @@ sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& f
 
 // The recordings in a folder, NAME.json.zst, by name. Throws InputError where there is none.
 std::vector<std::string> FindRecordings(const std::string& folder);
-// The berth.cost_model beside a recording.
+// The berth.cost_model beside a recording: NAME.cost_model.json, or where there is none that of the folder,
+// cost_model.json, if there is one.
 std::string CostsBeside(const std::string& path);
 
 // The name of its files: rnnlm(batch=4,steps=8) -> "rnnlm-batch=4-steps=8".

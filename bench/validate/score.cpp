@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/tier_shares.h"
 #include "bench/validate/statistics.h"
 #include "cost_models/op_work.h"
 #include "cost_models/parameters.h"
@@ -18,24 +19,6 @@ namespace {
 
 constexpr double kLimits[] = {0.90, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.10};
 constexpr double kBand = 0.01;  // limits this close to a measured peak are nobody's to tell
-
-// The model's prices, all at the median or all at one end of their intervals.
-enum class Prices { kMedian, kLow, kHigh };
-
-sim::CostTable PriceAll(const sim::OpGraph& graph, const sim::Cluster& cluster, const sim::CostModel& model,
-                        Prices which) {
-  sim::CostTable costs = sim::PriceOps(graph, cluster, model);
-  if (which == Prices::kMedian) return costs;
-  for (sim::OpIndex op = 0; op < graph.size(); ++op) {
-    for (sim::DeviceIndex d = 0; d < cluster.size(); ++d) {
-      const auto price = model.Predict(graph, op, cluster.devices[static_cast<std::size_t>(d)]);
-      if (!price || graph.ops[static_cast<std::size_t>(op)].IsSource()) continue;
-      const double us = which == Prices::kLow ? price->low_us : price->high_us;
-      costs.picos[static_cast<std::size_t>(op * cluster.size() + d)] = sim::FromMicros(us);
-    }
-  }
-  return costs;
-}
 
 double Busiest(const sim::Problem& problem, const sim::Placement& placement) {
   std::vector<double> sum(problem.cluster().devices.size());
@@ -54,10 +37,8 @@ class Scorer {
         graph_(LoadMeasuredGraph(recording.workload, folder)),
         cluster_(
             formats::ParseCluster(recording.cluster, recording.workload, cost_models::BuiltinCatalogue())),
-        model_(cost_models::MakeCostModel(costs_path)),
-        median_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kMedian)),
-        low_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kLow)),
-        high_(graph_, cluster_, PriceAll(graph_, cluster_, *model_, Prices::kHigh)) {}
+        problem_(graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MakeCostModel(costs_path))) {
+  }
 
   Score Run() {
     score_.workload = recording_.workload;
@@ -69,6 +50,13 @@ class Scorer {
     score_.stand_ins = recording_.stand_ins;
     score_.accelerators =
         std::ranges::count(cluster_.devices, sim::DeviceClass::kGpu, &sim::Device::device_class);
+    double all = 0;
+    for (const TierShare& share : SharesByTier(problem_)) {
+      all += share.total_us;
+      for (std::size_t tier = 0; tier < share.by_tier.size(); ++tier)
+        score_.by_tier[tier] += share.by_tier[tier];
+    }
+    for (double& share : score_.by_tier) share /= std::max(all, 1e-9);
     for (const MeasuredPlacement& measured : recording_.placements) Add(measured);
     Summarise();
     CompareTraced();
@@ -77,9 +65,8 @@ class Scorer {
 
  private:
   void Add(const MeasuredPlacement& measured) {
-    const auto median = sim::MakeSimulator(median_), low = sim::MakeSimulator(low_),
-               high = sim::MakeSimulator(high_);
-    const sim::Outcome& outcome = median->Run(measured.placement);
+    const auto simulator = sim::MakeSimulator(problem_);
+    const sim::Outcome& outcome = simulator->Run(measured.placement);
     CompareVerdicts(outcome, measured);
     if (measured.oom) return;
     ScoredPlacement scored{.family = measured.family,
@@ -89,9 +76,7 @@ class Scorer {
                            .steps = measured.run,
                            .undisturbed = measured.undisturbed,
                            .simulated_us = sim::ToMicros(outcome.runtime),
-                           .low_us = sim::ToMicros(low->Run(measured.placement).runtime),
-                           .high_us = sim::ToMicros(high->Run(measured.placement).runtime),
-                           .busiest_us = Busiest(median_, measured.placement)};
+                           .busiest_us = Busiest(problem_, measured.placement)};
     scored.spread_us = Spread(measured.steps_us) * scored.measured_us;
     const auto middle = measured.steps_us.begin() + static_cast<std::ptrdiff_t>(measured.steps_us.size() / 2);
     const bool halves = measured.steps_us.size() > 1;
@@ -113,8 +98,11 @@ class Scorer {
       ++score_.undecided_verdicts;
       return;
     }
+    const int right = measured.oom && outcome.oom ? 1 : 0;
     ++score_.verdicts;
-    score_.right_verdicts += measured.oom && outcome.oom ? 1 : 0;
+    ++score_.enforced_verdicts;
+    score_.right_verdicts += right;
+    score_.right_enforced_verdicts += right;
   }
 
   void ComparePeak(sim::Bytes simulated, const MeasuredPlacement& measured, std::size_t device) {
@@ -137,7 +125,7 @@ class Scorer {
 
   void Summarise() {
     std::vector<double> measured, simulated, busiest, margin, errors, signed_errors, halves[2];
-    int covered = 0, steps = 0, undisturbed = 0;
+    int steps = 0, undisturbed = 0;
     for (const ScoredPlacement& p : score_.placements) {
       measured.push_back(p.measured_us);
       simulated.push_back(p.simulated_us);
@@ -146,11 +134,12 @@ class Scorer {
       for (const int half : {0, 1}) halves[half].push_back(p.halves_us[half]);
       signed_errors.push_back(p.error());
       errors.push_back(std::abs(p.error()));
-      covered += p.low_us <= p.measured_us && p.measured_us <= p.high_us ? 1 : 0;
       steps += p.steps;
       undisturbed += p.undisturbed;
     }
-    if (measured.empty()) throw InputError("the recording of " + recording_.workload + " has no placements");
+    if (measured.empty())
+      throw InputError("the recording of " + recording_.workload +
+                       " has no placement that fitted, so there are no steps to score");
     score_.median_error = Quantile(errors, 0.5);
     score_.p95_error = Quantile(errors, 0.95);
     score_.bias = Quantile(signed_errors, 0.5);
@@ -162,7 +151,6 @@ class Scorer {
     const auto chosen = std::min_element(simulated.begin(), simulated.end()) - simulated.begin();
     score_.regret =
         measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;
-    score_.coverage = covered / static_cast<double>(measured.size());
     score_.undisturbed = steps == 0 ? 0 : undisturbed / static_cast<double>(steps);
     if (peak_errors_.empty()) return;
     score_.peak_error = Quantile(peak_errors_, 0.5);
@@ -178,7 +166,7 @@ class Scorer {
     for (const MeasuredPlacement& measured : recording_.placements) {
       if (!measured.traced) continue;
       for (const profiler::OpSpan& span : measured.traced->ops) {
-        probed_ops += sim::ToMicros(median_.costs().at(span.op, span.device));
+        probed_ops += sim::ToMicros(problem_.costs().at(span.op, span.device));
         traced_ops += micros(span);
       }
       for (const profiler::CopySpan& span : measured.traced->copies) {
@@ -195,11 +183,20 @@ class Scorer {
   const Recording& recording_;
   sim::OpGraph graph_;
   sim::Cluster cluster_;
-  std::unique_ptr<sim::CostModel> model_;
-  sim::Problem median_, low_, high_;
+  sim::Problem problem_;
   Score score_;
   std::vector<double> peak_errors_;
 };
+
+// Prices that were probed elsewhere say nothing of these steps.
+void CheckMachine(const Recording& recording, const std::string& path, const std::string& costs) {
+  const cost_models::Parameters parameters =
+      cost_models::ReadParameters(costs, cost_models::BuiltinCatalogue());
+  if (parameters.provenance.machine != recording.origin.machine)
+    throw InputError(fmt::format(
+        "{}: was measured on {}, but {} beside it on {}; --cost-model can name what prices its ops", path,
+        recording.origin.machine, costs, parameters.provenance.machine));
+}
 
 }  // namespace
 
@@ -210,12 +207,45 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path, 
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model) {
   std::vector<Score> scores;
   for (const std::string& path : FindRecordings(folder)) {
-    const std::string beside = CostsBeside(path);
-    if (cost_model.empty() && !std::filesystem::exists(beside))
-      throw InputError(path + ": has no " + beside + " beside it; --cost-model can name what prices its ops");
-    scores.push_back(ScoreRecording(ReadValidation(path), cost_model.empty() ? beside : cost_model, folder));
+    const Recording recording = ReadValidation(path);
+    std::string costs = cost_model;
+    if (costs.empty()) {
+      costs = CostsBeside(path);
+      if (!std::filesystem::exists(costs))
+        throw InputError(path + ": has no " + costs +
+                         " beside it; --cost-model can name what prices its ops");
+      CheckMachine(recording, path, costs);
+    }
+    scores.push_back(ScoreRecording(recording, costs, folder));
   }
+  SetIntervals(&scores);
   return scores;
+}
+
+void SetIntervals(std::vector<Score>* scores) {
+  if (scores->size() < kFewestForIntervals) return;
+  constexpr int kParts = 20;  // of each workload as many quantiles, whatever the number of its placements
+  std::vector<std::vector<double>> ratios;
+  for (const Score& score : *scores) {
+    std::vector<double> all;
+    for (const ScoredPlacement& p : score.placements) all.push_back(p.measured_us / p.simulated_us);
+    std::vector<double>& quantiles = ratios.emplace_back();
+    for (int i = 0; i < kParts; ++i) quantiles.push_back(Quantile(all, (i + 0.5) / kParts));
+  }
+  for (std::size_t held_out = 0; held_out < scores->size(); ++held_out) {
+    std::vector<double> others;
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      if (i != held_out) others.insert(others.end(), ratios[i].begin(), ratios[i].end());
+    const double low = Quantile(others, 0.05), high = Quantile(others, 0.95);
+    Score& score = (*scores)[held_out];
+    int covered = 0;
+    for (ScoredPlacement& p : score.placements) {
+      p.low_us = low * p.simulated_us;
+      p.high_us = high * p.simulated_us;
+      covered += p.low_us <= p.measured_us && p.measured_us <= p.high_us ? 1 : 0;
+    }
+    score.coverage = covered / static_cast<double>(score.placements.size());
+  }
 }
 
 }  // namespace berth::bench

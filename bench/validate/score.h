@@ -1,6 +1,7 @@
 // How far the simulator is from what was measured: of one recording, and of many.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ struct ScoredPlacement {
   int steps = 0;
   int undisturbed = 0;
   double simulated_us = 0;
-  double low_us = 0;  // simulated with every op at the 5 % and the 95 % quantile of its probe
-  double high_us = 0;
+  double low_us = 0,
+         high_us = 0;     // SetIntervals(): where the measured one is expected with 90 %; 0 = not set
   double busiest_us = 0;  // the baseline: the largest sum of op costs of a device
   double error() const { return simulated_us / measured_us - 1; }
 };
@@ -55,16 +56,23 @@ struct Score {
   double baseline_tau = 0;  // of busiest_us, over the same pairs
   double tau_ceiling = 0;   // TauCeiling() of the halves of the steps, over the same pairs
   double regret = 0;  // measured step of the placement that is simulated fastest, over the fastest's, less 1
-  double coverage = 0;     // share of the measured medians within [low, high]
-  double undisturbed = 0;  // share of the steps during which no device lost its core
+  std::optional<double> coverage;  // share of the measured medians within [low, high]
+  double undisturbed = 0;          // share of the steps during which no device lost its core
 
   double peak_error = 0;  // median of |simulated / measured peak - 1|, by placement and device
   double worst_peak_error = 0;
-  // Artificial limits at fixed shares of each simulated peak.
+  // Placements with a limit that was in force and the measured or the simulated one hit.
+  int enforced_verdicts = 0;
+  int right_enforced_verdicts = 0;
+  // These, and artificial limits at fixed shares of each simulated peak.
   int verdicts = 0;
   int right_verdicts = 0;
   int undecided_verdicts =
       0;  // left out: between the least and the most measured peak, or within 1 % of them
+
+  // Shares of the time of all ops, over the cluster's kinds of devices, whose prices are measured, interpolated, of the
+  // structural model alone.
+  std::array<double, 3> by_tier{};
 
   std::optional<Repeat> repeat;  // CompareRepeats()
 
@@ -78,9 +86,16 @@ struct Score {
 Score ScoreRecording(const Recording& recording, const std::string& costs_path,
                      const std::string& folder = {});
 
-// All recordings of a folder, by file name, each priced by the berth.cost_model beside it unless one is given for
-// all. Throws InputError where there is none.
+// All recordings of a folder, by file name, with intervals, each priced by the berth.cost_model beside it (CostsBeside)
+// unless one is given for all. Throws InputError where there is none, and where that beside a recording was measured on
+// another machine.
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
+
+// 90 % intervals for measured steps: simulated times the 5 % and the 95 % quantile of measured / simulated of the *other*
+// workloads, each with equal weight, as for a workload that nobody has measured. Nothing is set where there are fewer
+// than kFewestForIntervals workloads.
+inline constexpr std::size_t kFewestForIntervals = 4;
+void SetIntervals(std::vector<Score>* scores);
 
 // Where `folder` has recordings of the same workloads, too: what of their placements both measured.
 void CompareRepeats(const std::string& folder, std::vector<Score>* scores);

@@ -62,18 +62,24 @@ std::string PrintScores(const std::vector<Score>& scores) {
     times.AddColumn(title, Align::kRight);
   TextTable memory;
   memory.AddColumn("workload");
-  for (const char* title : {"peak, median", "worst", "verdicts", "right", "undecided"})
+  for (const char* title : {"peak, median", "worst", "verdicts", "right", "undecided", "enforced", "right"})
     memory.AddColumn(title, Align::kRight);
+  TextTable prices;
+  prices.AddColumn("workload");
+  for (const char* title : {"A measured", "B interpolated", "C structural"})
+    prices.AddColumn(title, Align::kRight);
   for (const Score& s : scores) {
-    times.AddRow({NameOf(s), std::to_string(s.placements.size()), Percent(s.median_error),
-                  Percent(s.p95_error), fmt::format("{:+.1f} %", 100 * s.bias), fmt::format("{:.3f}", s.tau),
-                  fmt::format("{:.3f}", s.tau_ceiling), CountText(s.pairs),
-                  fmt::format("{:.3f}", s.baseline_tau), Percent(s.regret), Percent(s.coverage),
-                  s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
-                  s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
-                  Percent(s.undisturbed)});
+    times.AddRow(
+        {NameOf(s), std::to_string(s.placements.size()), Percent(s.median_error), Percent(s.p95_error),
+         fmt::format("{:+.1f} %", 100 * s.bias), fmt::format("{:.3f}", s.tau),
+         fmt::format("{:.3f}", s.tau_ceiling), CountText(s.pairs), fmt::format("{:.3f}", s.baseline_tau),
+         Percent(s.regret), s.coverage ? Percent(*s.coverage) : "–",
+         s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
+         s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "", Percent(s.undisturbed)});
     memory.AddRow({NameOf(s), Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
-                   Percent(FractionRight(s)), std::to_string(s.undecided_verdicts)});
+                   Percent(FractionRight(s)), std::to_string(s.undecided_verdicts),
+                   std::to_string(s.enforced_verdicts), std::to_string(s.right_enforced_verdicts)});
+    prices.AddRow({NameOf(s), Percent(s.by_tier[0]), Percent(s.by_tier[1]), Percent(s.by_tier[2])});
   }
   std::string out =
       "Simulated against measured step times\n\n" + times.ToString(2) +
@@ -86,7 +92,8 @@ std::string PrintScores(const std::vector<Score>& scores) {
       "                placements and from run to run comes on top\n"
       "  baseline      the same for the largest sum of op costs of a device\n"
       "  regret        of the placement that is simulated fastest, against the fastest measured\n"
-      "  covered       medians between the steps simulated with all ops at 5 % and at 95 % of their probes\n"
+      "  covered       medians within the 90 % interval: simulated times the 5 % and the 95 % quantile of\n"
+      "                measured / simulated of the other workloads\n"
       "  ops, copies   probed time over the time in one traced step\n"
       "  quiet         steps during which no device lost its core or its pace; the others are left out\n"
       "                where at least 10 are left\n\n"
@@ -95,7 +102,11 @@ std::string PrintScores(const std::vector<Score>& scores) {
       "\n  right         verdicts fits / does not fit, of limits at 90 to 110 % of the simulated peak\n"
       "  undecided     limits left out: between the least and the most peak of the measured steps, where "
       "the\n"
-      "                machine itself gives both verdicts, or within 1 % of them\n\n";
+      "                machine itself gives both verdicts, or within 1 % of them\n"
+      "  enforced      placements that ran under a limit which they or their simulation broke, and how many\n"
+      "                of them both broke; among the verdicts\n\n"
+      "What the prices of the ops rest on, by their time\n\n" +
+      prices.ToString(2) + "\n";
   const bool shared =
       std::ranges::any_of(scores, [](const Score& score) { return score.shared_accelerator(); });
   if (shared)
@@ -123,15 +134,19 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
         "{:.6f}, "
         "\"tau_ceiling\": {:.6f}, "
         "\"pairs\": {}, \"baseline_tau_b\": {:.6f}, \"shared_accelerator\": {},\n  \"regret\": {:.6f}, "
-        "\"coverage\": {:.6f}, "
+        "\"coverage\": {}, "
         "\"undisturbed\": {:.6f}, "
         "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}, "
-        "\"undecided_verdicts\": {}{}}}",
+        "\"undecided_verdicts\": {}, \"enforced_verdicts\": {}, \"right_enforced_verdicts\": {},\n  "
+        "\"by_tier\": "
+        "[{:.6f}, {:.6f}, {:.6f}]{}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
         formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
         s.p95_error, s.bias, s.tau, s.tau_ceiling, s.pairs, s.baseline_tau, s.shared_accelerator(), s.regret,
-        s.coverage, s.undisturbed, s.peak_error, s.worst_peak_error, s.verdicts, s.right_verdicts,
-        s.undecided_verdicts, s.repeat ? RepeatJson(*s.repeat) : "");
+        s.coverage ? fmt::format("{:.6f}", *s.coverage) : "null", s.undisturbed, s.peak_error,
+        s.worst_peak_error, s.verdicts, s.right_verdicts, s.undecided_verdicts, s.enforced_verdicts,
+        s.right_enforced_verdicts, s.by_tier[0], s.by_tier[1], s.by_tier[2],
+        s.repeat ? RepeatJson(*s.repeat) : "");
     comma = ",";
   }
   return out + "]}\n";

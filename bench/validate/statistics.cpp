@@ -7,15 +7,6 @@
 
 namespace berth::bench {
 
-double Quantile(std::vector<double> values, double q) {
-  BERTH_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 double Spread(const std::vector<double>& values) {
   const double median = Quantile(values, 0.5);
   if (median == 0) return 0;

@@ -3,10 +3,11 @@
 
 #include <vector>
 
+#include "profiler/statistics.h"
+
 namespace berth::bench {
 
-// Linear between order statistics; q in [0, 1], values not empty.
-double Quantile(std::vector<double> values, double q);
+using profiler::Quantile;
 
 // Median absolute deviation over median; 0 where the median is.
 double Spread(const std::vector<double>& values);

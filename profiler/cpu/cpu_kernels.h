@@ -1,7 +1,9 @@
 // What ops do on a CPU: through oneDNN, or in plain loops.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ MadeKernel MakeCpuKernel(const sim::OpGraph& graph, sim::OpIndex op);
 
 // Every op type that is run for what it is, sorted; for docs and tests.
 std::vector<std::string_view> KernelTypes();
+
+std::string DnnlVersion();  // "2.6.3"
 
 // ---- for the makers ---------------------------------------------------------------------------------------
 
@@ -42,6 +46,21 @@ std::unique_ptr<Kernel> KernelOf(Function function, std::int64_t scratch_bytes =
     std::int64_t scratch_;
   };
   return std::make_unique<Made>(std::move(function), scratch_bytes);
+}
+
+// The sum of term(0) … term(n - 1), in several partial sums: one alone waits for each addition to end.
+template <typename Term>
+float SumOf(std::int64_t n, Term term) {
+  constexpr std::int64_t kParts = 16;
+  float parts[kParts] = {};
+  std::int64_t i = 0;
+  for (; i + kParts <= n; i += kParts) {
+    for (std::int64_t k = 0; k < kParts; ++k) parts[k] += term(i + k);
+  }
+  float sum = 0;
+  for (; i < n; ++i) sum += term(i);
+  for (const float part : parts) sum += part;
+  return sum;
 }
 
 // dnnl_kernels.cpp: what oneDNN computes; the other files: plain loops.

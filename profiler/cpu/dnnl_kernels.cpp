@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "profiler/cpu/cpu_kernels.h"
@@ -322,6 +323,11 @@ std::unique_ptr<Kernel> MakeBatchMatMul(const OpTensors& t) {
 }
 
 }  // namespace
+
+std::string DnnlVersion() {
+  const dnnl_version_t* const version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
 
 const std::vector<KernelRow>& DnnlKernels() {
   static const std::vector<KernelRow> rows = {

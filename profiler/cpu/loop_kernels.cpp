@@ -41,6 +41,16 @@ std::unique_ptr<Kernel> MakeBinary(const OpTensors& t, F f) {
   if (t.input(large).bytes != t.output(0).bytes ||
       !FindSpread(t.op(), t.in_shape(large), t.in_shape(small), &s))
     return nullptr;
+  if (s.inner == 1) {  // one number for a whole row
+    return KernelOf([=](const KernelArguments& a) {
+      for (std::int64_t o = 0; o < s.outer; ++o) {
+        const float y = a.in(small)[o];
+        const float* x = a.in(large) + o * s.middle;
+        float* out = a.out(0) + o * s.middle;
+        for (std::int64_t m = 0; m < s.middle; ++m) out[m] = f(x[m], y);
+      }
+    });
+  }
   return KernelOf([=](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {
       const float* y = a.in(small) + o * s.inner;
@@ -89,6 +99,12 @@ template <typename Term>
 std::unique_ptr<Kernel> MakeSum(const OpTensors& t, float scale, Term term) {
   Spread s;
   if (!FindSpread(t.op(), t.in_shape(0), t.out_shape(0), &s)) return nullptr;
+  if (s.inner == 1) {  // sums of rows
+    return KernelOf([=](const KernelArguments& a) {
+      for (std::int64_t o = 0; o < s.outer; ++o)
+        a.out(0)[o] = scale * SumOf(s.middle, [&](std::int64_t i) { return term(a, o * s.middle + i); });
+    });
+  }
   return KernelOf([=](const KernelArguments& a) {
     for (std::int64_t o = 0; o < s.outer; ++o) {
       float* out = a.out(0) + o * s.inner;
@@ -125,10 +141,12 @@ std::unique_ptr<Kernel> MakeAddN(const OpTensors& t) {
   }
   return KernelOf([terms = t.inputs(), n = ElementsOf(t.out_shape(0))](const KernelArguments& a) {
     float* out = a.out(0);
-    std::copy_n(a.in(0), n, out);
+    if (terms == 1) std::copy_n(a.in(0), n, out);
+    const float* sum = a.in(0);
     for (std::size_t k = 1; k < terms; ++k) {
       const float* x = a.in(k);
-      for (std::int64_t i = 0; i < n; ++i) out[i] += x[i];
+      for (std::int64_t i = 0; i < n; ++i) out[i] = sum[i] + x[i];
+      sum = out;
     }
   });
 }
@@ -159,8 +177,7 @@ std::unique_ptr<Kernel> MakeSoftmaxGrad(const OpTensors& t) {
       const float* y = a.in(0) + r * width;
       const float* dy = a.in(1) + r * width;
       float* out = a.out(0) + r * width;
-      float dot = 0;
-      for (std::int64_t i = 0; i < width; ++i) dot += y[i] * dy[i];
+      const float dot = SumOf(width, [&](std::int64_t i) { return y[i] * dy[i]; });
       for (std::int64_t i = 0; i < width; ++i) out[i] = y[i] * (dy[i] - dot);
     }
   });

@@ -98,11 +98,8 @@ struct RowStatistics {
   float mean = 0, inverse = 0;
 };
 RowStatistics StatisticsOf(const float* x, std::int64_t width) {
-  float sum = 0, squares = 0;
-  for (std::int64_t i = 0; i < width; ++i) {
-    sum += x[i];
-    squares += x[i] * x[i];
-  }
+  const float sum = SumOf(width, [x](std::int64_t i) { return x[i]; });
+  const float squares = SumOf(width, [x](std::int64_t i) { return x[i] * x[i]; });
   const float mean = sum / static_cast<float>(width);
   const float variance = std::max(squares / static_cast<float>(width) - mean * mean, 0.F);
   return {mean, 1.F / std::sqrt(variance + 1e-5F)};
@@ -143,20 +140,17 @@ std::unique_ptr<Kernel> MakeLayerNormGrad(const OpTensors& t) {
       const float* dy = a.in(0) + r * width;
       const float* x = a.in(1) + r * width;
       const RowStatistics row = StatisticsOf(x, width);
-      float sum = 0, projected = 0;
+      const float* scale = a.in(2);
+      const auto normal = [x, row](std::int64_t i) { return (x[i] - row.mean) * row.inverse; };
+      const float sum = SumOf(width, [=](std::int64_t i) { return dy[i] * scale[i]; });
+      const float projected = SumOf(width, [=](std::int64_t i) { return dy[i] * scale[i] * normal(i); });
       for (std::int64_t i = 0; i < width; ++i) {
-        const float normal = (x[i] - row.mean) * row.inverse;
-        const float gradient = dy[i] * a.in(2)[i];
-        sum += gradient;
-        projected += gradient * normal;
-        dscale[i] += dy[i] * normal;
+        dscale[i] += dy[i] * normal(i);
         doffset[i] += dy[i];
       }
       const float share = 1.F / static_cast<float>(width);
-      for (std::int64_t i = 0; i < width; ++i) {
-        const float normal = (x[i] - row.mean) * row.inverse;
-        a.out(0)[r * width + i] = row.inverse * (dy[i] * a.in(2)[i] - share * (sum + normal * projected));
-      }
+      for (std::int64_t i = 0; i < width; ++i)
+        a.out(0)[r * width + i] = row.inverse * (dy[i] * scale[i] - share * (sum + normal(i) * projected));
     }
   });
 }

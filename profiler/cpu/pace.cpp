@@ -8,8 +8,18 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "profiler/executor/device_thread.h"
+#include "profiler/statistics.h"
 
 namespace berth::profiler {
+
+std::int64_t ClockCost() {
+  std::vector<double> costs;
+  for (int i = 0; i < 1001; ++i) {
+    const std::int64_t start = Now();
+    costs.push_back(static_cast<double>(Now() - start));
+  }
+  return static_cast<std::int64_t>(Quantile(std::move(costs), 0.5));
+}
 
 std::int64_t MeasurePace() {
   // A product by the library that the ops are of: wide vector instructions lower the clock for all that follows

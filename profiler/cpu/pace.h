@@ -9,6 +9,9 @@
 
 namespace berth::profiler {
 
+// What two readings of the clock take with nothing between them [ns].
+std::int64_t ClockCost();
+
 // What a fixed product of matrices takes on this core now [ns], some thousand.
 std::int64_t MeasurePace();
 

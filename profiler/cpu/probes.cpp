@@ -4,9 +4,9 @@
 #include <cstring>
 #include <map>
 
+#include "profiler/cpu/cache_residence.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
-#include "profiler/cpu/nearness.h"
 #include "profiler/cpu/pace.h"
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/device_thread.h"
@@ -14,23 +14,6 @@
 
 namespace berth::profiler {
 namespace {
-
-std::int64_t Median(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// What two readings of the clock take with nothing between them.
-std::int64_t ClockCost() {
-  std::vector<std::int64_t> costs;
-  for (int i = 0; i < 1001; ++i) {
-    const std::int64_t start = Now();
-    costs.push_back(Now() - start);
-  }
-  return Median(std::move(costs));
-}
 
 const sim::Output& OutputAt(const sim::OpGraph& graph, sim::TensorRef tensor) {
   return graph.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
@@ -61,11 +44,11 @@ sim::Bytes FootprintOf(const sim::OpGraph& graph, sim::OpIndex index) {
 class LoneOp {
  public:
   // elsewhere: FootprintOf(op) bytes for what it reads and writes where only its code is to be touched.
-  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const Nearness& near, std::size_t copies,
+  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const CacheResidence& cached, std::size_t copies,
          void* elsewhere)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
         made_(MakeCpuKernel(graph, op)),
-        code_near_(near.code),
+        code_cached_(cached.code),
         inputs_(copies),
         outputs_(copies),
         slots_(copies) {
@@ -74,10 +57,10 @@ class LoneOp {
       for (std::size_t copy = 0; copy < copies; ++copy) {
         if (first < i) {
           inputs_[copy].push_back(inputs_[copy][first]);
-        } else if (near.inputs[i] && copy > 0) {
+        } else if (cached.inputs[i] && copy > 0) {
           inputs_[copy].push_back(inputs_[0][i]);
         } else {
-          AddInput(graph, op_.inputs[i], near.inputs[i], copy);
+          AddInput(graph, op_.inputs[i], cached.inputs[i], copy);
         }
       }
     }
@@ -86,10 +69,10 @@ class LoneOp {
       for (std::size_t copy = 0; copy < copies; ++copy) {
         if (output.storage == sim::Output::Storage::kInput) {
           outputs_[copy].push_back(inputs_[copy][FindInput(output.alias)]);
-        } else if (near.outputs[i] && copy > 0) {
+        } else if (cached.outputs[i] && copy > 0) {
           outputs_[copy].push_back(outputs_[0][i]);
         } else {
-          outputs_[copy].push_back(AddBlock(output.bytes, near.outputs[i]));
+          outputs_[copy].push_back(AddBlock(output.bytes, cached.outputs[i]));
           std::memset(outputs_[copy].back(), 0, static_cast<std::size_t>(output.bytes));
         }
       }
@@ -108,8 +91,8 @@ class LoneOp {
   // With blocks taken and given back [ns].
   std::int64_t Run(DeviceMemory& pool, int round) {
     const std::size_t copy = static_cast<std::size_t>(round) % inputs_.size();
-    if (code_near_) RunOn(elsewhere_.inputs, elsewhere_.outputs, elsewhere_.slots, pool);
-    for (const auto& [block, bytes] : near_) {
+    if (code_cached_) RunOn(elsewhere_.inputs, elsewhere_.outputs, elsewhere_.slots, pool);
+    for (const auto& [block, bytes] : cached_) {
       auto* words = static_cast<volatile std::uint32_t*>(block);
       for (sim::Bytes i = 0; i < bytes / 4; ++i) words[i] = words[i];
     }
@@ -126,7 +109,7 @@ class LoneOp {
 
   void RunOn(const std::vector<void*>& inputs, const std::vector<void*>& outputs, void* slots,
              DeviceMemory& pool) {
-    // What the pool gives is not used: it would be near where the step's is not.
+    // What the pool gives is not used: it would be cached where the step's is not.
     taken_.clear();
     for (const sim::Output& output : op_.outputs)
       if (output.storage != sim::Output::Storage::kInput)
@@ -156,23 +139,23 @@ class LoneOp {
     if (slots_[0] != nullptr) elsewhere_.slots = elsewhere_.inputs[0];
   }
 
-  void* AddBlock(sim::Bytes bytes, bool near) {
+  void* AddBlock(sim::Bytes bytes, bool cached) {
     blocks_.push_back(NewBlock(bytes));
-    if (near) near_.emplace_back(blocks_.back().get(), bytes);
+    if (cached) cached_.emplace_back(blocks_.back().get(), bytes);
     return blocks_.back().get();
   }
 
-  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool near, std::size_t copy) {
+  void AddInput(const sim::OpGraph& graph, sim::TensorRef input, bool cached, std::size_t copy) {
     const sim::Op& producer = graph.ops[static_cast<std::size_t>(input.op)];
     const sim::Output& tensor = OutputAt(graph, input);
     const sim::Bytes bytes = BytesBehind(graph, input);
-    inputs_[copy].push_back(AddBlock(bytes, near));
+    inputs_[copy].push_back(AddBlock(bytes, cached));
     FillWithSmallNumbers(producer, tensor, inputs_[copy].back(), bytes);
   }
 
   const sim::Op& op_;
   MadeKernel made_;
-  bool code_near_;
+  bool code_cached_;
   struct {
     std::vector<void*> inputs, outputs;
     void* slots = nullptr;
@@ -182,86 +165,24 @@ class LoneOp {
   std::vector<std::vector<void*>> outputs_;  // by copy
   std::vector<void*> slots_;                 // by copy
   std::vector<void*> taken_;
-  std::vector<std::pair<void*, sim::Bytes>> near_;
+  std::vector<std::pair<void*, sim::Bytes>> cached_;
   Block scratch_ = NewBlock(0);
 };
 
 // All ops once, those too that have repeats enough: who is left must not find the caches emptier. The pace is looked
 // at before and after, as with a step; in between it would change the clock.
-void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, Pace pace, std::int64_t clock, int round,
-              std::vector<ProbedOp>* into) {
+void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, const ProbeOptions& options, std::int64_t clock,
+              int round, std::vector<ProbedOp>* into) {
   std::vector<std::int64_t> all(lone.size());
-  const bool before = pace.Holds(MeasurePace());
+  const bool before = options.pace.Holds(MeasurePace());
   for (std::size_t i = 0; i < lone.size(); ++i) {
     const std::int64_t preemptions = Preemptions();
     const std::int64_t ns = lone[i].Run(pool, round);
-    all[i] = Preemptions() == preemptions ? std::max<std::int64_t>(ns - clock, 0) : -1;
+    all[i] = options.disturbed || Preemptions() == preemptions ? std::max<std::int64_t>(ns - clock, 0) : -1;
   }
-  if (!before || !pace.Holds(MeasurePace())) return;
+  if (!before || !options.pace.Holds(MeasurePace())) return;
   for (std::size_t i = 0; i < lone.size(); ++i)
     if (all[i] >= 0) (*into)[i].ns.push_back(all[i]);
-}
-
-// A chain that goes to and fro between two devices: every link sends another size, once each way, and while it
-// does nothing else happens. Op 2i sends sizes[i] forth, op 2i + 1 back.
-sim::OpGraph CopyChain(const std::vector<sim::Bytes>& sizes) {
-  sim::OpGraph graph;
-  graph.name = "copies";
-  for (std::size_t i = 0; i <= 2 * sizes.size(); ++i) {
-    sim::Op op;
-    op.name = "op" + std::to_string(i);
-    op.type = "Opaque";
-    const auto before = static_cast<sim::OpIndex>(i) - 1;
-    if (i > 0 && sizes[(i - 1) / 2] > 0) {
-      op.inputs = {{before, 0}};
-    } else if (i > 0) {
-      op.control = {before};
-    }
-    if (i < 2 * sizes.size() && sizes[i / 2] > 0) {
-      op.outputs.emplace_back();
-      op.outputs[0].bytes = sizes[i / 2];
-    }
-    graph.ops.push_back(std::move(op));
-  }
-  graph.Finish();
-  return graph;
-}
-
-// A chain of additions of 16 numbers. Before each fourth one an op writes a second-level cache full, so that
-// what the executor knows of the next ops is as far away as in a step.
-sim::OpGraph SmallChain() {
-  constexpr int kLinks = 60;
-  constexpr sim::Bytes kCacheFull = sim::Bytes{2} << 20;
-  sim::OpGraph graph;
-  graph.name = "small";
-  const auto add = [&graph](const std::string& type, sim::Bytes bytes) -> sim::Op& {
-    sim::Op op;
-    op.name = "op" + std::to_string(graph.ops.size());
-    op.type = type;
-    op.outputs.emplace_back();
-    op.outputs[0].bytes = bytes;
-    op.outputs[0].dtype = "f32";
-    op.outputs[0].shape = {bytes / 4};
-    graph.ops.push_back(std::move(op));
-    return graph.ops.back();
-  };
-  add("Placeholder", 64);
-  sim::OpIndex before = 0;
-  for (int i = 0; i < kLinks; ++i) {
-    const auto last = [&] { return static_cast<sim::OpIndex>(graph.ops.size()) - 1; };
-    if (i % 4 == 3) {
-      add("Opaque", kCacheFull).control = {before};
-      const sim::OpIndex wide = last();
-      sim::Op& op = add("Add", 64);
-      op.inputs = {{before, 0}, {0, 0}};
-      op.control = {wide};
-    } else {
-      add("Add", 64).inputs = {{before, 0}, {0, 0}};
-    }
-    before = last();
-  }
-  graph.Finish();
-  return graph;
 }
 
 }  // namespace
@@ -272,13 +193,13 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
   for (std::size_t set = 0; set < sets.size(); ++set)
     for (const sim::OpIndex op : sets[set])
       set_of[static_cast<std::size_t>(op)] = static_cast<std::int32_t>(set);
-  const std::vector<Nearness> near = FindNearness(graph, set_of);
+  const std::vector<CacheResidence> cached = FindCacheResidence(graph, set_of);
   std::vector<ProbedOp> all;
   sim::Bytes round_bytes = 1, largest = 0;
   for (std::size_t set = 0; set < sets.size(); ++set) {
-    std::map<Nearness, std::size_t> seen;
+    std::map<CacheResidence, std::size_t> seen;
     for (const sim::OpIndex op : sets[set]) {
-      const auto [found, is_new] = seen.emplace(near[static_cast<std::size_t>(op)], all.size());
+      const auto [found, is_new] = seen.emplace(cached[static_cast<std::size_t>(op)], all.size());
       if (is_new) {
         all.push_back({.op = op, .set = set, .stands_for = 0, .ns = {}});
         round_bytes += TrafficOf(graph, op);
@@ -299,7 +220,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
       std::vector<LoneOp> lone;
       lone.reserve(all.size());
       for (const ProbedOp& probed : all)
-        lone.emplace_back(graph, probed.op, near[static_cast<std::size_t>(probed.op)], copies,
+        lone.emplace_back(graph, probed.op, cached[static_cast<std::size_t>(probed.op)], copies,
                           elsewhere.get());
       DeviceMemory pool(64, 0, std::make_unique<EqualSizesPool>(NewBlock));
       const std::int64_t clock = ClockCost();
@@ -307,59 +228,18 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
         return static_cast<int>(probed.ns.size()) < options.repeats;
       };
       int round = 0;
-      for (; round < options.warm_up; ++round) RunRound(lone, pool, options.pace, clock, round, &here);
+      for (; round < options.warm_up; ++round) RunRound(lone, pool, options, clock, round, &here);
       for (ProbedOp& probed : here) probed.ns.clear();
       for (; round < options.warm_up + options.at_most && std::any_of(here.begin(), here.end(), wanting);
-           ++round)
-        RunRound(lone, pool, options.pace, clock, round, &here);
+           ++round) {
+        if (options.stop && options.stop()) break;
+        RunRound(lone, pool, options, clock, round, &here);
+      }
     });
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i].ns.insert(all[i].ns.end(), here[i].ns.begin(), here[i].ns.end());
   }
   return all;
-}
-
-std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
-                                    const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
-  const sim::OpGraph graph = CopyChain(sizes);
-  const auto executor = MakeCpuExecutor(graph, cluster, cores);
-  sim::Placement placement;
-  for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(op % 2);
-  std::vector<ProbedCopy> probed;
-  for (const sim::Bytes bytes : sizes) probed.push_back({.bytes = bytes, .ns = {}});
-  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
-                                                   .steps = options.repeats,
-                                                   .at_most = options.at_most,
-                                                   .pace = options.pace,
-                                                   .traced = true})) {
-    if (step.disturbed) continue;
-    std::vector<std::int64_t> end(graph.ops.size());
-    for (const OpSpan& span : step.ops) end[static_cast<std::size_t>(span.op)] = span.end_ns;
-    for (const CopySpan& copy : step.copies) {
-      const auto producer = static_cast<std::size_t>(copy.tensor.op);
-      probed[producer / 2].ns.push_back(copy.end_ns - end[producer]);
-    }
-  }
-  return probed;
-}
-
-std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const CoresByDevice& cores,
-                                        const ProbeOptions& options) {
-  const sim::OpGraph graph = SmallChain();
-  const auto executor = MakeCpuExecutor(graph, cluster, cores);
-  const std::int64_t clock = ClockCost();
-  sim::Placement placement;
-  placement.device.assign(graph.ops.size(), 0);
-  std::vector<std::int64_t> ns;
-  for (const Step& step : executor->Run(placement, {.warm_up = options.warm_up,
-                                                   .steps = options.repeats,
-                                                   .at_most = options.at_most,
-                                                   .pace = options.pace,
-                                                   .traced = true})) {
-    for (std::size_t i = 1; i < step.ops.size() && !step.disturbed; ++i)
-      ns.push_back(std::max<std::int64_t>(step.ops[i].start_ns - step.ops[i - 1].end_ns - clock, 0));
-  }
-  return ns;
 }
 
 }  // namespace berth::profiler

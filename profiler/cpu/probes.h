@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "profiler/executor.h"
@@ -13,9 +14,12 @@ namespace berth::profiler {
 
 struct ProbeOptions {
   int warm_up = 3;
-  int repeats = 30;   // undisturbed ones
-  int at_most = 120;  // in all
-  Pace pace = {};     // of what is undisturbed
+  int repeats = 30;        // undisturbed ones
+  int at_most = 120;       // in all
+  Pace pace = {};          // of what is undisturbed
+  bool disturbed = false;  // keep those too during which a device lost its core
+  // Asked every so often; true ends the probe with what there is by then.
+  std::function<bool()> stop = {};
 };
 
 // The op with the memory it takes and gives back, without what issues it [ns]; undisturbed repeats, of all
@@ -28,7 +32,7 @@ struct ProbedOp {
 };
 
 // sets: ops that do the same. Of each set one op for each way in which its ops find the caches, one after the other
-// and then all again: what is near (nearness.h) has just been touched, the rest has not been since twice the cache
+// and then all again: what is cached (cache_residence.h) has just been touched, the rest has not been since twice the cache
 // went by.
 // cores: of each device; they are probed one after the other.
 std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std::vector<sim::OpIndex>>& sets,
@@ -48,5 +52,14 @@ std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDe
 // chain of small ops on one device.
 std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const CoresByDevice& cores,
                                         const ProbeOptions& options);
+
+// What a device keeps of its rate while a copy of its own runs: 1 - (what its chain of ops is later with the copies than
+// without them) / time of the copies, by undisturbed step of both directions. Here the receiver's thread copies. Below 0 or
+// above 1 where noise is larger than the effect.
+struct ProbedOverlap {
+  std::vector<double> receiver, sender;
+};
+ProbedOverlap ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
+                           const ProbeOptions& options);
 
 }  // namespace berth::profiler

@@ -34,9 +34,9 @@ class Ends {
 
   void Copy(sim::Bytes bytes, const Stream& stream) const {
     const auto size = static_cast<std::size_t>(bytes);
-    void* const near = on_device_ ? second_.get() : host_;
-    void* const target = to_device_ ? device_.get() : near;
-    const void* const source = to_device_ ? near : device_.get();
+    void* const other_end = on_device_ ? second_.get() : host_;
+    void* const target = to_device_ ? device_.get() : other_end;
+    const void* const source = to_device_ ? other_end : device_.get();
     BERTH_CUDA(cudaMemcpyAsync(target, source, size, cudaMemcpyDefault, stream.get()));
   }
 

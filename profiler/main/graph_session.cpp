@@ -80,38 +80,13 @@ const MeasuredPlacement* Find(const StepRecording& recording, const sim::Placeme
 
 MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const NamedPlacement& named,
                           const GraphOptions& options, Pace pace) {
-  MeasuredPlacement made{.family = named.family, .placement = named.placement};
-  const auto out_of_memory = [&made](const std::vector<Step>& steps) {
-    if (!steps.back().oom) return false;
-    made.oom = steps.back().oom;
-    made.exhausted = steps.back().exhausted;
-    made.peak_bytes = made.least_peak_bytes = made.most_peak_bytes = steps.back().peak;
-    made.run = static_cast<int>(steps.size());
-    return true;
-  };
-  const auto checked =
-      executor.Run(named.placement, {.warm_up = 0, .steps = 1, .at_most = 1, .checked = true});
-  if (out_of_memory(checked)) return made;
-  if (checked.back().not_finite >= 0)
-    throw RunError(fmt::format("{}: op {} wrote a number that is not finite", named.name,
-                               graph.ops[static_cast<std::size_t>(checked.back().not_finite)].name));
-  const auto steps = executor.Run(named.placement, {.warm_up = options.warm_up,
-                                                    .steps = options.steps,
-                                                    .at_most = options.at_most,
-                                                    .pause_us = options.pause_us,
-                                                    .pace = pace});
-  if (out_of_memory(steps)) return made;
-  Summarise(steps, options.steps, &made);
-  if (options.traced > 0) {
-    auto traced = executor.Run(named.placement, {.warm_up = options.warm_up,
-                                                 .steps = options.traced,
-                                                 .at_most = 3 * options.traced,
-                                                 .pause_us = options.pause_us,
-                                                 .pace = pace,
-                                                 .traced = true});
-    if (!traced.back().oom) made.traced = MiddleStep(std::move(traced));
-  }
-  return made;
+  return MeasurePlacement(executor, graph, {named.family, named.placement},
+                          {.warm_up = options.warm_up,
+                           .steps = options.steps,
+                           .at_most = options.at_most,
+                           .pause_us = options.pause_us,
+                           .traced = options.traced,
+                           .pace = pace});
 }
 
 void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const LoadedGraph& loaded) {
@@ -241,7 +216,7 @@ void GraphSession::ReadClocks() {
 }
 
 void GraphSession::Repeat() {
-  const TimeBudget budget(options_.again_seconds, [] { return 1e-9 * static_cast<double>(Nanos()); });
+  const TimeBudget budget(options_.again_seconds);
   MeasureDisturbedAgain(
       [this, &budget](std::size_t number) -> std::optional<MeasuredPlacement> {
         if (budget.Spent()) return std::nullopt;

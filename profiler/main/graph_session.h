@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiler/backend.h"
-#include "profiler/main/graph_inputs.h"
+#include "profiler/graph_inputs.h"
 #include "profiler/step_recording.h"
 
 namespace berth::profiler {

@@ -2,9 +2,6 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
-#include <oneapi/dnnl/dnnl.h>
-
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
@@ -19,10 +16,7 @@ class CpuBackend : public Backend {
  public:
   sim::Attributes Machine() const override { return {}; }  // the host says it all
 
-  sim::Attributes Software() const override {
-    const dnnl_version_t* const version = dnnl_version();
-    return {{"onednn", {fmt::format("{}.{}.{}", version->major, version->minor, version->patch)}}};
-  }
+  sim::Attributes Software() const override { return {{"onednn", {DnnlVersion()}}}; }
 
   sim::Attribute Clocks() const override { return {}; }
   Pace FindPace(const CoresByDevice& cores) const override {

@@ -11,6 +11,8 @@ namespace {
 
 using ::testing::Each;
 using ::testing::Ge;
+using ::testing::Le;
+using ::testing::SizeIs;
 
 sim::Output F32(std::vector<std::int64_t> shape) {
   sim::Output output;
@@ -33,7 +35,7 @@ sim::OpIndex Add(sim::OpGraph& graph, const std::string& type, std::vector<std::
 }
 
 // Joins of unequal parts, which copy, and updates, which write what they read; each twice in a row, so that the
-// second finds the code near. What a kernel reads and writes must be as far apart there as in a step.
+// second finds the code cached. What a kernel reads and writes must be as far apart there as in a step.
 TEST(ProbeOpsTest, EverySetInTheWaysThatItsOpsFindTheCaches) {
   sim::OpGraph graph;
   graph.name = "probed";
@@ -63,6 +65,37 @@ TEST(ProbeOpsTest, EverySetInTheWaysThatItsOpsFindTheCaches) {
     ops[probe.set] += probe.stands_for;
   }
   EXPECT_THAT(ops, Each(3));
+}
+
+// The receiver copies itself, so that its ops wait; what noise does to this is not for a test, but who waits is.
+TEST(ProbeOverlapTest, TheReceiverWaitsForTheCopyAndTheSenderDoesNot) {
+  const std::vector<int> cores = AvailableCores();
+  if (cores.size() < 2) GTEST_SKIP() << "this process may use one core";
+  sim::Cluster cluster;
+  cluster.name = "two";
+  for (const char* name : {"cpu0", "cpu1"})
+    cluster.devices.push_back(
+        {.name = name, .kind = "cpu", .device_class = sim::DeviceClass::kCpu, .memory = sim::Bytes{1} << 30});
+  cluster.links.push_back({.name = "copies", .ends = {0, 1}, .bandwidth = 1'000'000'000});
+  cluster.Finish();
+  const ProbedOverlap overlap =
+      ProbeOverlap(cluster, {{cores[0]}, {cores[1]}}, {.warm_up = 1, .repeats = 5, .at_most = 400});
+  if (overlap.receiver.empty()) GTEST_SKIP() << "no step was undisturbed";
+  ASSERT_EQ(overlap.receiver.size(), overlap.sender.size());
+  EXPECT_THAT(overlap.receiver, Each(Le(1.5)));
+}
+
+TEST(ProbeOptionsTest, StopEndsAProbeWithWhatThereIs) {
+  sim::OpGraph graph;
+  graph.name = "one";
+  Add(graph, "Add", {64}, {Add(graph, "Placeholder", {64}, {}), Add(graph, "Placeholder", {64}, {})});
+  graph.Finish();
+  int asked = 0;
+  const auto probed = ProbeOps(
+      graph, {{2}}, {{AvailableCores().front()}},
+      {.warm_up = 1, .repeats = 1'000'000, .at_most = 1'000'000, .stop = [&] { return ++asked > 3; }});
+  EXPECT_THAT(probed, SizeIs(1));
+  EXPECT_LE(probed[0].ns.size(), 3u);
 }
 
 TEST(FindPaceTest, IsOneThatWasMeasured) {

@@ -1,4 +1,4 @@
-#include "profiler/cpu/nearness.h"
+#include "profiler/cpu/cache_residence.h"
 
 #include <map>
 
@@ -45,17 +45,17 @@ class Walk {
     for (std::size_t i = 0; i < plan_.storages.size(); ++i) holders_[i] = plan_.storages[i].holders;
   }
 
-  Nearness Run(sim::OpIndex op, std::int32_t set) {
+  CacheResidence Run(sim::OpIndex op, std::int32_t set) {
     const PlannedOp& planned = plan_.ops[static_cast<std::size_t>(op)];
     for (const auto storage : planned.allocates) Allocate(static_cast<std::size_t>(storage));
     const std::size_t code = code_.emplace(set, things_.size()).first->second;
     if (code == things_.size()) NewThing(0);
     const std::int64_t oldest = OldestHeld();
-    const auto near = [&](std::size_t thing) { return things_[thing].touched >= oldest; };
+    const auto cached = [&](std::size_t thing) { return things_[thing].touched >= oldest; };
     const auto block = [&](std::int32_t storage) { return block_[static_cast<std::size_t>(storage)]; };
-    Nearness made{.inputs = {}, .outputs = {}, .code = near(code)};
-    for (const auto storage : planned.inputs) made.inputs.push_back(near(block(storage)));
-    for (const auto storage : planned.outputs) made.outputs.push_back(near(block(storage)));
+    CacheResidence made{.inputs = {}, .outputs = {}, .code = cached(code)};
+    for (const auto storage : planned.inputs) made.inputs.push_back(cached(block(storage)));
+    for (const auto storage : planned.outputs) made.outputs.push_back(cached(block(storage)));
     Touch(code);
     for (const auto storage : planned.inputs) Touch(block(storage));
     for (const auto storage : planned.outputs) Touch(block(storage));
@@ -135,19 +135,20 @@ sim::Bytes TrafficOf(const sim::OpGraph& graph, sim::OpIndex op) {
   return bytes;
 }
 
-std::vector<Nearness> FindNearness(const sim::OpGraph& graph, const std::vector<std::int32_t>& set_of) {
+std::vector<CacheResidence> FindCacheResidence(const sim::OpGraph& graph,
+                                               const std::vector<std::int32_t>& set_of) {
   sim::Placement placement;
   placement.device.assign(graph.ops.size(), 0);
   const Plan plan = MakePlan(graph, OneDevice(), placement);
   const std::vector<sim::OpIndex> order = IssueOrder(graph, plan);
-  std::vector<Nearness> near(graph.ops.size());
+  std::vector<CacheResidence> cached(graph.ops.size());
   Walk walk(plan);
   for (int step = 0; step < 2; ++step) {
     walk.StartStep();
     for (const sim::OpIndex op : order)
-      near[static_cast<std::size_t>(op)] = walk.Run(op, set_of[static_cast<std::size_t>(op)]);
+      cached[static_cast<std::size_t>(op)] = walk.Run(op, set_of[static_cast<std::size_t>(op)]);
   }
-  return near;
+  return cached;
 }
 
 }  // namespace berth::profiler

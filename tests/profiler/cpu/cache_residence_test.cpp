@@ -1,4 +1,4 @@
-#include "profiler/cpu/nearness.h"
+#include "profiler/cpu/cache_residence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,27 +27,27 @@ sim::OpIndex Add(sim::OpGraph& graph, const std::string& type, sim::Bytes bytes,
   return static_cast<sim::OpIndex>(graph.ops.size()) - 1;
 }
 
-std::vector<Nearness> Find(sim::OpGraph& graph, std::vector<std::int32_t> set_of) {
+std::vector<CacheResidence> Find(sim::OpGraph& graph, std::vector<std::int32_t> set_of) {
   graph.name = "graph";
   graph.Finish();
   set_of.resize(graph.ops.size(), -1);
-  return FindNearness(graph, set_of);
+  return FindCacheResidence(graph, set_of);
 }
 
-TEST(NearnessTest, AResultIsNearUntilTheCacheIsFull) {
+TEST(CacheResidenceTest, AResultIsCachedUntilTheCacheIsFull) {
   for (const double between : {0.5, 0.9}) {
     sim::OpGraph graph;
     const auto first = Add(graph, "A", Cache(0.1), {});
     const auto second = Add(graph, "B", Cache(between), {first});
     const auto last = Add(graph, "C", 64, {first, second});
-    const auto near = Find(graph, {});
-    EXPECT_THAT(near[static_cast<std::size_t>(second)].inputs, ElementsAre(true));
-    EXPECT_THAT(near[static_cast<std::size_t>(last)].inputs, ElementsAre(between < 0.6, between < 0.6));
+    const auto cached = Find(graph, {});
+    EXPECT_THAT(cached[static_cast<std::size_t>(second)].inputs, ElementsAre(true));
+    EXPECT_THAT(cached[static_cast<std::size_t>(last)].inputs, ElementsAre(between < 0.6, between < 0.6));
   }
 }
 
 // What is read again and again does not push anything out: it counts once.
-TEST(NearnessTest, OnlyWhatDiffersFillsTheCache) {
+TEST(CacheResidenceTest, OnlyWhatDiffersFillsTheCache) {
   sim::OpGraph graph;
   const auto first = Add(graph, "A", Cache(0.1), {});
   const auto wide = Add(graph, "B", Cache(0.3), {first});
@@ -57,8 +57,8 @@ TEST(NearnessTest, OnlyWhatDiffersFillsTheCache) {
   EXPECT_THAT(Find(graph, {})[static_cast<std::size_t>(end)].inputs, ElementsAre(true, true));
 }
 
-// What was written a step ago is far where a step fills the cache, near where all of it fits.
-TEST(NearnessTest, AVariableIsAsFarAsTheStepIsWide) {
+// What was written a step ago is far where a step fills the cache, cached where all of it fits.
+TEST(CacheResidenceTest, AVariableIsCachedWhereTheStepFits) {
   for (const double wide : {0.3, 2.0}) {
     sim::OpGraph graph;
     const auto variable = Add(graph, "Variable", Cache(0.1), {});
@@ -70,29 +70,29 @@ TEST(NearnessTest, AVariableIsAsFarAsTheStepIsWide) {
 }
 
 // A block that was given back is given out again, still warm; one that others hold is not.
-TEST(NearnessTest, OutputsAreNearWhereTheirBlockWasJustTouched) {
+TEST(CacheResidenceTest, OutputsAreCachedWhereTheirBlockWasJustTouched) {
   sim::OpGraph graph;
   sim::OpIndex last = Add(graph, "A", Cache(0.3), {});
   for (int i = 0; i < 6; ++i) last = Add(graph, "A", Cache(0.3), {last});
-  for (const Nearness& near : Find(graph, {})) EXPECT_THAT(near.outputs, ElementsAre(true));
+  for (const CacheResidence& cached : Find(graph, {})) EXPECT_THAT(cached.outputs, ElementsAre(true));
 
   sim::OpGraph held;
   std::vector<sim::OpIndex> all = {Add(held, "A", Cache(0.3), {})};
   for (int i = 0; i < 6; ++i) all.push_back(Add(held, "A", Cache(0.3), {all.back()}));
   Add(held, "B", 64, all);
-  const auto near = Find(held, {});
+  const auto cached = Find(held, {});
   // The first two are given what the end of the step before has just read.
-  for (std::size_t i = 2; i < 6; ++i) EXPECT_THAT(near[i].outputs, ElementsAre(false)) << i;
+  for (std::size_t i = 2; i < 6; ++i) EXPECT_THAT(cached[i].outputs, ElementsAre(false)) << i;
 }
 
-TEST(NearnessTest, CodeIsNearWhereAnOpOfTheSetRanJustBefore) {
+TEST(CacheResidenceTest, CodeIsCachedWhereAnOpOfTheSetRanJustBefore) {
   sim::OpGraph graph;
   const auto a = Add(graph, "A", 64, {});
   const auto b = Add(graph, "A", Cache(2), {a});
   Add(graph, "A", 64, {b});
-  const auto near = Find(graph, {0, 0, 0});
-  EXPECT_TRUE(near[1].code);
-  EXPECT_FALSE(near[2].code);
+  const auto cached = Find(graph, {0, 0, 0});
+  EXPECT_TRUE(cached[1].code);
+  EXPECT_FALSE(cached[2].code);
 }
 
 TEST(PaceTest, HoldsWithinAThird) {

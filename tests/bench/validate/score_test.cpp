@@ -1,119 +1,31 @@
-#include <algorithm>
-#include <cmath>
+#include "bench/validate/score.h"
+
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/validate/accuracy_table.h"
-#include "bench/validate/held_out.h"
-#include "bench/validate/placements.h"
-#include "bench/validate/recorder.h"
-#include "bench/validate/recording.h"
-#include "bench/validate/score.h"
-#include "bench/validate/statistics.h"
 #include "bench/validate/timelines.h"
-#include "cost_models/cost_models.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
-#include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
 namespace berth::bench {
 namespace {
 
-constexpr double kMostHeldOut = 0.40;  // mean error of an op's price in a workload that was not probed
-
+using ::testing::AllOf;
 using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-// ---- statistics -------------------------------------------------------------------------------------------
-
-TEST(StatisticsTest, QuantilesAreLinearBetweenOrderStatistics) {
-  EXPECT_EQ(Quantile({3, 1, 2}, 0.5), 2);
-  EXPECT_EQ(Quantile({4, 1}, 0.5), 2.5);
-  EXPECT_EQ(Quantile({0, 10, 20, 30, 40}, 0.95), 38);
-  EXPECT_EQ(Quantile({7}, 0.05), 7);
-}
-
-TEST(StatisticsTest, SpreadIsTheMedianDeviationOverTheMedian) {
-  EXPECT_DOUBLE_EQ(Spread({8, 10, 10, 13}), 0.1);  // deviations 2, 0, 0, 3
-  EXPECT_EQ(Spread({0, 0}), 0);
-}
-
-TEST(StatisticsTest, TauCountsPairsThatAreFarEnoughApart) {
-  const std::vector<double> measured = {10, 20, 30, 31};
-  EXPECT_EQ(KendallTauB(measured, {1, 2, 3, 4}, {0, 0, 0, 0}).tau_b, 1);
-  EXPECT_EQ(KendallTauB(measured, {4, 3, 2, 1}, {0, 0, 0, 0}).tau_b, -1);
-  // 30 and 31 are the same within 2: the pair that is wrong does not count.
-  const RankCorrelation apart = KendallTauB(measured, {1, 2, 4, 3}, {0, 0, 2, 0});
-  EXPECT_EQ(apart.tau_b, 1);
-  EXPECT_EQ(apart.pairs, 5);
-  // 5 concordant and 1 tied of 6: 5 / sqrt(5 · 6).
-  EXPECT_THAT(KendallTauB(measured, {1, 2, 3, 3}, {0, 0, 0, 0}).tau_b, DoubleNear(0.912871, 1e-6));
-  EXPECT_EQ(KendallTauB(measured, {1, 1, 1, 1}, {0, 0, 0, 0}).tau_b, 0);
-}
-
-// Of the six pairs the second half has one the other way: (5 - 1) / 6; a true order reaches the root of it.
-TEST(StatisticsTest, TheCeilingIsWhatTwoHalvesLeaveOfTheTruth) {
-  const std::vector<double> first = {10, 20, 30, 31}, second = {10, 20, 31, 30},
-                            measured = {10, 20, 30.4, 30.6};
-  const double between = KendallTauB(first, second, measured, {0, 0, 0, 0}).tau_b;
-  EXPECT_DOUBLE_EQ(between, 4.0 / 6);
-  EXPECT_DOUBLE_EQ(TauCeiling(between), std::sqrt(4.0 / 6));
-  EXPECT_EQ(KendallTauB(first, second, measured, {0, 0, 1, 0}).tau_b, 1);  // too close to count
-  EXPECT_EQ(TauCeiling(-0.2), 0);
-}
-
-// ---- placements -------------------------------------------------------------------------------------------
-
-TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
-  const sim::OpGraph graph = LoadMeasuredGraph("rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)");
-  const sim::Cluster cluster = formats::ParseCluster(
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
-      " {name: b, kind: cpu, memory: 8GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}",
-      "two", cost_models::BuiltinCatalogue());
-  const auto model = cost_models::MakeCostModel("constant(us=10)");
-  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
-  const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, 21, 7);
-  ASSERT_THAT(chosen, SizeIs(21));
-  std::map<std::string, int> families;
-  std::set<std::vector<sim::DeviceIndex>> different;
-  for (const ChosenPlacement& choice : chosen) {
-    ++families[choice.family];
-    different.insert(choice.placement.device);
-    EXPECT_NO_THROW(sim::CheckPlacement(graph, cluster, choice.placement));
-  }
-  EXPECT_THAT(different, SizeIs(21));
-  EXPECT_THAT(families, SizeIs(5));
-  const auto again = ChoosePlacements(problem, 21, 7);
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    EXPECT_EQ(again[i].placement.device, chosen[i].placement.device);
-}
-
-TEST(ChoosePlacementsTest, AGraphOfOneOpHasTwo) {
-  const sim::OpGraph graph = LoadMeasuredGraph("chain(ops=1)");
-  const sim::Cluster cluster = formats::ParseCluster(
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
-      " {name: b, kind: cpu, memory: 8GiB}]}",
-      "two", cost_models::BuiltinCatalogue());
-  const auto model = cost_models::MakeCostModel("constant(us=10)");
-  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
-  EXPECT_THAT(ChoosePlacements(problem, 30, 1), SizeIs(2));
-}
-
-// ---- recordings -------------------------------------------------------------------------------------------
 
 // Two ops of 100 us; together 203 us where the copy of 1 kB takes 3 us.
 class ScoreTest : public ::testing::Test {
  protected:
   ScoreTest() {
     formats::WriteFile(costs_, R"({"format": "berth.cost_model", "version": 1, "name": "t",
-      "provenance": {"machine": "m", "driver": "none", "library": "l", "date": "2026-11-21", "commit": "c", "command": "x"},
+      "provenance": {"machine": "some machine", "driver": "none", "library": "l", "date": "2026-11-21", "commit": "c", "command": "x"},
       "kinds": [], "table": [
        {"kind": "cpu", "signature": "Opaque()->1000B", "us": 100, "low_us": 90, "high_us": 120, "samples": 5},
        {"kind": "cpu", "signature": "Opaque(1000B)->1000B", "us": 100, "low_us": 90, "high_us": 120, "samples": 5}]})");
@@ -155,8 +67,6 @@ TEST_F(ScoreTest, SaysHowFarSimulatedIsFromMeasured) {
   const Score score = ScoreRecording(Made(200, 406), costs_);
   ASSERT_THAT(score.placements, SizeIs(2));
   EXPECT_DOUBLE_EQ(score.placements[0].simulated_us, 200);
-  EXPECT_DOUBLE_EQ(score.placements[0].low_us, 180);
-  EXPECT_DOUBLE_EQ(score.placements[0].high_us, 240);
   EXPECT_DOUBLE_EQ(score.placements[0].busiest_us, 200);
   EXPECT_DOUBLE_EQ(score.placements[1].simulated_us, 203);
   EXPECT_DOUBLE_EQ(score.placements[1].busiest_us, 100);
@@ -166,7 +76,6 @@ TEST_F(ScoreTest, SaysHowFarSimulatedIsFromMeasured) {
   EXPECT_EQ(score.pairs, 1);
   EXPECT_EQ(score.baseline_tau, -1);
   EXPECT_EQ(score.regret, 0);
-  EXPECT_EQ(score.coverage, 0.5);
   EXPECT_DOUBLE_EQ(score.undisturbed, 0.8);
   EXPECT_EQ(score.peak_error, 0);
   EXPECT_EQ(score.verdicts, score.right_verdicts);
@@ -290,6 +199,49 @@ TEST_F(ScoreTest, OneCostModelMayPriceAllRecordings) {
   EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));
 }
 
+TEST_F(ScoreTest, TheFolderMayHaveOneCostModelForAll) {
+  formats::WriteFile(folder_ / "some.json.zst", profiler::PrintStepRecording(Made(200, 406)));
+  std::filesystem::rename(costs_, folder_ / "cost_model.json");
+  EXPECT_THAT(ScoreFolder(folder_.path()), SizeIs(1));
+}
+
+TEST_F(ScoreTest, PricesOfAnotherMachineAreRefused) {
+  Recording recording = Made(200, 406);
+  recording.origin.machine = "another machine";
+  formats::WriteFile(folder_ / "chain.json.zst", profiler::PrintStepRecording(recording));
+  try {
+    ScoreFolder(folder_.path());
+    FAIL() << "they were scored";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("on another machine"), HasSubstr("on some machine")));
+  }
+  EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));  // who names them knows
+}
+
+TEST_F(ScoreTest, SaysWhatThePricesRestOn) {
+  EXPECT_THAT(ScoreRecording(Made(200, 203), costs_).by_tier, ElementsAre(1, 0, 0));
+  EXPECT_THAT(ScoreRecording(Made(200, 203), "constant(us=100)").by_tier, ElementsAre(0, 0, 1));
+}
+
+// Four workloads; in that which is held out steps take 1.5 times as long as simulated, in the others as long or twice as long.
+TEST(SetIntervalsTest, AreWhatTheOtherWorkloadsSay) {
+  const auto scored = [](std::vector<double> ratios) {
+    Score score;
+    for (const double ratio : ratios)
+      score.placements.push_back({.measured_us = 100 * ratio, .simulated_us = 100});
+    return score;
+  };
+  std::vector<Score> scores = {scored({1.5, 1.5, 3}), scored({1}), scored({2, 2}), scored({1, 1, 2, 2})};
+  SetIntervals(&scores);
+  EXPECT_DOUBLE_EQ(scores[0].placements[0].low_us, 100);
+  EXPECT_DOUBLE_EQ(scores[0].placements[0].high_us, 200);
+  EXPECT_DOUBLE_EQ(scores[0].coverage.value(), 2.0 / 3);
+  scores.pop_back();
+  for (Score& score : scores) score.coverage.reset();
+  SetIntervals(&scores);
+  EXPECT_FALSE(scores[0].coverage.has_value());  // three tell too little
+}
+
 TEST_F(ScoreTest, RecordingsReadBackEqual) {
   const std::string path = folder_.path() + "/chain.json.zst";
   const std::string text = profiler::PrintStepRecording(Made(200, 406));
@@ -360,99 +312,6 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
 TEST(FileStemTest, TellsWorkloadsApart) {
   EXPECT_EQ(FileStem("rnnlm(batch=4,steps=8)"), "rnnlm-batch=4-steps=8");
   EXPECT_EQ(FileStem("some/where/graph.json"), "graph.json");
-}
-
-// ---- the program ------------------------------------------------------------------------------------------
-
-TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
-  const auto error = [](const std::vector<std::string>& arguments) {
-    const testing::ProgramResult result = testing::RunBerth(arguments);
-    EXPECT_EQ(result.status, 2);
-    return result.err;
-  };
-  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
-  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
-  EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
-  EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
-              HasSubstr("is no folder of recordings"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
-              HasSubstr("--placements from 2"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
-              HasSubstr("--again-seconds and --pause-us from 0"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again", "y"}),
-              HasSubstr("--again is for --recordings"));
-}
-
-TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
-  const tests::TempFolder folder;
-  formats::WriteFile(
-      folder / "two.yaml",
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
-      " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}");
-  const std::string workload = "rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)", out = folder / "work";
-  const testing::ProgramResult result =
-      testing::RunBerth({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
-                         "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
-  ASSERT_EQ(result.status, 0) << result.err;
-  const sim::OpGraph graph = formats::ReadGraph(out + "/graph.json.zst");
-  const sim::Cluster cluster = formats::ReadCluster(out + "/cluster.yaml", cost_models::BuiltinCatalogue());
-  int placements = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(out + "/placements")) {
-    EXPECT_NO_THROW(formats::ReadPlacement(entry.path().string(), graph, cluster));
-    ++placements;
-  }
-  EXPECT_EQ(placements, 6);
-  EXPECT_TRUE(std::filesystem::exists(out + "/placements/one_device-01.json"));
-}
-
-// The recordings of results/accuracy/cpu must not be simulated worse than scores.json beside them says: a change
-// that loses more than these margins has to say why, and to write the scores anew.
-TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
-  constexpr double kErrorMargin = 0.01;
-  constexpr double kTauMargin = 0.02;
-  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy/cpu";
-  const std::string path = folder + "/scores.json";
-  const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
-  static constexpr std::string_view kTop[] = {"workloads"};
-  const formats::Value committed = formats::Fields(document.root(), kTop).Require("workloads");
-  const std::vector<Score> scores = ScoreFolder(folder);
-  ASSERT_EQ(scores.size(), committed.size());
-  std::size_t i = 0;
-  for (const formats::Value then : committed.items()) {
-    const Score& now = scores[i++];
-    const auto number = [&then](std::string_view key) {
-      for (const auto [name, value] : then.members())
-        if (name == key) return value.Number();
-      ADD_FAILURE() << "no " << key;
-      return 0.0;
-    };
-    SCOPED_TRACE(now.workload);
-    EXPECT_LE(now.median_error, number("median_error") + kErrorMargin);
-    EXPECT_LE(now.p95_error, number("p95_error") + 3 * kErrorMargin);
-    EXPECT_GE(now.tau, number("tau_b") - kTauMargin);
-    EXPECT_GE(now.right_verdicts, number("right_verdicts"));
-    EXPECT_LE(std::filesystem::file_size(folder + "/" + FileStem(now.workload) + ".json.zst"), 4U << 20);
-  }
-}
-
-// Workloads predicted from one another's probes; by curves of a class it was 85 % for ops that move bytes and 28 % for
-// contractions, which are a third of these.
-TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
-  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(BERTH_SOURCE_DIR "/results/accuracy/cpu");
-  ASSERT_FALSE(held_out.empty());
-  EXPECT_EQ(held_out.back().family, "all");
-  EXPECT_GT(held_out.back().ops, 350u);
-  EXPECT_LT(held_out.back().mape, kMostHeldOut);
-}
-
-// What is rendered in results/accuracy is what these recordings say now.
-TEST(CommittedAccuracyTest, TheTableIsFresh) {
-  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy";
-  const std::vector<ScoredFolder> folders = ScoreFolders(folder);
-  const ReportPage page = MakeAccuracyPage(folders);
-  const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
-  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(page)) << hint;
-  EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;
 }
 
 }  // namespace

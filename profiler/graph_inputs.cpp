@@ -1,4 +1,4 @@
-#include "profiler/main/graph_inputs.h"
+#include "profiler/graph_inputs.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -13,18 +13,19 @@ namespace berth::profiler {
 // The second-level cache of a core [bytes].
 sim::Bytes CacheBytes();
 
-// Near is what a second-level cache that drops what was not touched longest still holds: since it was last touched,
+// Cached is what a second-level cache that drops what was not touched longest still holds: since it was last touched,
 // other blocks of less than three quarters of the cache were; the rest of it goes to code, tables and bad luck.
-struct Nearness {
+struct CacheResidence {
   std::vector<bool> inputs;   // by input
   std::vector<bool> outputs;  // by output: the block that it is given
   bool code = false;          // an op of the same set
-  friend auto operator<=>(const Nearness&, const Nearness&) = default;
+  friend auto operator<=>(const CacheResidence&, const CacheResidence&) = default;
 };
 
 // By op, in the second of two steps; blocks are given back and given out as the executor does. Sources are left out.
 // set_of: by op, those of one set do the same; -1 = of none.
-std::vector<Nearness> FindNearness(const sim::OpGraph& graph, const std::vector<std::int32_t>& set_of);
+std::vector<CacheResidence> FindCacheResidence(const sim::OpGraph& graph,
+                                               const std::vector<std::int32_t>& set_of);
 
 // What an op reads and writes.
 sim::Bytes TrafficOf(const sim::OpGraph& graph, sim::OpIndex op);

@@ -1,0 +1,27 @@
+#include "bench/tier_shares.h"
+
+#include <algorithm>
+
+namespace berth::bench {
+
+std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
+  std::vector<TierShare> shares;
+  std::vector<std::string> seen;
+  for (sim::DeviceIndex d = 0; d < problem.cluster().size(); ++d) {
+    const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
+    if (std::find(seen.begin(), seen.end(), device.kind) != seen.end()) continue;
+    seen.push_back(device.kind);
+    TierShare share{.device = device.kind};
+    for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
+      const double us = sim::ToMicros(problem.costs().at(op, d));
+      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() +
+                                             static_cast<std::size_t>(d)];
+      share.total_us += us;
+      share.by_tier[static_cast<std::size_t>(tier)] += us;
+    }
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+}  // namespace berth::bench

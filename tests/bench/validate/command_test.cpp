@@ -1,0 +1,173 @@
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/validate/recorder.h"
+#include "bench/validate/recording.h"
+#include "cost_models/cost_models.h"
+#include "profiler/host_machine.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
+  const auto error = [](const std::vector<std::string>& arguments) {
+    const testing::ProgramResult result = testing::RunBerth(arguments);
+    EXPECT_EQ(result.status, 2);
+    return result.err;
+  };
+  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
+  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
+  EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
+  EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
+              HasSubstr("is no folder of recordings"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
+              HasSubstr("--placements from 2"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
+              HasSubstr("--again-seconds, --pause-us and"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--memory-share", "-1"}),
+              HasSubstr("--memory-share from 0"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--cluster", "y"}),
+              HasSubstr("--cluster is for --choose"));
+  EXPECT_THAT(error({"validate", "--recordings", "x", "--workloads", "y"}),
+              HasSubstr("--workloads and --cluster are for"));
+  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again", "y"}),
+              HasSubstr("--again is for --recordings"));
+}
+
+TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
+  const tests::TempFolder folder;
+  formats::WriteFile(
+      folder / "two.yaml",
+      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+      " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}");
+  const std::string workload = "rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)", out = folder / "work";
+  const testing::ProgramResult result =
+      testing::RunBerth({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
+                         "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const sim::OpGraph graph = formats::ReadGraph(out + "/graph.json.zst");
+  const sim::Cluster cluster = formats::ReadCluster(out + "/cluster.yaml", cost_models::BuiltinCatalogue());
+  int placements = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out + "/placements")) {
+    EXPECT_NO_THROW(formats::ReadPlacement(entry.path().string(), graph, cluster));
+    ++placements;
+  }
+  EXPECT_EQ(placements, 6);
+  EXPECT_TRUE(std::filesystem::exists(out + "/placements/one_device-01.json"));
+}
+
+// What `--record` measures, on two cores of whatever machine this is, as fast or as slow as they are.
+class RecordedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (profiler::AvailableCores().size() < 2) GTEST_SKIP() << "this process may use one core";
+  }
+
+  RecorderOptions Options(int placements) const {
+    return {.folder = folder_ / "recorded",
+            .placements = placements,
+            .steps = 2,
+            .at_most = 20,
+            .again_seconds = 0,
+            .rehearsal = true,
+            .quiet = true};
+  }
+  std::string File(const std::string& name) const {
+    return formats::ReadFile(folder_ / ("recorded/" + name));
+  }
+
+  tests::TempFolder folder_;
+  const std::string workload_ = "chain(ops=6,us=10,bytes=1000,cost=flops)";
+  const std::string stem_ = FileStem(workload_);
+};
+
+TEST_F(RecordedTest, GoesOnWhereItWasStopped) {
+  ASSERT_TRUE(RecordWorkload(workload_, Options(2)));
+  const Recording first = ReadValidation(folder_ / ("recorded/" + stem_ + ".json.zst"));
+  const std::string costs = File(stem_ + ".cost_model.json");
+  ASSERT_THAT(first.placements, SizeIs(2));
+  ASSERT_TRUE(RecordWorkload(workload_, Options(5)));
+  const Recording more = ReadValidation(folder_ / ("recorded/" + stem_ + ".json.zst"));
+  ASSERT_THAT(more.placements, SizeIs(5));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(more.placements[i].placement.device, first.placements[i].placement.device);
+    EXPECT_EQ(more.placements[i].steps_us, first.placements[i].steps_us);
+  }
+  EXPECT_EQ(more.cluster, first.cluster);
+  EXPECT_EQ(File(stem_ + ".cost_model.json"), costs);  // probed once
+  const std::string all = File(stem_ + ".json.zst");
+  ASSERT_TRUE(RecordWorkload(workload_, Options(5)));
+  EXPECT_EQ(File(stem_ + ".json.zst"), all);
+  RecorderOptions longer = Options(5);
+  longer.steps = 3;
+  EXPECT_THROW(RecordWorkload(workload_, longer), InputError);
+}
+
+TEST_F(RecordedTest, OfAnotherMachineIsNotMixed) {
+  ASSERT_TRUE(RecordWorkload(workload_, Options(2)));
+  const std::string path = folder_ / ("recorded/" + stem_ + ".json.zst");
+  Recording elsewhere = ReadValidation(path);
+  elsewhere.origin.machine = "elsewhere";
+  formats::WriteFile(path, profiler::PrintStepRecording(elsewhere));
+  try {
+    RecordWorkload(workload_, Options(3));
+    FAIL() << "it went on";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("on another machine (elsewhere)"));
+  }
+}
+
+// All of it on one device needs more than four fifths of what it needs.
+TEST_F(RecordedTest, ALimitOfMemoryIsInForce) {
+  RecorderOptions options = Options(4);
+  options.memory_share = 0.8;
+  ASSERT_TRUE(RecordWorkload(workload_, options));
+  const Recording recording = ReadValidation(folder_ / ("recorded/" + stem_ + ".json.zst"));
+  ASSERT_EQ(recording.placements[0].family, "one device");
+  EXPECT_TRUE(recording.placements[0].oom.has_value());
+}
+
+TEST_F(RecordedTest, IsScoredByTheProgram) {
+  ASSERT_TRUE(RecordWorkload(workload_, Options(4)));
+  const std::string recorded = folder_ / "recorded", out = folder_ / "out", timelines = folder_ / "timelines";
+  const testing::ProgramResult result =
+      testing::RunBerth({"validate", "--recordings", recorded, "--again", recorded, "--out", out,
+                         "--timelines", timelines, "--json", folder_ / "scores.json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr(workload_), HasSubstr("A measured"), HasSubstr("100.0 %"),
+                                HasSubstr("Against another measurement")));
+  EXPECT_EQ(formats::ReadFile(out + "/report.txt"), result.out);
+  EXPECT_EQ(formats::ReadFile(out + "/scores.json"), formats::ReadFile(folder_ / "scores.json"));
+  EXPECT_THAT(formats::ReadFile(out + "/rows.csv"), HasSubstr("one device"));
+  for (const char* ending : {".difference.txt", ".measured.trace.json", ".simulated.trace.json"})
+    EXPECT_TRUE(std::filesystem::exists(timelines + "/" + stem_ + ending)) << ending;
+  // Nothing of it was measured on what `constant` knows.
+  const testing::ProgramResult other =
+      testing::RunBerth({"validate", "--recordings", recorded, "--cost-model", "constant(us=10)"});
+  ASSERT_EQ(other.status, 0) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("C structural"));
+}
+
+TEST_F(RecordedTest, BecomesATableOfAccuracy) {
+  RecorderOptions options = Options(4);
+  options.folder = folder_ / "results/accuracy/here";
+  ASSERT_TRUE(RecordWorkload(workload_, options));
+  const testing::ProgramResult result = testing::RunBerth({"table", "accuracy", "--export"}, folder_.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr(workload_), HasSubstr("tier A")));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "results/accuracy/table.html"));
+  EXPECT_THAT(formats::ReadFile(folder_ / "results/accuracy/table.md"), HasSubstr("## here"));
+}
+
+}  // namespace
+}  // namespace berth::bench

@@ -1,0 +1,83 @@
+#include "profiler/graph_inputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiler/backend.h"
+#include "profiler/host_machine.h"
+#include "tests/profiler/testing.h"
+
+namespace berth::profiler {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr sim::Bytes kGiB = sim::Bytes{1} << 30;
+
+// cpu0 and as many accelerators as there are numbers: their memory, of which `reserve` is not for ops.
+sim::Cluster OneCpuAnd(const std::vector<sim::Bytes>& memory, sim::Bytes reserve = 0) {
+  sim::Cluster cluster;
+  cluster.devices.push_back(
+      {.name = "cpu0", .kind = "cpu", .device_class = sim::DeviceClass::kCpu, .memory = 999 * kGiB});
+  for (const sim::Bytes bytes : memory)
+    cluster.devices.push_back({.name = "gpu" + std::to_string(cluster.devices.size() - 1),
+                               .kind = "h200",
+                               .memory = bytes,
+                               .reserve = reserve});
+  cluster.Finish();
+  return cluster;
+}
+
+TEST(CapacityWarning, SilentWhereAllAcceleratorsTogetherFit) {
+  EXPECT_THAT(CapacityWarning(OneCpuAnd({4 * kGiB, 4 * kGiB}), 8 * kGiB), IsEmpty());
+  EXPECT_THAT(CapacityWarning(OneCpuAnd({5 * kGiB, 5 * kGiB}, kGiB), 8 * kGiB), IsEmpty());  // no reserve
+  EXPECT_THAT(CapacityWarning(OneCpuAnd({}), 0), IsEmpty());                                 // no CPU
+}
+
+TEST(CapacityWarning, NamesWhatIsAskedAndWhatIsFree) {
+  EXPECT_THAT(CapacityWarning(OneCpuAnd({4 * kGiB, 4 * kGiB}), 8 * kGiB - 1),
+              AllOf(HasSubstr("may ask for 8589934592 bytes"), HasSubstr("8589934591 are free"),
+                    HasSubstr("--memory-cap")));
+}
+
+TEST(CapacityWarning, AnAcceleratorWithoutALimitIsNamed) {
+  EXPECT_THAT(CapacityWarning(OneCpuAnd({kGiB, 0}), 8 * kGiB),
+              AllOf(HasSubstr("gpu1 has no limit"), HasSubstr("8589934592")));
+}
+
+TEST(ChooseCores, EveryDeviceHasItsOwn) {
+  if (AvailableCores().size() < 2) GTEST_SKIP() << "this process may use one core";
+  const CoresByDevice cores = ChooseCores(OneCpuAnd({kGiB}), 1);
+  EXPECT_THAT(cores, ElementsAre(SizeIs(1), SizeIs(1)));
+  EXPECT_NE(cores[0], cores[1]);
+}
+
+TEST(ChooseCores, OfZeroAllThatTheAcceleratorsLeave) {
+  const std::size_t all = AvailableCores().size();
+  if (all < 2) GTEST_SKIP() << "this process may use one core";
+  EXPECT_THAT(ChooseCores(OneCpuAnd({kGiB}), 0), ElementsAre(SizeIs(all - 1), SizeIs(1)));
+  EXPECT_THAT(ChooseCores(OneCpuAnd({}), 0), ElementsAre(SizeIs(all)));
+}
+
+TEST(ChooseCores, MoreThanThereAreCannotRunHere) {
+  const int more = static_cast<int>(AvailableCores().size()) + 1;
+  try {
+    ChooseCores(OneCpuAnd({}), more);
+    FAIL() << "there were none so many";
+  } catch (const Unavailable& reason) {
+    EXPECT_THAT(reason.what(), HasSubstr("want " + std::to_string(more) + " cores"));
+  }
+}
+
+TEST(BareCatalogueTest, AKindIsACpuIfItIsCalledSo) {
+  const BareCatalogue catalogue;
+  EXPECT_EQ(catalogue.FindDevice("cpu_xeon")->device_class, sim::DeviceClass::kCpu);
+  EXPECT_EQ(catalogue.FindDevice("h200")->device_class, sim::DeviceClass::kGpu);
+}
+
+}  // namespace
+}  // namespace berth::profiler
