@@ -1,6 +1,7 @@
 // `fair`: transfers wait for engines only; those that move bytes share every link max-min fairly.
 #include "sim/interconnect/queued_links.h"
 #include "sim/native/incremental.h"
+#include "sim/native/shortest_way.h"
 
 namespace berth::sim {
 namespace {
@@ -14,7 +15,7 @@ struct FairLinks : QueuedLinks {
 }  // namespace
 
 std::unique_ptr<Simulator> MakeFairSimulator(const Problem& problem) {
-  return std::make_unique<NativeSimulator<FairLinks>>(problem);
+  return std::make_unique<ShortestWay<FairLinks>>(problem, false);
 }
 
 std::unique_ptr<IncrementalSimulator> MakeFairIncremental(const Problem& problem) {

@@ -3,6 +3,7 @@
 // intended.
 #include "sim/interconnect/queued_links.h"
 #include "sim/native/incremental.h"
+#include "sim/native/shortest_way.h"
 
 namespace berth::sim {
 namespace {
@@ -16,7 +17,8 @@ struct FifoLinks : QueuedLinks {
 }  // namespace
 
 std::unique_ptr<Simulator> MakeFifoSimulator(const Problem& problem) {
-  return std::make_unique<NativeSimulator<FifoLinks>>(problem);
+  const RouteResources resources(problem.compiled(), Sharing::kExclusive);
+  return std::make_unique<ShortestWay<FifoLinks>>(problem, !resources.has_flows());
 }
 
 std::unique_ptr<IncrementalSimulator> MakeFifoIncremental(const Problem& problem) {

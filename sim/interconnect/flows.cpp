@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace berth::sim {
 
@@ -17,8 +18,12 @@ Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t mos
     directions_.push_back({alone, both, slows ? forward : forward + 1});
   }
   flowing_.resize(directions_.size());
-  zone_changed_.resize(directions_.size());
-  changed_zones_.reserve(directions_.size());
+  for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route) {
+    std::uint64_t zones = 0;
+    for (const Id direction : Directions(route))
+      zones |= std::uint64_t{1} << (directions_[direction].zone % 64);
+    route_zones_.push_back(zones);
+  }
   active_.reserve(most);
   affected_.reserve(most);
   others_.reserve(most);
@@ -27,8 +32,7 @@ Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t mos
 
 void Flows::Reset() {
   std::fill(flowing_.begin(), flowing_.end(), 0);
-  std::fill(zone_changed_.begin(), zone_changed_.end(), 0);
-  changed_zones_.clear();
+  changed_zones_ = 0;
   active_.clear();
   next_ = kNever;
   changed_ = false;
@@ -52,13 +56,8 @@ void Flows::Load(const Live& live, Picos shift) {
 
 void Flows::Count(Id route, int change) {
   changed_ = true;
-  for (const Id direction : Directions(route)) {
-    flowing_[direction] += change;
-    const Id zone = directions_[direction].zone;
-    if (zone_changed_[zone]) continue;
-    zone_changed_[zone] = 1;
-    changed_zones_.push_back(zone);
-  }
+  changed_zones_ |= route_zones_[route];
+  for (const Id direction : Directions(route)) flowing_[direction] += change;
 }
 
 void Flows::Add(Picos now, TransferIndex index, const Parcel& parcel) {
@@ -90,37 +89,23 @@ void Flows::PopEnded(Picos now, std::vector<TransferIndex>& ended) {
 }
 
 // Flows that share a zone with one that joined or left, or with an affected one, are affected; those of other
-// components of the machine keep their rates.
+// components of the machine keep their rates. (Two zones of one bit make no difference but to the work: flows
+// that were not affected are given the rate they have.)
 void Flows::FindAffected() {
   affected_.clear();
-  others_.resize(active_.size());
-  for (std::size_t i = 0; i < active_.size(); ++i) others_[i] = static_cast<std::int32_t>(i);
-  for (bool grows = true; grows;) {
-    grows = false;
-    std::size_t kept = 0;
-    for (const std::int32_t f : others_) {
-      const auto directions = Directions(active_[static_cast<std::size_t>(f)].route);
-      const bool reached = std::any_of(directions.begin(), directions.end(), [&](Id direction) {
-        return zone_changed_[directions_[direction].zone] != 0;
-      });
-      if (!reached) {
-        others_[kept++] = f;
-        continue;
-      }
-      affected_.push_back(f);
-      for (const Id direction : directions) {
-        const Id zone = directions_[direction].zone;
-        if (zone_changed_[zone]) continue;
-        zone_changed_[zone] = 1;
-        changed_zones_.push_back(zone);
-        grows = true;
-      }
-    }
-    others_.resize(kept);
-    grows = grows && kept > 0;
+  others_.clear();
+  std::uint64_t reached = std::exchange(changed_zones_, 0);
+  const auto reach = [&](std::int32_t f) {
+    const std::uint64_t zones = route_zones_[active_[static_cast<std::size_t>(f)].route];
+    if ((zones & reached) == 0) return false;
+    reached |= zones;
+    affected_.push_back(f);
+    return true;
+  };
+  for (std::int32_t f = 0; f < static_cast<std::int32_t>(active_.size()); ++f)
+    if (!reach(f)) others_.push_back(f);
+  while (!others_.empty() && std::erase_if(others_, reach) > 0) {
   }
-  for (const Id zone : changed_zones_) zone_changed_[zone] = 0;
-  changed_zones_.clear();
 }
 
 std::int64_t Flows::Capacity(Id direction) const {

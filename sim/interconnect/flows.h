@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "sim/fair_share.h"
+#include "sim/interconnect/route_resources.h"
 #include "sim/native/transfers.h"
 
 namespace berth::sim {
-
-// Whether a transfer has its link directions to itself or shares them max-min fairly.
-enum class Sharing : std::uint8_t { kExclusive, kMaxMin };
 
 class Flows {
  public:
@@ -67,9 +65,8 @@ class Flows {
   std::vector<Flow> active_;    // in order of queue numbers
   Picos next_ = kNever;
   bool changed_ = false;
-  // Zones that a flow has joined or left in this pass, and what that can reach.
-  ById<std::uint8_t> zone_changed_;
-  std::vector<Id> changed_zones_;
+  ById<std::uint64_t> route_zones_;  // by route: bits of its zones
+  std::uint64_t changed_zones_ = 0;  // that a flow has joined or left in this pass
 
   // Scratch of Update().
   std::vector<std::int32_t> affected_, others_;  // places in active_

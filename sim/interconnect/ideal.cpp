@@ -1,6 +1,7 @@
 // `ideal`: nothing is shared. Every transfer starts when it is queued and takes L + M. The specimen to copy:
 // the shortest complete interconnect.
 #include "sim/native/incremental.h"
+#include "sim/native/shortest_way.h"
 
 namespace berth::sim {
 namespace {
@@ -14,7 +15,7 @@ class IdealLinks {
     due_.Reserve(most);
   }
 
-  void Reset(const Plan&) {
+  void Reset(const ById<Problem::Compiled::Id>&) {
     waiting_.clear();
     due_.Clear();
   }
@@ -50,7 +51,7 @@ class IdealLinks {
 }  // namespace
 
 std::unique_ptr<Simulator> MakeIdealSimulator(const Problem& problem) {
-  return std::make_unique<NativeSimulator<IdealLinks>>(problem);
+  return std::make_unique<ShortestWay<IdealLinks>>(problem, false);
 }
 
 std::unique_ptr<IncrementalSimulator> MakeIdealIncremental(const Problem& problem) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "sim/interconnect/flows.h"
 #include "sim/interconnect/resource_queues.h"
+#include "sim/interconnect/route_resources.h"
 
 namespace berth::sim {
 
@@ -15,33 +15,34 @@ class QueuedLinks {
  public:
   QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare);
 
-  void Reset(const Plan& plan) {
-    queues_.Reset(units_, plan.route_parcels, [this](Id route) { return Resources(route); });
+  void Reset(const ById<Problem::Compiled::Id>& route_parcels) {
+    queues_.Reset(resources_.units(), route_parcels, [this](Id route) { return resources_.Of(route); });
     due_.Clear();
     begins_.Clear();
     flows_.Reset();
   }
-  void Queue(TransferIndex index, const Parcel& parcel) { queues_.Queue(index, Resources(parcel.route)); }
+  void Queue(TransferIndex index, const Parcel& parcel) { queues_.Queue(index, resources_.Of(parcel.route)); }
   void Start(Picos now, const Transfers& transfers, std::vector<TransferIndex>& started) {
-    queues_.StartAll([&](TransferIndex t) { return Resources(transfers[t].route); },
+    queues_.StartAll([&](TransferIndex t) { return resources_.Of(transfers[t].route); },
                      [&](TransferIndex t) {
                        started.push_back(t);
                        const Parcel& parcel = transfers[t];
                        const Picos latency = c_.routes[parcel.route].latency;
-                       if (!route_resources_[parcel.route].flows || parcel.move == 0) {
+                       if (!resources_.HasFlows(parcel.route) || parcel.move == 0) {
                          due_.Push(now + latency + parcel.move, t);
                        } else {
                          begins_.Push(now + latency, t);
                        }
                      });
-    if (has_flows_) BeginFlows(now, transfers);
+    if (resources_.has_flows()) BeginFlows(now, transfers);
   }
   Picos next() const { return std::min({due_.next(), begins_.next(), flows_.next()}); }
   void End(Picos now, const Transfers& transfers, std::vector<TransferIndex>& ended) {
     const std::size_t first = ended.size();
     due_.PopDue(now, ended);
-    if (has_flows_) flows_.PopEnded(now, ended);
-    for (std::size_t i = first; i < ended.size(); ++i) queues_.Release(Resources(transfers[ended[i]].route));
+    if (resources_.has_flows()) flows_.PopEnded(now, ended);
+    for (std::size_t i = first; i < ended.size(); ++i)
+      queues_.Release(resources_.Of(transfers[ended[i]].route));
   }
 
   struct Live {
@@ -72,27 +73,10 @@ class QueuedLinks {
  private:
   using Id = Problem::Compiled::Id;
 
-  // What the transfers of a route wait for and hold. Engine pools are resources 0..2D-1, link directions
-  // follow.
-  std::span<const Id> Resources(Id route) const {
-    const Stretch stretch = route_resources_[route];
-    return {resources_.data() + stretch.begin, resources_.data() + stretch.end};
-  }
-  void AddResources(Sharing sharing);
-  void DropImplied();
   void BeginFlows(Picos now, const Transfers& transfers);
 
-  struct Stretch {
-    Id begin = 0, end = 0;
-    // Exclusive links of constant rate need none: the end is known at the start.
-    bool flows = false;
-  };
-
   const Problem::Compiled& c_;
-  bool has_flows_ = false;    // some route has
-  ById<std::int32_t> units_;  // by resource
-  ById<Stretch> route_resources_;
-  std::vector<Id> resources_;
+  const RouteResources resources_;
   ResourceQueues queues_;
   DueList due_;     // ends that are known
   DueList begins_;  // flows whose latency runs

@@ -94,7 +94,7 @@ class NativeSimulator : public Simulator {
   ById<DeviceKind> kinds_;
   Plan plan_;
   RunState<Links> s_;
-  const Transfers transfers_{plan_, s_.queued};
+  const Transfers transfers_{plan_.parcels, s_.queued};
   RunOptions options_;
   bool timeline_ = false;
   bool catch_up_ = false;  // threads are left behind (ThreadState)
@@ -191,7 +191,7 @@ void NativeSimulator<Links>::Reset(const Placement& placement, const RunOptions&
   s_.light.Clear();
   s_.meter.Reset();
   s_.memory.Reset(timeline_ ? &outcome_.memory : nullptr);
-  s_.links.Reset(plan_);
+  s_.links.Reset(plan_.route_parcels);
   threads_to_run_.Clear();
   devices_to_start_.Clear();
   rates_to_update_.Clear();

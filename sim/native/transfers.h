@@ -15,11 +15,13 @@ using TransferIndex = std::int32_t;  // = the queue number of docs/model.md
 // The transfers that have queued, by queue number.
 class Transfers {
  public:
-  Transfers(const Plan& plan, const ById<Problem::Compiled::Id>& queued) : plan_(plan), queued_(queued) {}
-  const Parcel& operator[](TransferIndex t) const { return plan_.parcels[queued_[t]]; }
+  // The parcels, and by queue number which.
+  Transfers(const ById<Parcel>& parcels, const ById<Problem::Compiled::Id>& queued)
+      : parcels_(parcels), queued_(queued) {}
+  const Parcel& operator[](TransferIndex t) const { return parcels_[queued_[t]]; }
 
  private:
-  const Plan& plan_;
+  const ById<Parcel>& parcels_;
   const ById<Problem::Compiled::Id>& queued_;
 };
 

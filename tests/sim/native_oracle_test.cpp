@@ -61,6 +61,32 @@ TEST(NativeOracle, RecordingLessChangesNothing) {
   }
 }
 
+// Devices that work alone have engines of their own (sim/native/shortest_way.h).
+TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
+  const std::uint64_t cases = Cases();
+  std::uint64_t oom = 0;
+  std::size_t transfers = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const RandomCase c = MakeRandomCase(seed, {.max_ops = seed % 10 == 0 ? 300 : 60, .solo = true});
+    const Problem problem(c.graph, c.cluster, c.costs);
+    const auto simulator = MakeSimulator(problem);
+    Dice dice(seed);
+    for (int i = 0; i < 3; ++i) {
+      Placement placement = MakeRandomPlacement(c.graph, c.cluster, dice);
+      placement.priority.clear();
+      Outcome expected = OracleRun(c.graph, c.cluster, c.costs, placement);
+      oom += expected.oom ? 1 : 0;
+      transfers += expected.transfers.size();
+      expected.ops.clear();
+      expected.memory.clear();
+      expected.transfers.clear();
+      ASSERT_EQ("", FirstDifference(expected, simulator->Run(placement), c.graph, c.cluster)) << PrintCase(c);
+    }
+  }
+  EXPECT_GT(oom, cases / 10);
+  EXPECT_GT(transfers, cases * 10);
+}
+
 // Scratch of one run must not leak into the next.
 TEST(NativeOracle, OneSimulatorRunsManyPlacements) {
   for (std::uint64_t seed = 1; seed <= Cases() / 50; ++seed) {

@@ -205,6 +205,17 @@ void AddRoute(Cluster& cluster, Dice& dice) {
   if (first >= 0 && second >= 0) cluster.routes.push_back({from, to, {first, second}});
 }
 
+void MakeSolo(Cluster& cluster, Dice& dice) {
+  for (Device& device : cluster.devices) {
+    device.streams = 1;
+    device.concurrency_ppm.clear();
+    device.overlap_copy_ppm = kPpm;
+  }
+  cluster.dispatch.per = Dispatch::Per::kDevice;
+  if (dice.Percent(20)) return;
+  for (Link& link : cluster.links) link.both_ppm = kPpm;
+}
+
 Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
   Cluster cluster;
   cluster.name = "random";
@@ -223,6 +234,7 @@ Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) 
   dispatch.automatic = dice.Percent(20);
   dispatch.cost =
       dice.OneOf<Picos>({0, 0, kMicro, 5 * kMicro, numbers.ties ? 2 * kMicro : dice.Between(1, 5 * kMicro)});
+  if (shape.solo) MakeSolo(cluster, dice);
   cluster.Finish();
   return cluster;
 }
@@ -291,9 +303,14 @@ Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice
 
 RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape) {
   Dice dice(seed);
+  RandomCase made = MakeRandomCase(dice, shape);
+  made.seed = seed;
+  return made;
+}
+
+RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape) {
   const Numbers numbers(shape.may_tie && dice.Percent(50), dice);
   RandomCase made;
-  made.seed = seed;
   made.graph = MakeGraph(shape, numbers, dice);
   made.cluster = MakeCluster(shape, numbers, dice);
   made.costs = MakeCosts(made.graph, made.cluster, numbers, dice);

@@ -1,4 +1,4 @@
-// Nothing is allocated in a run: a simulator that has run once runs any other placement, issue order and
+// Nothing is allocated in a run: a simulator that has run once in each issue order runs any other placement and
 // recording of ops without a call of operator new. A program of its own, because it replaces that operator
 // (count_allocations.cpp).
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/incremental.h"
 #include "sim/simulator.h"
 #include "tests/sim/allocation/count_allocations.h"
 #include "tests/sim/random_case.h"
@@ -65,7 +66,7 @@ TEST(Allocation, TheCounterCounts) {
 TEST(Allocation, NoRunButTheFirstAllocates) {
   for (const Machine& machine : Machines()) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-      RandomCase c = MakeRandomCase(seed, {.max_ops = 200});
+      RandomCase c = MakeRandomCase(seed, {.max_ops = 200, .solo = seed % 2 == 0});
       c.cluster.preset = machine.preset;
       if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
       c.cluster.dispatch.per = machine.per;
@@ -74,12 +75,39 @@ TEST(Allocation, NoRunButTheFirstAllocates) {
       for (const auto record : {RunOptions::Record::kNothing, RunOptions::Record::kOps}) {
         const auto simulator = MakeSimulator(problem);
         const std::vector<Placement> placements = Placements(c);
-        simulator->Run(placements[0], {record, {}});
+        for (const std::size_t first : {std::size_t{0}, placements.size() - 2, placements.size() - 1})
+          simulator->Run(placements[first], {record, {}});
         for (const Placement& placement : placements) {
           ASSERT_EQ(0, AllocationsOf(*simulator, placement, {record, {}}))
               << machine.interconnect << " " << PrintCase(c);
         }
       }
+    }
+  }
+}
+
+// All ops of a random graph in turn go to each device; the first round may allocate.
+TEST(Allocation, NoTryButTheFirstAllocates) {
+  for (const Machine& machine : Machines()) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      RandomCase c = MakeRandomCase(seed, {.max_ops = 100});
+      c.cluster.preset = machine.preset;
+      if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
+      c.cluster.dispatch.per = machine.per;
+      c.cluster.dispatch.order = machine.order;
+      const Problem problem(c.graph, c.cluster, c.costs);
+      const auto incremental = MakeIncrementalSimulator(problem);
+      incremental->Base(c.placement);
+      std::int64_t allocations = 0;
+      for (int round = 0; round < 2; ++round) {
+        const std::int64_t before = CountAllocations();
+        for (OpIndex op = 0; op < c.graph.size(); ++op) {
+          const Move move{op, op % c.cluster.size()};
+          incremental->Try({&move, 1});
+        }
+        allocations = CountAllocations() - before;
+      }
+      ASSERT_EQ(0, allocations) << machine.interconnect << " " << PrintCase(c);
     }
   }
 }

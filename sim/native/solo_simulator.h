@@ -1,0 +1,330 @@
+// Native runs on devices that work alone (solo_devices.h), over any interconnect: what queues, starts and ends is
+// asked of its `Links` pass by pass. Internal to sim/; included only by the files of sim/interconnect/. The steps
+// of a pass bear the numbers of docs/model.md section 6.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "sim/error.h"
+#include "sim/interconnect.h"
+#include "sim/native/index_set.h"
+#include "sim/native/link_meter.h"
+#include "sim/native/solo_devices.h"
+#include "sim/native/transfers.h"
+
+namespace berth::sim {
+
+template <typename Links>
+class SoloSimulator {
+ public:
+  explicit SoloSimulator(const Problem& problem);
+
+  // Issues in the order of `list`, of all ops; if that is empty in the order of becoming issuable. Records nothing.
+  // nullptr if it takes longer than moments can hold.
+  const Outcome* Run(const Placement& placement, std::span<const OpIndex> list);
+
+ private:
+  using Id = Problem::Compiled::Id;
+  using BlockId = SoloDevices::BlockId;
+  using Sender = SoloDevices::Sender;
+  using Edge = SoloDevices::Edge;
+
+  // A consumer of an op, in op order, and how many dependencies on it that has.
+  struct Consumer {
+    OpIndex op;
+    std::int32_t dependencies;
+  };
+  // An op's issue is looked at when something else happens to its device, and at its end at the latest.
+  struct Issues {
+    std::int32_t seen = 0;  // places in SoloDevices::order before this one
+  };
+
+  void CompileConsumers();
+  void CountTransfers();
+  Moment NextPass() const;
+  void Pass();
+  void EndOp(OpIndex op);                                            // 1
+  void EndTransfers();                                               // 2
+  void CatchUp(DeviceIndex device);                                  // 4
+  void Satisfy(OpIndex op, std::int32_t dependencies, Moment when);  // 1, 2, 4
+  void SatisfyLocals(OpIndex op, DeviceIndex device, Moment when);   // 1, 4
+  void QueueTransfers(OpIndex op);                                   // 6
+  TransferIndex MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from, DeviceIndex to, Id readers);
+  void StartTransfers();  // 7
+
+  const Problem::Compiled& c_;
+  SoloDevices s_;
+  Links links_;
+  LinkMeter<Links::kExclusive> meter_;
+  DueHeap light_;
+  bool listed_ = false;
+  Moment now_ = 0;
+  OpIndex ended_count_ = 0;
+  bool transfers_changed_ = false;
+
+  ById<Consumer> consumers_;
+  ById<Id> first_consumer_;  // by op, and the end
+  ById<Issues> issues_;      // by device
+  ById<Moment> issued_;      // by place in SoloDevices::order
+  ById<Id> route_parcels_;   // heavy transfers, by route
+
+  // By queue number. The readers of a transfer stand behind those of the one before.
+  ById<Parcel> parcels_;
+  ById<Id> numbers_;
+  ById<BlockId> sent_block_, copy_block_;
+  ById<Edge> readers_;
+  TransferIndex queued_ = 0;
+  const Transfers transfers_{parcels_, numbers_};
+
+  // Scratch: of a pass, and of one sender by device.
+  std::vector<OpIndex> sending_;
+  std::vector<TransferIndex> arrived_, started_;
+  struct Destination {
+    Id readers = 0;
+    Id next = 0;
+  };
+  ById<Destination> destinations_;
+  const IndexSet no_devices_;
+  Outcome outcome_;
+};
+
+template <typename Links>
+SoloSimulator<Links>::SoloSimulator(const Problem& problem)
+    : c_(problem.compiled()),
+      s_(problem),
+      links_(c_, 0),
+      meter_(c_),
+      issues_(static_cast<std::size_t>(c_.devices)),
+      issued_(static_cast<std::size_t>(c_.ops)),
+      route_parcels_(c_.routes.size()),
+      parcels_(c_.edge_consumer.size()),
+      sent_block_(c_.edge_consumer.size()),
+      copy_block_(c_.edge_consumer.size()),
+      readers_(c_.edge_consumer.size()),
+      destinations_(static_cast<std::size_t>(c_.devices)),
+      no_devices_(c_.devices) {
+  const std::size_t transfers = c_.edge_consumer.size();
+  for (Id t = 0; t < static_cast<Id>(transfers); ++t) numbers_.push_back(t);
+  light_.Reserve(transfers);
+  sending_.reserve(static_cast<std::size_t>(c_.ops));
+  for (auto* list : {&arrived_, &started_}) list->reserve(transfers);
+  CompileConsumers();
+}
+
+template <typename Links>
+void SoloSimulator<Links>::CompileConsumers() {
+  std::vector<OpIndex> of_op;
+  for (OpIndex op = 0; op <= c_.ops; ++op) {
+    first_consumer_.push_back(static_cast<Id>(consumers_.size()));
+    if (op == c_.ops) break;
+    of_op.assign(c_.edge_consumer.begin() + c_.rows[op].edge,
+                 c_.edge_consumer.begin() + c_.rows[op + 1].edge);
+    std::sort(of_op.begin(), of_op.end());
+    for (std::size_t i = 0; i < of_op.size(); ++i) {
+      if (i == 0 || of_op[i] != of_op[i - 1]) consumers_.push_back({of_op[i], 0});
+      ++consumers_.back().dependencies;
+    }
+  }
+}
+
+template <typename Links>
+const Outcome* SoloSimulator<Links>::Run(const Placement& placement, std::span<const OpIndex> list) {
+  s_.Reset(placement);
+  CountTransfers();
+  links_.Reset(route_parcels_);
+  meter_.Reset();
+  light_.Clear();
+  listed_ = !list.empty();
+  now_ = 0;
+  ended_count_ = 0;
+  queued_ = 0;
+  for (DeviceIndex d = 0; d < c_.devices; ++d) issues_[d].seen = s_.servers[d].ended;
+  if (listed_) {
+    s_.SetLists(list);
+  } else {
+    for (OpIndex op = 0; op < c_.ops; ++op) Satisfy(op, 0, 0);
+  }
+  for (Moment next = NextPass(); next != EndTree::kNone; next = NextPass()) {
+    if (next >= Moments::kTooLate) return nullptr;
+    now_ = next;
+    Pass();
+  }
+  BERTH_CHECK_EQ(ended_count_, c_.ops);
+  s_.Finish(now_, outcome_);
+  meter_.Report(outcome_.links);
+  return &outcome_;
+}
+
+template <typename Links>
+void SoloSimulator<Links>::CountTransfers() {
+  std::fill(route_parcels_.begin(), route_parcels_.end(), 0);
+  for (OpIndex op = 0; op < c_.ops; ++op) {
+    const DeviceIndex device = s_.waiting[op].device;
+    for (Id i = s_.rows[op].sender; i < s_.rows[op + 1].sender; ++i) {
+      if (s_.senders[i].bytes == 0) continue;
+      IndexSet reached = no_devices_;
+      for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
+        reached.Add(s_.waiting[s_.edges[e].consumer].device);
+      // With many devices the set may hold some that are not reached: there is room for more transfers than come.
+      reached.Drain([&](DeviceIndex to) { route_parcels_[c_.RouteIndex(device, to)] += to != device; });
+    }
+  }
+}
+
+// What is due at the instant of this pass is due in the next one.
+template <typename Links>
+Moment SoloSimulator<Links>::NextPass() const {
+  const Moment end = s_.ends.next().moment;
+  const Picos due = std::min(links_.next(), light_.next());
+  if (due == kNever) return end;
+  return std::min(end, due == s_.moments.TimeOf(now_) ? now_ + 1 : s_.moments.At(due));
+}
+
+template <typename Links>
+void SoloSimulator<Links>::Pass() {
+  sending_.clear();
+  for (auto next = s_.ends.next(); next.moment == now_; next = s_.ends.next()) EndOp(next.op);
+  if (std::min(links_.next(), light_.next()) == s_.moments.TimeOf(now_)) EndTransfers();
+  for (const OpIndex op : sending_) QueueTransfers(op);
+  StartTransfers();
+}
+
+template <typename Links>
+void SoloSimulator<Links>::EndOp(OpIndex op) {
+  const DeviceIndex device = s_.waiting[op].device;
+  ++ended_count_;
+  CatchUp(device);
+  s_.PopEnd(device);
+  if (listed_ || s_.IsCpu(device)) SatisfyLocals(op, device, s_.IsCpu(device) ? now_ : 0);
+  if (s_.rows[op].sender < s_.rows[op + 1].sender) sending_.push_back(op);
+}
+
+// On an accelerator what is local need only have been issued. In a list it has been, when the turn of its reader
+// comes; else its readers become issuable by that. What is issued at this moment is looked at later: step 4 comes
+// after all that is processed at it before.
+template <typename Links>
+void SoloSimulator<Links>::CatchUp(DeviceIndex device) {
+  if (listed_ || s_.IsCpu(device)) return;
+  std::int32_t& seen = issues_[device].seen;
+  while (seen < s_.servers[device].scheduled && issued_[seen] < now_) {
+    const std::int32_t place = seen++;
+    SatisfyLocals(s_.order[place], device, issued_[place]);
+  }
+}
+
+template <typename Links>
+void SoloSimulator<Links>::SatisfyLocals(OpIndex op, DeviceIndex device, Moment when) {
+  for (Id i = s_.rows[op].sender; i < s_.rows[op + 1].sender; ++i) {
+    const BlockId block = s_.BlockOf(s_.senders[i]);
+    for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
+      s_.input_block[s_.edges[e].input] = block;
+  }
+  for (Id i = first_consumer_[op]; i < first_consumer_[op + 1]; ++i) {
+    const Consumer consumer = consumers_[i];
+    if (s_.waiting[consumer.op].device == device) Satisfy(consumer.op, consumer.dependencies, when);
+  }
+}
+
+template <typename Links>
+inline void SoloSimulator<Links>::Satisfy(OpIndex op, std::int32_t dependencies, Moment when) {
+  SoloDevices::Waiting& waiting = s_.waiting[op];
+  waiting.known = std::max(waiting.known, when);
+  waiting.missing -= dependencies;
+  if (waiting.missing > 0) return;
+  const SoloDevices::Server& server = s_.servers[waiting.device];
+  if (!listed_) {
+    const std::int32_t place = server.last;
+    issued_[place] = s_.Append(op);
+  } else if (server.next == op) {
+    s_.ScheduleReady(waiting.device);
+  }
+}
+
+template <typename Links>
+void SoloSimulator<Links>::EndTransfers() {
+  transfers_changed_ = true;
+  const Picos time = s_.moments.TimeOf(now_);
+  arrived_.clear();
+  links_.End(time, transfers_, arrived_);
+  light_.PopDue(time, arrived_);
+  if (arrived_.size() > 1) std::sort(arrived_.begin(), arrived_.end());
+  for (const TransferIndex t : arrived_) {
+    const Parcel& parcel = parcels_[t];
+    CatchUp(c_.routes[parcel.route].to);
+    BlockId block = SoloDevices::kNothing;
+    if (!parcel.light()) {
+      meter_.End(parcel, time);
+      s_.Hold(sent_block_[t], now_);
+      block = copy_block_[t];
+    }
+    for (Id i = t == 0 ? 0 : parcels_[t - 1].readers_end; i < parcel.readers_end; ++i) {
+      s_.input_block[readers_[i].input] = block;
+      Satisfy(readers_[i].consumer, 1, now_);
+    }
+  }
+}
+
+template <typename Links>
+void SoloSimulator<Links>::QueueTransfers(OpIndex op) {
+  const DeviceIndex device = s_.waiting[op].device;
+  for (Id i = s_.rows[op].sender; i < s_.rows[op + 1].sender; ++i) {
+    const Sender& sender = s_.senders[i];
+    const Id edges_end = s_.senders[i + 1].edge;
+    IndexSet reached = no_devices_;
+    for (Id e = sender.edge; e < edges_end; ++e) {
+      const DeviceIndex to = s_.waiting[s_.edges[e].consumer].device;
+      reached.Add(to);
+      ++destinations_[to].readers;
+    }
+    reached.Drain([&](DeviceIndex to) {
+      Destination& destination = destinations_[to];
+      const Id readers = std::exchange(destination.readers, 0);
+      if (to == device || readers == 0) return;
+      destination.next = queued_ == 0 ? 0 : parcels_[queued_ - 1].readers_end;
+      const TransferIndex t = MakeTransfer(op, sender, device, to, destination.next + readers);
+      const Parcel& parcel = parcels_[t];
+      if (parcel.light()) {
+        light_.Push(s_.moments.TimeOf(now_) + c_.routes[parcel.route].latency, t);
+      } else {
+        links_.Queue(t, parcel);
+      }
+    });
+    for (Id e = sender.edge; e < edges_end; ++e) {
+      const DeviceIndex to = s_.waiting[s_.edges[e].consumer].device;
+      if (to != device) readers_[destinations_[to].next++] = s_.edges[e];
+    }
+  }
+}
+
+template <typename Links>
+TransferIndex SoloSimulator<Links>::MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from,
+                                                 DeviceIndex to, Id readers_end) {
+  transfers_changed_ = true;
+  Parcel& parcel = parcels_[queued_];
+  parcel.bytes = sender.bytes;
+  parcel.producer = op;
+  parcel.output = sender.output;
+  parcel.route = c_.RouteIndex(from, to);
+  parcel.readers_end = readers_end;
+  parcel.move = sender.bytes == 0 ? 0 : c_.MoveTime(c_.routes[parcel.route], sender.output);
+  sent_block_[queued_] = s_.BlockOf(sender);
+  return queued_++;
+}
+
+template <typename Links>
+void SoloSimulator<Links>::StartTransfers() {
+  if (!transfers_changed_) return;
+  transfers_changed_ = false;
+  const Picos time = s_.moments.TimeOf(now_);
+  started_.clear();
+  links_.Start(time, transfers_, started_);
+  for (const TransferIndex t : started_) {
+    const Parcel& parcel = parcels_[t];
+    meter_.Start(parcel, time);
+    copy_block_[t] = s_.Allocate(now_, now_, parcel.bytes, c_.routes[parcel.route].to, ~parcel.producer);
+  }
+}
+
+}  // namespace berth::sim
