@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/error.h"
@@ -36,10 +37,6 @@ class SoloSimulator {
     OpIndex op;
     std::int32_t dependencies;
   };
-  // An op's issue is looked at when something else happens to its device, and at its end at the latest.
-  struct Issues {
-    std::int32_t seen = 0;  // places in SoloDevices::order before this one
-  };
 
   void CompileConsumers();
   void CountTransfers();
@@ -66,7 +63,8 @@ class SoloSimulator {
 
   ById<Consumer> consumers_;
   ById<Id> first_consumer_;  // by op, and the end
-  ById<Issues> issues_;      // by device
+  // An issue is looked at when something else happens to its device, and at the op's end at the latest.
+  ById<std::int32_t> seen_;  // by device: those of places in SoloDevices::order before this one have been
   ById<Moment> issued_;      // by place in SoloDevices::order
   ById<Id> route_parcels_;   // heavy transfers, by route
 
@@ -96,7 +94,7 @@ SoloSimulator<Links>::SoloSimulator(const Problem& problem)
       s_(problem),
       links_(c_, 0),
       meter_(c_),
-      issues_(static_cast<std::size_t>(c_.devices)),
+      seen_(static_cast<std::size_t>(c_.devices)),
       issued_(static_cast<std::size_t>(c_.ops)),
       route_parcels_(c_.routes.size()),
       parcels_(c_.edge_consumer.size()),
@@ -140,7 +138,7 @@ const Outcome* SoloSimulator<Links>::Run(const Placement& placement, std::span<c
   now_ = 0;
   ended_count_ = 0;
   queued_ = 0;
-  for (DeviceIndex d = 0; d < c_.devices; ++d) issues_[d].seen = s_.servers[d].ended;
+  for (DeviceIndex d = 0; d < c_.devices; ++d) seen_[d] = s_.servers[d].ended;
   if (listed_) {
     s_.SetLists(list);
   } else {
@@ -207,7 +205,7 @@ void SoloSimulator<Links>::EndOp(OpIndex op) {
 template <typename Links>
 void SoloSimulator<Links>::CatchUp(DeviceIndex device) {
   if (listed_ || s_.IsCpu(device)) return;
-  std::int32_t& seen = issues_[device].seen;
+  std::int32_t& seen = seen_[device];
   while (seen < s_.servers[device].scheduled && issued_[seen] < now_) {
     const std::int32_t place = seen++;
     SatisfyLocals(s_.order[place], device, issued_[place]);
