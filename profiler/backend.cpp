@@ -3,9 +3,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <dlfcn.h>
 
+#include "profiler/host_machine.h"
 #include "sim/error.h"
 
 namespace berth::profiler {
@@ -21,6 +23,12 @@ std::string LoaderReason() {
 
 MadeKernel Backend::MakeKernelOnCpu(const sim::OpGraph&, sim::OpIndex) {
   throw Unavailable("this plug-in runs no ops on a CPU");
+}
+
+sim::Attributes MachineOf(const Backend& backend) {
+  sim::Attributes machine = DescribeHost();
+  for (auto& [key, value] : backend.Machine()) machine.emplace_back(key, std::move(value));
+  return machine;
 }
 
 const std::vector<BackendRow>& Backends() {

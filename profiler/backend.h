@@ -2,6 +2,7 @@
 // berth-profile must start on machines without drivers and libraries.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +27,10 @@ struct MeasureOptions {
   Timing timing;
   bool quick = false;
   std::vector<int> cores;  // that probes of the CPU may use, all at once
+  // Where the probe's rows go as they are measured; those that are there are not measured again. Null: nobody asks.
+  sim::Attribute::List* rows = nullptr;
+  // Asked before each row; false: Run() returns what there is. Empty: all are measured.
+  std::function<bool()> go_on;
 };
 
 struct GraphRunOptions {
@@ -46,9 +51,11 @@ class Backend {
   virtual std::optional<sim::Bytes> FreeMemory() const { return std::nullopt; }
   // The pace at which these CPUs compute, for ExecuteOptions; of {} nobody can tell.
   virtual Pace FindPace(const CoresByDevice&) const { return {}; }
-  // The result of a part: {"rows": […]}. Throws Unavailable where this device or library cannot, RunError where
-  // it fails.
+  // The result of a part: {"rows": […]}, always in the same order. Throws Unavailable where this device or library
+  // cannot, RunError where it fails; options.rows are good all the same.
   virtual sim::Attribute Run(const Probe& probe, const MeasureOptions& options) = 0;
+  // The same of the ops of a graph, each alone and as an executed step runs it (profiler/executor/graph_ops.h).
+  virtual sim::Attribute RunOps(const sim::OpGraph& graph, const MeasureOptions& options) = 0;
 
   // What runs a graph on devices of `cluster`, all of this backend's class or CPUs. cpu: what runs ops on those; null
   // where the cluster has none. Graph, cluster and `cpu` must outlive it. Throws as the executors do.
@@ -62,6 +69,9 @@ class Backend {
 // The only symbol that a plug-in exports for this program. Throws Unavailable where there is no device.
 using MakeBackend = std::unique_ptr<Backend> (*)();
 inline constexpr char kMakeBackendSymbol[] = "berth_profiler_backend";
+
+// The host as it was found, with the device.
+sim::Attributes MachineOf(const Backend& backend);
 
 // The table of them.
 struct BackendRow {

@@ -43,6 +43,14 @@ const std::vector<Probe>& Probes();
 // Null if there is none.
 const Probe* FindProbe(std::string_view name);
 
+// Of the rows of `berth-profile run --graph`.
+inline constexpr char kOpsOfGraphMeaning[] =
+    "each op of a graph for which an executor makes a kernel of its own, alone, by that kernel (stand_in: by "
+    "what the "
+    "executor runs in its place): hot and cold as of the other op probes. count: ops of the graph that it "
+    "stands for; graph: "
+    "the op behind sources for what it reads";
+
 // In a quick run the two smallest of every op and phase, so that each way is tried.
 std::vector<OpCase> Thinned(const std::vector<OpCase>& cases);
 
@@ -58,5 +66,7 @@ struct Timing {
   double seconds = 0.15;
 };
 inline constexpr Timing kQuickTiming = {1, 3, 5, 0.01};
+// Of a CPU, whose ops take longer: all of its probes in little more than a minute on one core.
+inline constexpr Timing kCpuTiming = {3, 7, 50, 0.08};
 
 }  // namespace berth::profiler

@@ -23,8 +23,8 @@ sim::Attributes ReadFacts(const Fields& fields, std::string_view key) {
 }
 
 Part ReadPart(Value value, bool activity) {
-  static constexpr std::string_view kKeys[] = {"outcome",  "reason", "date",   "command",
-                                               "revision", "clocks", "wall_s", "result"};
+  static constexpr std::string_view kKeys[] = {"outcome",  "reason", "incomplete", "date",  "command",
+                                               "revision", "clocks", "wall_s",     "result"};
   const Fields fields(value, kKeys);
   Part part;
   part.outcome = static_cast<Part::Outcome>(fields.Require("outcome").Choice(kOutcomeNames));
@@ -35,10 +35,12 @@ Part ReadPart(Value value, bool activity) {
   part.wall_s = fields.Number("wall_s", 0, 0, 1e9);
   if (part.outcome != Part::Outcome::kMeasured) {
     part.reason = fields.Require("reason").Name();
-    if (fields.Has("result")) fields.Require("result").Fail("belongs to parts that were measured alone");
+    for (const char* const key : {"result", "incomplete"})
+      if (fields.Has(key)) fields.Require(key).Fail("belongs to parts that were measured alone");
     return part;
   }
   if (fields.Has("reason")) fields.Require("reason").Fail("belongs to parts that were not measured alone");
+  if (const auto incomplete = fields.Find("incomplete")) part.incomplete = incomplete->Name();
   if (activity) {
     part.activity = ReadActivity(fields.Require("result"));
   } else {
@@ -84,6 +86,7 @@ class Printer {
     out_ += "{\"outcome\": \"";
     out_.append(kOutcomeNames[static_cast<std::size_t>(part.outcome)]) += '"';
     if (!part.reason.empty()) Text("reason", part.reason);
+    if (!part.incomplete.empty()) Text("incomplete", part.incomplete);
     Text("date", part.date);
     if (!part.command.empty()) Text("command", part.command);
     if (!part.revision.empty()) Text("revision", part.revision);
@@ -110,7 +113,7 @@ const Part* Recording::Find(std::string_view part) const {
 
 bool Recording::Done(std::string_view part) const {
   const Part* const found = Find(part);
-  return found != nullptr && found->outcome != Part::Outcome::kFailed;
+  return found != nullptr && found->outcome != Part::Outcome::kFailed && found->incomplete.empty();
 }
 
 void Recording::Put(std::string_view part, Part record) {

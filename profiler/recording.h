@@ -24,8 +24,10 @@ struct Part {
   enum class Outcome : std::uint8_t { kMeasured, kSkipped, kFailed };
 
   Outcome outcome = Outcome::kMeasured;
-  std::string reason;     // of kSkipped (this machine cannot) and kFailed (may be tried again)
-  std::string date;       // ISO 8601 with time zone
+  std::string reason;  // of kSkipped (this machine cannot) and kFailed (may be tried again)
+  std::string
+      incomplete;    // of kMeasured: why rows are missing, which may be measured still; empty where none are
+  std::string date;  // ISO 8601 with time zone
   std::string command;    // that repeats it
   std::string revision;   // of the recorder
   sim::Attribute clocks;  // as found just before; null = not known
@@ -49,7 +51,7 @@ struct Recording {
 
   // Null if absent.
   const Part* Find(std::string_view part) const;
-  // Measured, or known to be impossible here: not to be tried again.
+  // Measured whole, or known to be impossible here: not to be tried again.
   bool Done(std::string_view part) const;
   // Replaces the part of that name, or adds it behind the others.
   void Put(std::string_view part, Part record);

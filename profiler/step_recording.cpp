@@ -1,6 +1,7 @@
 #include "profiler/step_recording.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,10 @@
 #include "sim/error.h"
 
 namespace berth::profiler {
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 int TracedPlacement(const StepRecording& recording) {
   for (std::size_t i = 0; i < recording.placements.size(); ++i)

@@ -102,11 +102,13 @@ inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
 void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
-// Seconds from when it is made, by a clock that tells seconds from any start.
+double SteadySeconds();  // from any start
+// Seconds from when it is made.
 class TimeBudget {
  public:
   using Clock = std::function<double()>;
-  TimeBudget(double seconds, Clock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
+  explicit TimeBudget(double seconds, Clock clock = SteadySeconds)
+      : clock_(std::move(clock)), end_(clock_() + seconds) {}
   bool Spent() const { return clock_() >= end_; }
 
  private:

@@ -96,7 +96,7 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
       outcome_.devices[static_cast<std::size_t>(from)].busy -= problem_.costs().at(op, from);
       outcome_.devices[static_cast<std::size_t>(to)].busy += problem_.costs().at(op, to);
     }
-    peaks_.Find(result, outcome_.devices);
+    peaks_.Find(outcome_.devices);
   }
 
   const Problem& problem_;

@@ -3,8 +3,8 @@
 // The base timeline is kept whole: when each op and each sending joined its queue, started and ended, and in
 // which order the ends were processed. Because queues are first in, first out, that is a snapshot before every
 // event: what had joined and ended by then is found by bisection in each queue, so a try begins exactly at the
-// first event that the moves change. It ends where the rest is the old timeline shifted by a constant
-// (placeto_replay.h); peaks are put together from the old ones (placeto_peaks.h).
+// first event that the moves change, leaves out what is the old timeline later by a constant, and ends where
+// all the rest is that (placeto_replay.h); peaks are put together from the old ones (placeto_peaks.h).
 #pragma once
 
 #include <memory>

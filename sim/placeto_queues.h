@@ -87,10 +87,11 @@ class PlacetoQueues {
       return *entry;
     }
 
+    Key KeyAt(Picos time, std::uint32_t place) const { return (static_cast<Key>(time) << bits) | place; }
     // The key of what would join a queue now and take so long.
     Key KeyOf(std::size_t s, Picos now, Picos duration) const {
       const Server& server = servers[s];
-      return (static_cast<Key>(std::max(now, server.free) + duration) << bits) | server.tail;
+      return KeyAt(std::max(now, server.free) + duration, server.tail);
     }
     void Join(std::size_t s, Key key, std::uint32_t item, Picos pause) const {
       Server& server = servers[s];

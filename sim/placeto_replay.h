@@ -4,9 +4,10 @@
 // begins with the first end that the moves can change. Up to there nothing differs; from there on the ends are
 // processed anew, and how many producers an op still misses is counted when it is first asked.
 //
-// A try is back on the old timeline when the same ends have been processed in both, nothing that the moves
-// touch is outstanding, and all queues hold the same, later by one constant: then everything that follows is
-// the old timeline later by that constant.
+// A try is back on the old timeline when the same ends have been processed in both, no moved op has come to the
+// queues of one only, and all queues hold the same, later by one constant: then what follows is the old timeline
+// later by that constant, up to the next end that the moves can change, which is where the next stretch of ends
+// to be processed anew begins.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +48,28 @@ class PlacetoReplay {
   };
   struct Result {
     Rest rest = Rest::kNothing;
-    std::uint32_t first = 0;  // the first end that was processed anew; all if 0 or 1
-    std::uint32_t last = 0;   // of the base: all up to here have been processed
+    std::uint32_t last = 0;  // of the base: all up to here have been processed
     Picos shift = 0;
   };
   // Revert() must follow before the next call.
   Result Try(std::span<const Move> moves, Picos cutoff);
   void Revert();
+  // Ends that were processed anew; between two stretches, and behind the last, everything is `shift` later.
+  struct Stretch {
+    std::uint32_t first = 0;  // end; all if 0 or 1
+    std::uint32_t last = 0;   // of the base: all up to here have been processed
+    Picos shift = 0;
+    Picos now = 0;  // when the last was
+  };
+  static constexpr std::size_t kMostStretches = 8;
+  std::span<const Stretch> stretches() const { return stretches_; }
+  // The queue of a server in a stretch: what waited at its start and what waits at its end.
+  struct Waiting {
+    std::uint32_t head, tail, last_head, last_tail;
+  };
+  const Waiting& waiting(std::size_t stretch, std::size_t server) const {
+    return waiting_[stretch * 2 * device_count_ + server];
+  }
   // The ops whose device differs from that in the base.
   std::span<const OpIndex> moved() const { return moved_; }
 
@@ -88,41 +104,38 @@ class PlacetoReplay {
   Picos TimeOfEnd(std::uint32_t number) const { return end_[events_[number - 1]]; }
   std::uint32_t ends() const { return static_cast<std::uint32_t>(events_.size()); }
 
-  // In the try: queues of server s as they were when it began and as they are now.
-  std::uint32_t first_tail(std::size_t s) const { return restart_[s].tail; }
-  std::uint32_t first_head(std::size_t s) const { return restart_[s].head; }
+  // In the try: places of a queue up to the end of the last stretch; start_at() of all of them, op_at() of those
+  // that waited in a stretch.
   std::uint32_t tail(std::size_t s) { return queues_.view().servers[s].tail; }
-  std::uint32_t head(std::size_t s) const { return head_[s]; }
   Picos free(std::size_t s) { return queues_.view().servers[s].free; }
   OpIndex op_at(std::uint32_t place) { return static_cast<OpIndex>(queues_.view().entries[place].item); }
   Picos start_at(std::uint32_t place) const { return start_[place]; }
-  // An op that joined its queue in the try; null for others.
-  struct Present {
-    std::uint64_t run = 0;  // whether the rest belongs to this try
-    std::int32_t missing = 0;
-    std::uint32_t place = 0;  // kNone until it joins
-    Picos start = 0;
+  // An op in the try: if it joined its queue in a stretch, and else in the base.
+  struct Standing {
     Picos use = 0;
+    std::uint32_t joined = 0;  // in the base, or 0
+    std::uint32_t place = 0;
   };
-  const Present* joined(OpIndex op) const {
-    const Present& present = present_[static_cast<std::size_t>(op)];
-    return present.run == run_ && present.place != kNone ? &present : nullptr;
-  }
-  // The time of the last end that was processed.
-  Picos now() const { return now_; }
+  const Standing& standing(OpIndex op) const { return standing_[static_cast<std::size_t>(op)]; }
 
  private:
-  struct Restart {
-    std::uint32_t head;
-    std::uint32_t tail;
+  // What is known in a stretch of an op that somebody served in it.
+  struct Served {
+    std::uint64_t run = 0;  // the stretch
+    std::int32_t missing = 0;
+    bool joined = false;
   };
+
+  // Another stretch costs a search in all queues: it is worth that if it leaves out so many ends per device.
+  static constexpr std::uint32_t kLeastLeftOut = 16;
+
   static std::span<const Edge> Row(const std::vector<Edge>& edges, const std::vector<std::uint32_t>& begin,
                                    OpIndex op) {
     const auto i = static_cast<std::size_t>(op);
     return {edges.data() + begin[i], edges.data() + begin[i + 1]};
   }
   void Apply(std::span<const Move> moves);
-  std::uint32_t FirstChange() const;
+  std::uint32_t NextChange(std::uint32_t from) const;
   std::uint32_t FirstEndAfter(Picos time, std::uint32_t number) const;
   std::uint32_t BaseTail(std::size_t server, std::uint32_t number) const;
   Picos PauseAfter(std::uint32_t item) const {
@@ -130,14 +143,24 @@ class PlacetoReplay {
                ? PauseAfterOp(problem_.costs().at(static_cast<OpIndex>(item), base_device_[item]))
                : kSendPause;
   }
-  std::uint32_t ItemServing(OpIndex op, const Edge& input, const std::vector<DeviceIndex>& device) const;
+  // The item whose end serves a reader what it reads there.
+  std::uint32_t ItemServing(OpIndex op, const Edge& input, const std::vector<DeviceIndex>& device) const {
+    const bool local = device[static_cast<std::size_t>(input.op)] == device[static_cast<std::size_t>(op)];
+    return local ? static_cast<std::uint32_t>(input.op)
+                 : static_cast<std::uint32_t>(op_count_) + input.parcel;
+  }
   bool SendsTheSame(OpIndex producer) const;
-  void BeginAt(std::uint32_t number);
+  bool IsMoved(OpIndex op) const { return moved_in_[static_cast<std::size_t>(op)] == try_; }
+  void BeginAt(std::uint32_t number, Picos shift);
+  void RestoreQueue(std::size_t s, Picos shift);
+  Rest ProcessStretch(Picos cutoff);
+  bool HasEnded(OpIndex op, const Edge& input) const;
   void Serve(OpIndex op);
   void Join(OpIndex op);
   void EndOp(OpIndex op);
   void EndSending(std::uint32_t parcel);
-  bool IsBack(Picos& shift);
+  bool IsBack();
+  bool MovedAlike() const;
   bool SameQueues(Picos next, Picos shift);
 
   const Problem& problem_;
@@ -158,30 +181,36 @@ class PlacetoReplay {
   std::vector<Picos> base_start_;  // [place] of an op
   std::vector<Queues::Server> base_servers_;
 
-  // The run in progress; a stamp of run_ says that an entry belongs to it.
+  // The run in progress; a stamp of run_ says that an entry belongs to its stretch, of try_ that it belongs to
+  // the try.
   std::uint64_t run_ = 0;
+  std::uint64_t try_ = 0;
   bool is_base_ = false;
-  bool begun_ = false;
   std::vector<DeviceIndex> device_;
   std::vector<OpIndex> moved_;
   Queues queues_;
   std::vector<std::uint32_t> most_;
   std::vector<std::uint32_t> head_;  // [server]
-  std::vector<Restart> restart_;     // [server]
+  std::vector<Stretch> stretches_;
+  std::vector<Waiting> waiting_;     // [stretch][server]
+  std::vector<std::int32_t> ahead_;  // [server]: of how many more its queue has got rid than in the base
   std::vector<Picos> start_;         // [place] of an op
-  std::vector<Present> present_;     // [op]
+  std::vector<Served> served_;       // [op]
+  std::vector<Standing> standing_;   // [op]
+  std::vector<OpIndex> joined_;      // in stretches of the try
   std::vector<std::uint64_t> queued_in_, touched_in_, moved_in_;
   std::uint32_t first_ = 0;
   Picos now_ = 0;
-  std::uint32_t ended_ = 0;  // ends processed, of items that the base has
-  // What stands between the try and the base: ops whose sendings may differ, sendings that the base does not
-  // have or that a moved op made, and the last end of the base that does not happen.
-  std::uint32_t touched_left_ = 0;
+  std::uint32_t ended_ = 0;  // ends processed in the stretch, of items that the base has
+  // What stands between the try and the base: sendings that the base does not have or that a moved op made, and
+  // the last end of the base that does not happen.
   std::uint32_t sendings_left_ = 0;
   std::uint32_t dropped_ = 0;
   std::uint32_t last_dropped_ = 0;
-  std::uint32_t last_ended_ = 0;  // the greatest number that was processed
-  std::uint32_t wait_ = 0;        // ends before the queues are compared again
+  std::uint32_t last_ended_ = 0;   // the greatest number that was processed
+  std::uint32_t wait_ = 0;         // ends before the queues are compared again
+  std::uint32_t next_change_ = 0;  // the first after last_ended_; not known if before it
+  Picos shift_ = 0;                // behind last_ended_, once the try is back there
 };
 
 }  // namespace berth::sim

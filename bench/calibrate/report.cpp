@@ -243,6 +243,18 @@ ReportSection Meanings() {
           "validate`."}};
 }
 
+// "465 table entries, 3 of them ops of graphs, 17 curves, 8 efficiencies; f32 convolutions in TF32"
+std::string KindText(const CalibrationResult& result, const KindParameters& kind) {
+  const auto entries = std::ranges::count(result.parameters.table, kind.kind, &TableEntry::kind);
+  std::string text = fmt::format("{} table entries", entries);
+  const auto fit = std::ranges::find(result.ops, kind.kind, &OpFit::kind);
+  if (fit != result.ops.end() && fit->graph_entries > 0)
+    text += fmt::format(" ({} of them ops of graphs)", fit->graph_entries);
+  if (!kind.cpu_lines.lines.empty()) return text + fmt::format(", {} lines", kind.cpu_lines.lines.size());
+  return text + fmt::format(", {} curves, {} efficiencies{}", kind.curves.size(), kind.efficiency.size(),
+                            Tf32Text(kind.tf32));
+}
+
 }  // namespace
 
 ReportPage MakeFitReport(const CalibrationResult& result) {
@@ -254,12 +266,8 @@ ReportPage MakeFitReport(const CalibrationResult& result) {
                               {"libraries", from.library},
                               {"recorded", from.date + " by revision " + from.commit},
                               {"clocks as found", result.clocks.empty() ? "not told" : result.clocks}}};
-  for (const KindParameters& kind : parameters.kinds) {
-    const auto entries = std::ranges::count(parameters.table, kind.kind, &TableEntry::kind);
-    report.facts.emplace_back("kind " + kind.kind,
-                              fmt::format("{} table entries, {} curves, {} efficiencies{}", entries,
-                                          kind.curves.size(), kind.efficiency.size(), Tf32Text(kind.tf32)));
-  }
+  for (const KindParameters& kind : parameters.kinds)
+    report.facts.emplace_back("kind " + kind.kind, KindText(result, kind));
   std::vector<std::string> links;
   for (const LinkParameters& link : parameters.links) links.push_back(link.kind);
   if (!links.empty()) report.facts.emplace_back("link kinds", fmt::format("{}", fmt::join(links, ", ")));

@@ -13,6 +13,7 @@
 #include "profiler/kineto.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/formats/source.h"
 
 namespace berth::bench {
@@ -91,9 +92,9 @@ class CalibrateCommand : public Command {
       throw InputError("--steps and --kind belong to TRACE..., not to --table.");
     const TableDefinition& table = FindTable(table_);
     const fs::path folder = out_.empty() ? fs::path("results") / table.name : fs::path(out_);
+    formats::MakeFolder(folder.string());
     const Calibration calibration = CalibrateTable(table, {.threads = threads_});
     const std::string report = PrintCalibration(table, calibration);
-    fs::create_directories(folder);
     cost_models::WriteParameters((folder / "testbed.json").string(), calibration.parameters);
     formats::WriteFile((folder / "fit.md").string(), report);
     fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report,
@@ -114,13 +115,8 @@ class CalibrateCommand : public Command {
       throw InputError(fmt::format("--out {}: there is no folder {}; make it first.", out_, folder.string()));
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
                              folder / (stem.string() + ".report.html")};
-    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html}) {
-      if (fs::exists(output))
-        throw InputError(
-            fmt::format("--out {}: {} is there already and is not written over; give another name or "
-                        "remove it.",
-                        out_, output.string()));
-    }
+    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html})
+      formats::RefuseExisting(output.string());
     return outputs;
   }
 
@@ -170,9 +166,11 @@ class CalibrateCommand : public Command {
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
     formats::WriteFile(outputs.html.string(), PrintReportHtml(report, FitPlotsHtml(result)));
-    fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them.\n", text,
+    std::vector<std::string> kinds;
+    for (const cost_models::KindParameters& kind : result.parameters.kinds) kinds.push_back(kind.kind);
+    fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n", text,
                outputs.parameters.string(), outputs.text.filename().string(),
-               outputs.html.filename().string(), outputs.parameters.string());
+               outputs.html.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
   }
 
   std::vector<std::string> traces_, steps_, kinds_;

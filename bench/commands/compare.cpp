@@ -19,6 +19,7 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -180,7 +181,7 @@ class CompareCommand : public Command {
                                  const std::atomic<bool>& stop) const {
     std::optional<TableStore> store;
     if (!out_.empty()) {
-      fs::create_directories(out_);
+      formats::MakeFolder(out_);
       store.emplace((fs::path(out_) / "searches.db").string());
     }
     RunOptions options;

@@ -21,6 +21,7 @@
 #include "bench/search_source.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -120,7 +121,7 @@ class PlaceCommand : public Command {
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
     if (!out_.empty()) {
-      if (ranks.first()) std::filesystem::create_directories(out_);
+      if (ranks.first()) formats::MakeFolder(out_);
       options_.checkpoint = (std::filesystem::path(out_) / "checkpoint").string();
     }
     Progress progress(agent->name() + " on " + search_.name(), search_.samples(), !ranks.first());

@@ -16,6 +16,7 @@
 #include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -102,7 +103,7 @@ class TableCommand : public Command {
     const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
     const ReportPage page = MakeAccuracyPage(folders);
     const fs::path folder = Folder();
-    fs::create_directories(folder);
+    formats::MakeFolder(folder.string());
     formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(page));
     formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
     fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
@@ -166,7 +167,7 @@ class TableCommand : public Command {
   // Renderings are made from the text of rows.csv, never from memory: what is committed can be made again.
   void Render(const TableDefinition& table, const std::vector<CellRecord>& records) const {
     const fs::path folder = Folder();
-    fs::create_directories(folder);
+    formats::MakeFolder(folder.string());
     const std::string rows = PrintRows(records);
     const TableResults results(table, ParseRows(rows, (folder / "rows.csv").string()));
     const RenderedTable rendered = BuildRenderedTable(results);

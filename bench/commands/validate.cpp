@@ -12,9 +12,11 @@
 #include "bench/validate/score.h"
 #include "bench/validate/timelines.h"
 #include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -123,7 +125,7 @@ class ValidateCommand : public Command {
     if (!again_.empty()) CompareRepeats(again_, &scores);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
-      std::filesystem::create_directories(folder);
+      formats::MakeFolder(folder.string());
       formats::WriteFile((folder / "report.txt").string(), PrintScores(scores));
       formats::WriteFile((folder / "scores.json").string(), PrintScoresJson(scores));
       formats::WriteFile((folder / "rows.csv").string(), PrintScoresCsv(scores));
@@ -136,7 +138,7 @@ class ValidateCommand : public Command {
  private:
   void WriteTimelines(const std::string& recordings) const {
     const std::filesystem::path folder(timelines_);
-    std::filesystem::create_directories(folder);
+    formats::MakeFolder(folder.string());
     for (const std::string& path : FindRecordings(recordings)) {
       const Recording recording = ReadValidation(path);
       if (profiler::TracedPlacement(recording) < 0) continue;  // as of a graph with one placement
@@ -150,9 +152,11 @@ class ValidateCommand : public Command {
   }
 
   void Choose() const {
+    const auto model = cost_models::MakeCostModel(cost_model_);
+    const auto catalogue =
+        cost_models::CalibratedCatalogue(cost_models::ParametersOf(*model), cost_models::BuiltinCatalogue());
     const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
-                               scenarios::LoadCluster(cluster_, cost_models::BuiltinCatalogue()),
-                               *cost_models::MakeCostModel(cost_model_));
+                               scenarios::LoadCluster(cluster_, *catalogue), *model);
     WriteChosen(loaded.problem(), ChoosePlacements(loaded.problem(), options_.placements, options_.seed),
                 out_);
   }

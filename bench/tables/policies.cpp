@@ -9,6 +9,7 @@
 #include "agents/agent.h"
 #include "bench/training_set.h"
 #include "sim/error.h"
+#include "sim/formats/outputs.h"
 #include "sim/parallel.h"
 
 namespace berth::bench {
@@ -80,7 +81,7 @@ bool Policies::Train(const std::vector<const CellPlan*>& plans) {
 
 bool Policies::TrainOne(const CellPlan& plan, const std::string& path) {
   if (options_.stop != nullptr && options_.stop->load()) return false;
-  std::filesystem::create_directories(options_.checkpoints);
+  formats::MakeFolder(options_.checkpoints);
   const auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
   auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
   BERTH_CHECK(learner != nullptr);  // a fault of the table

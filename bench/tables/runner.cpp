@@ -16,6 +16,7 @@
 #include "bench/tables/fingerprint.h"
 #include "bench/tables/policies.h"
 #include "sim/error.h"
+#include "sim/formats/outputs.h"
 #include "sim/parallel.h"
 
 namespace berth::bench {
@@ -189,7 +190,7 @@ class CellRunner {
 
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
     if (!plan.column->on_request || options_.checkpoints.empty()) return {};
-    std::filesystem::create_directories(options_.checkpoints);
+    formats::MakeFolder(options_.checkpoints);
     return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", options_.name,
                                                                       record.row, record.column, record.seed,
                                                                       record.budget, record.scenario))

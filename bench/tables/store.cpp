@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "sim/error.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -67,10 +68,7 @@ struct TableStore::Impl {
 TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   const auto folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error)
-    throw RunError(fmt::format("{}: the folder cannot be made: {}.", folder.string(), error.message()));
+  if (!folder.empty()) formats::MakeFolder(folder.string());
   if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
   sqlite3_busy_timeout(impl_->database, 60000);
   impl_->Execute("PRAGMA journal_mode=WAL");

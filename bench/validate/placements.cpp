@@ -13,6 +13,7 @@
 #include "agents/task.h"
 #include "bench/random_placements.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -138,7 +139,7 @@ std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int c
 void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>& chosen,
                  const std::string& folder) {
   const std::filesystem::path out(folder);
-  std::filesystem::create_directories(out / "placements");
+  formats::MakeFolder((out / "placements").string());
   formats::WriteGraph((out / "graph.json.zst").string(), problem.graph());
   formats::WriteFile((out / "cluster.yaml").string(), formats::PrintCluster(problem.cluster()));
   std::map<std::string, int> count;

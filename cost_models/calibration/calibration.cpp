@@ -96,6 +96,7 @@ class Calibrator {
       AddSteps(one);
     }
     AddStepEntries();
+    SayWhoUses();
     parameters.name =
         options_.name.empty() ? parameters.provenance.machine + ", isolated probes" : options_.name;
     if (parameters.kinds.empty() && parameters.links.empty() && parameters.table.empty())
@@ -108,9 +109,9 @@ class Calibrator {
     for (const auto& [device_class, kind] : kinds_) {
       OpFit fit = FitOps(observed_, device_class, kind, catalogue_, options_.ops);
       result_.notes.insert(result_.notes.end(), fit.notes.begin(), fit.notes.end());
-      if (fit.classes.empty()) continue;
       auto& table = result_.parameters.table;
       table.insert(table.end(), fit.table.begin(), fit.table.end());
+      if (fit.classes.empty() && fit.graph_entries == 0) continue;
       result_.parameters.kinds.push_back(fit.parameters);
       result_.ops.push_back(std::move(fit));
     }
@@ -216,13 +217,23 @@ class Calibrator {
 
   // A trace of a framework says nothing of the machine: it may be held against, and gives no entry.
   void CheckSteps(const std::vector<NamedRecording>& probes, const NamedRecording& steps) const {
-    const bool told = !steps.recording.machine.empty();
-    if (told) CheckSameHost(probes, steps);
+    if (!steps.recording.machine.empty()) CheckSameHost(probes, steps);
+    const bool told = TellsGpu(steps.recording);
     if (told || !options_.steps_in_table) return;
     throw InputError(
         steps.source +
-        ": does not say which machine, driver and libraries it was recorded with, so that its times may "
+        ": does not say which GPU, driver and libraries it was recorded with, so that its times may "
         "not stand in the table; record with `berth-profile record`, or leave out --steps-in-table");
+  }
+
+  // A fit that nobody's cluster names is used by nobody, and nothing would say so.
+  void SayWhoUses() {
+    const auto cpu = kinds_.find(sim::DeviceClass::kCpu);
+    if (options_.kinds.contains("cpu") || result_.parameters.Find(cpu->second) == nullptr) return;
+    result_.notes.push_back(fmt::format(
+        "devices of `kind: {0}` alone use what was measured of the CPU; where clusters call it otherwise "
+        "(kind: cpu-broadwell), calibrate with --kind cpu=cpu-broadwell",
+        cpu->second));
   }
 
   void AddSteps(const NamedRecording& one) {

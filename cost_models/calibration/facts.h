@@ -16,6 +16,7 @@ class Facts {
   Facts(const sim::Attribute& value, std::string place) : value_(&value), place_(std::move(place)) {}
 
   const std::string& place() const { return place_; }
+  const sim::Attribute& value() const { return *value_; }
   std::optional<Facts> Find(const std::string& key) const;  // of an object; empty if absent or null
   Facts Require(const std::string& key) const;
   std::vector<Facts> Items() const;                             // of a list

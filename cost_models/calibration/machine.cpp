@@ -21,6 +21,16 @@ std::string TextOf(const sim::Attribute& value) {
   return json;
 }
 
+// The text of a fact, also one level down: pytorch's "gpu" is an object with a name.
+std::string Find(const sim::Attributes& facts, const std::string& key, const std::string& inner) {
+  const sim::Attribute* found = sim::FindAttribute(facts, key);
+  if (found != nullptr) {
+    if (const auto* object = std::get_if<sim::Attributes>(&found->value))
+      found = FindAttribute(*object, inner);
+  }
+  return found != nullptr && *found != sim::Attribute{} ? TextOf(*found) : "";
+}
+
 std::string Told(const sim::Attribute* value) {
   if (value == nullptr) return "not told";
   std::string text = TextOf(*value);
@@ -46,22 +56,14 @@ void CompareFacts(const NamedRecording& a, const NamedRecording& b, const char* 
     const sim::Attribute* const one = sim::FindAttribute(left, key);
     const sim::Attribute* const other = sim::FindAttribute(right, key);
     if (one == nullptr || other == nullptr ? !same_device : *one == *other) continue;
+    // One recorder tells the GPU's name alone, another more of it.
+    if (!same_device && key == "gpu" && Find(left, key, "name") == Find(right, key, "name")) continue;
     Differ(a, b, fmt::format("{}.{}", what, key), Told(one), Told(other));
   }
 }
 
 std::string Family(const Recording& recording) {
   return recording.kind.substr(0, recording.kind.find('.'));
-}
-
-// The text of a fact, also one level down: pytorch's "gpu" is an object with a name.
-std::string Find(const sim::Attributes& facts, const std::string& key, const std::string& inner) {
-  const sim::Attribute* found = sim::FindAttribute(facts, key);
-  if (found != nullptr) {
-    if (const auto* object = std::get_if<sim::Attributes>(&found->value))
-      found = FindAttribute(*object, inner);
-  }
-  return found != nullptr && *found != sim::Attribute{} ? TextOf(*found) : "";
 }
 
 std::string GpuName(const Recording& recording) {
@@ -117,6 +119,10 @@ void CheckOneMachine(const std::vector<NamedRecording>& recordings) {
       CompareFacts(*other, b, "software", other->recording.software, b.recording.software, same_device);
     }
   }
+}
+
+bool TellsGpu(const Recording& recording) {
+  return !GpuName(recording).empty();
 }
 
 void CheckSameHost(const std::vector<NamedRecording>& probes, const NamedRecording& steps) {

@@ -14,6 +14,9 @@ namespace berth::cost_models {
 // of one device, any fact of machine or software; of two (a GPU and its host's CPU), any that both tell.
 void CheckOneMachine(const std::vector<NamedRecording>& recordings);
 
+// Whether a recording says which GPU it speaks of.
+bool TellsGpu(const profiler::Recording& recording);
+
 // Throws InputError where what a recording of steps tells of machine and software is not what the probes tell.
 void CheckSameHost(const std::vector<NamedRecording>& probes, const NamedRecording& steps);
 

@@ -1,11 +1,15 @@
 #include "cost_models/calibration/observations.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "profiler/probes.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/json_text.h"
 
 namespace berth::cost_models {
 namespace {
@@ -112,8 +116,11 @@ class Reader {
         throw InputError(fmt::format("{} and {} both hold the part '{}'; give one of them", old->second,
                                      one.source, name));
       }
+      if (!part.incomplete.empty())
+        made_.left_out.push_back(fmt::format("{}: {} is incomplete: {}", one.source, name, part.incomplete));
       if (!ReadPart(recording, name, Facts(part.result, one.source + ": " + name)))
-        made_.left_out.push_back(fmt::format("{}: {} has no place in the parameters", one.source, name));
+        made_.left_out.push_back(
+            fmt::format("{}: {} is no probe that parameters are made of", one.source, name));
     }
   }
 
@@ -136,6 +143,13 @@ class Reader {
     const bool host = recording.device == "cpu" || name.starts_with("host_");
     const auto rows = result.Find("rows");
     if (rows && IsOps(*rows)) {
+      if (rows->Items().front().Find("graph")) {
+        ReadGraphOps(*rows, host ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
+        return true;
+      }
+      if (recording.kind == profiler::kProbesKind && profiler::FindProbe(name) == nullptr)
+        made_.left_out.push_back(fmt::format(
+            "{}: is no probe of this version; its rows of ops are used as any others", rows->place()));
       ReadOps(*rows, host ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
       return true;
     }
@@ -204,6 +218,26 @@ class Reader {
     for (const auto& [what, count] : unavailable) {
       made_.left_out.push_back(
           fmt::format("{}: {} of {} could not be run by the library", rows.place(), count, what));
+    }
+  }
+
+  void ReadGraphOps(const Facts& rows, sim::DeviceClass device_class) {
+    for (const Facts& row : rows.Items()) {
+      if (const auto reason = row.Find("unavailable")) {
+        made_.left_out.push_back(fmt::format("{}: {} was not measured: {}", row.place(),
+                                             row.Require("op").Text(), reason->Text()));
+        continue;
+      }
+      const Facts graph = row.Require("graph");
+      std::string json;
+      formats::AppendJsonAttribute(json, graph.value());
+      ObservedGraphOp op{.device_class = device_class,
+                         .graph = std::make_shared<sim::OpGraph>(formats::ParseGraph(json, graph.place())),
+                         .count = row.Require("count").Int(1, std::numeric_limits<std::int32_t>::max()),
+                         .hot = ReadRepeats(row.Require("hot"))};
+      if (const auto stand_in = row.Find("stand_in")) op.stand_in = stand_in->Is(true);
+      if (const auto cold = row.Find("cold")) op.cold = ReadRepeats(*cold);
+      made_.graph_ops.push_back(std::move(op));
     }
   }
 
@@ -300,7 +334,8 @@ Observations Observe(std::vector<NamedRecording> recordings) {
   Observations observations = Reader().Read(std::move(recordings));
   const bool copies =
       std::ranges::any_of(observations.copies, [](const auto& list) { return !list.empty(); });
-  if (observations.ops.empty() && !copies && !observations.dispatch && observations.pairs.empty()) {
+  if (observations.ops.empty() && observations.graph_ops.empty() && !copies && !observations.dispatch &&
+      observations.pairs.empty()) {
     throw InputError("the recordings hold no probe that was measured" +
                      (observations.left_out.empty() ? "" : "; " + observations.left_out.front()));
   }

@@ -4,6 +4,7 @@
 // Recordings of whole steps (profiler.activity, pytorch.<network>, Kineto) are no probes: see step_ops.h.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,16 @@ struct ObservedOp {
   Repeats hot;
   std::optional<Repeats> cold;
   std::string workload;  // that it belongs to; empty = none
+};
+
+// One op of a graph, alone on the device (`berth-profile run --graph`).
+struct ObservedGraphOp {
+  sim::DeviceClass device_class = sim::DeviceClass::kGpu;
+  std::shared_ptr<const sim::OpGraph> graph;  // the op, which is the last, behind sources for what it reads
+  std::int64_t count = 1;                     // ops of its graph that it stands for
+  bool stand_in = false;                      // by what the executor runs in its place
+  Repeats hot;
+  std::optional<Repeats> cold;
 };
 
 enum class CopyPath : std::uint8_t {
@@ -67,6 +78,7 @@ struct ObservedNodes {
 
 struct Observations {
   std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape
+  std::vector<ObservedGraphOp> graph_ops;        // as recorded
   std::vector<ObservedCopy> copies[kCopyPaths];  // by bytes
   std::vector<ObservedPair> pairs;
   std::vector<ObservedNodes> nodes;      // by nodes

@@ -9,6 +9,7 @@
 
 #include "cost_models/calibration/efficiency_fit.h"
 #include "cost_models/calibration/errors.h"
+#include "cost_models/calibration/graph_op_fit.h"
 #include "cost_models/calibration/line_fit.h"
 #include "cost_models/calibration/probe_graph.h"
 #include "cost_models/ratio_curve.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kLeastPoints = 5;  // of a curve
 constexpr int kLineFolds = 5;
-constexpr double kLeastShare = 0.1;  // of a time, that is left when the events' own is taken off
 
 struct Probe {
   ProbedWork work;
@@ -62,22 +62,12 @@ class Fit {
     }
     if (device_class_ == sim::DeviceClass::kCpu) FitLines();
     FitClasses();
+    EnterGraphOps(observed_, device_class_, options_, &fit_);
     NameMissingClasses();
     return std::move(fit_);
   }
 
  private:
-  // What an op takes of a device that is never idle: its kernels and one transition to the next. On a CPU the time of
-  // the call.
-  Repeats TimeOf(const ObservedOp& op) const {
-    Repeats time = options_.cold && op.cold ? *op.cold : op.hot;
-    if (device_class_ == sim::DeviceClass::kCpu) return time;
-    const double excess = ExcessOfEvents(observed_);
-    for (double* us : {&time.median_us, &time.low_us, &time.high_us})
-      *us = std::max(*us - excess, kLeastShare * *us);
-    return time;
-  }
-
   void Collect() {
     std::map<std::string, int> of_no_type, other_format, too_short;
     std::map<std::string, int> groups;
@@ -95,7 +85,7 @@ class Fit {
         ++other_format[op.op + " in " + op.format];
         continue;
       }
-      probe.repeats = TimeOf(op);
+      probe.repeats = TimeAlone(op.hot, op.cold, device_class_, observed_, options_);
       if (probe.repeats.median_us <= 0) {
         ++too_short[op.op];
         continue;
@@ -303,6 +293,17 @@ class Fit {
 };
 
 }  // namespace
+
+Repeats TimeAlone(const Repeats& hot, const std::optional<Repeats>& cold, sim::DeviceClass device_class,
+                  const Observations& observed, const OpFitOptions& options) {
+  constexpr double kLeastShare = 0.1;  // that is left when the events' own is taken off
+  Repeats time = options.cold && cold ? *cold : hot;
+  if (device_class == sim::DeviceClass::kCpu) return time;
+  const double excess = ExcessOfEvents(observed);
+  for (double* us : {&time.median_us, &time.low_us, &time.high_us})
+    *us = std::max(*us - excess, kLeastShare * *us);
+  return time;
+}
 
 OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
              const Catalogue& catalogue, const OpFitOptions& options) {

@@ -23,7 +23,7 @@ struct OpPoint {
   std::string label;  // "gemm bf16 m=4096 n=768 k=768"
   std::string workload;
   double work = 0;                // flops of contractions, bytes of others
-  double measured_us = 0;         // corrected: see TimeOf() in op_fit.cpp
+  double measured_us = 0;         // corrected: TimeAlone()
   double structural_us = 0;       // catalogue's efficiencies; 0 where the kind has no rates
   double fitted_us = 0;           // by the curve, which has seen it; 0 without a curve
   double held_out_us = 0;         // by a curve that has not seen ops of this shape
@@ -45,8 +45,14 @@ struct OpFit {
   KindParameters parameters;      // efficiency, structural, curves, tf32
   std::vector<ClassFit> classes;  // by class, then dtype
   std::vector<TableEntry> table;  // by signature
+  std::size_t graph_entries = 0;  // of those: ops of graphs that no probe measured
   std::vector<std::string> notes;
 };
+
+// What an op takes of a device that is never idle: its kernels and one transition to the next. On a CPU the time of the
+// call.
+Repeats TimeAlone(const Repeats& hot, const std::optional<Repeats>& cold, sim::DeviceClass device_class,
+                  const Observations& observed, const OpFitOptions& options);
 
 // Ops of `device_class` alone. `observed` may hold none of them: the fit is empty then.
 OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,

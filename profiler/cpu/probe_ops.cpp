@@ -11,7 +11,9 @@
 #include "profiler/cpu/probe_table.h"
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/device_thread.h"
+#include "profiler/executor/graph_ops.h"
 #include "profiler/executor/initial_values.h"
+#include "profiler/executor/op_tensors.h"
 #include "profiler/op_graphs.h"
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
@@ -19,7 +21,15 @@
 namespace berth::profiler {
 namespace {
 
-constexpr double kMostFlops = 2e10;  // more takes a CPU of few cores seconds, ten times over
+// A run of more than this [s], by what a core does at least, is left out: it is wanted some twenty times, and all probes
+// together are to take one core little more than a minute.
+constexpr double kMostSeconds = 0.05;
+constexpr double kFlopsOfCore = 5e10, kBytesOfCore = 1e10;  // per second
+
+bool IsTooMuch(double flops, double bytes, const MeasureOptions& options) {
+  const auto cores = static_cast<double>(options.cores.size());
+  return flops / kFlopsOfCore + bytes / kBytesOfCore > kMostSeconds * cores;
+}
 
 // Memory that is written to drive everything else out of the caches.
 class Flush {
@@ -37,10 +47,10 @@ class Flush {
   unsigned char value_ = 0;
 };
 
-// A case with its tensors, all allocated.
-class PreparedCase {
+// Ops with their tensors, all allocated.
+class PreparedOps {
  public:
-  explicit PreparedCase(const OpCase& one) : graph_(GraphOnCpu(one)) {
+  explicit PreparedOps(sim::OpGraph graph) : graph_(std::move(graph)) {
     std::int64_t scratch = 0;
     std::map<sim::TensorRef, void*> blocks;
     for (const sim::OpIndex index : graph_.topological_order()) {
@@ -55,13 +65,12 @@ class PreparedCase {
         call.outputs.push_back(block);
       }
       MadeKernel made = MakeCpuKernel(graph_, index);
-      if (made.stand_in) throw Unavailable("no kernel of the CPU computes " + op.type);
+      stand_in_ = stand_in_ || made.stand_in;
       if (made.kernel == nullptr) continue;
       scratch = std::max(scratch, made.kernel->scratch_bytes());
-      const sim::TensorRef first = op.inputs[0];
-      const sim::Output& read =
-          graph_.ops[static_cast<std::size_t>(first.op)].outputs[static_cast<std::size_t>(first.output)];
-      if (read.storage == sim::Output::Storage::kPersistent) call.slots = call.inputs[0];
+      const OpTensors tensors(graph_, index);
+      if (tensors.inputs() > 0 && tensors.input(0).storage == sim::Output::Storage::kPersistent)
+        call.slots = call.inputs[0];
       call.kernel = std::move(made.kernel);
       calls_.push_back(std::move(call));
     }
@@ -69,6 +78,8 @@ class PreparedCase {
     std::memset(blocks_.back().get(), 0, static_cast<std::size_t>(scratch));
     for (Call& call : calls_) call.scratch = blocks_.back().get();
   }
+
+  bool stand_in() const { return stand_in_; }
 
   // [us]
   double Run() {
@@ -98,20 +109,28 @@ class PreparedCase {
   sim::OpGraph graph_;
   std::vector<Block> blocks_;
   std::vector<Call> calls_;
+  bool stand_in_ = false;
 };
 
-// As Repeat(), but a sample during which the system took the core away is taken again, up to five times.
+// As Repeat(), but samples during which the system took the core away are taken again, up to ten in all: on a machine where
+// most are, others do no better.
 std::vector<double> RepeatUndisturbed(const Timing& timing, const std::function<double()>& sample) {
+  int again = 10;
   return Repeat(timing, [&] {
-    constexpr int kTries = 5;
-    double us = 0;
-    for (int i = 0; i < kTries; ++i) {
+    for (;;) {
       const std::int64_t before = Preemptions();
-      us = sample();
-      if (Preemptions() == before) break;
+      const double us = sample();
+      if (Preemptions() == before || again-- <= 0) return us;
     }
-    return us;
   });
+}
+
+void AddTimes(PreparedOps& prepared, Flush& flush, const Timing& timing, sim::Attributes* row) {
+  row->emplace_back("hot", Summary(RepeatUndisturbed(timing, [&] { return prepared.Run(); })));
+  row->emplace_back("cold", Summary(RepeatUndisturbed(timing, [&] {
+                      flush();
+                      return prepared.Run();
+                    })));
 }
 
 }  // namespace
@@ -124,37 +143,54 @@ sim::OpGraph GraphOnCpu(const OpCase& one) {
 }
 
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options) {
+  const std::vector<OpCase> cases = options.quick ? Thinned(probe.cases()) : probe.cases();
   sim::Attribute::List rows;
   OnDevice(options.cores, [&] {
     Flush flush;
-    for (const OpCase& one : options.quick ? Thinned(probe.cases()) : probe.cases()) {
+    rows = MeasureRows(cases.size(), options, [&](std::size_t number) {
+      const OpCase& one = cases[number];
       sim::Attributes row = KeyOf(one);
       try {
-        if (one.flops > kMostFlops) throw Unavailable("too much work to be repeated on a CPU");
-        PreparedCase prepared(one);
-        row.emplace_back("hot", Summary(RepeatUndisturbed(options.timing, [&] { return prepared.Run(); })));
-        row.emplace_back("cold", Summary(RepeatUndisturbed(options.timing, [&] {
-                           flush();
-                           return prepared.Run();
-                         })));
+        if (IsTooMuch(one.flops, static_cast<double>(one.bytes), options))
+          throw Unavailable("too much work to be repeated on so few cores");
+        PreparedOps prepared(GraphOnCpu(one));
+        if (prepared.stand_in()) throw Unavailable("no kernel of the CPU computes " + one.op);
+        AddTimes(prepared, flush, options.timing, &row);
       } catch (const Unavailable& reason) {
         row.emplace_back("unavailable", sim::Attribute{std::string(reason.what())});
       }
-      rows.push_back({std::move(row)});
-    }
+      return row;
+    });
   });
   return Rows(std::move(rows));
 }
 
+sim::Attribute MeasureGraphOpsOnCpu(const sim::OpGraph& graph, const MeasureOptions& options) {
+  sim::Attribute result;
+  OnDevice(options.cores, [&] {
+    Flush flush;
+    result = MeasureOpsOf(graph, options, [&](const sim::OpGraph& lone, sim::Attributes* row) {
+      PreparedOps prepared(lone);
+      if (prepared.stand_in()) row->emplace_back("stand_in", sim::Attribute{true});
+      AddTimes(prepared, flush, options.timing, row);
+    });
+  });
+  return result;
+}
+
 sim::Attribute MeasureHostCopies(const Probe&, const MeasureOptions& options) {
-  const std::vector<sim::Bytes> sizes = CopySizes(options.quick);
+  std::vector<sim::Bytes> sizes = CopySizes(options.quick);
+  const MeasureOptions one_core{.cores = {options.cores.front()}};  // by one thread, however many there are
+  std::erase_if(sizes,
+                [&](sim::Bytes bytes) { return IsTooMuch(0, 2 * static_cast<double>(bytes), one_core); });
   sim::Attribute::List rows;
   OnDevice(options.cores, [&] {
     Flush flush;
     const Block from = NewBlock(sizes.back()), to = NewBlock(sizes.back());
     for (void* const block : {from.get(), to.get()})
       std::memset(block, 1, static_cast<std::size_t>(sizes.back()));
-    for (const sim::Bytes bytes : sizes) {
+    rows = MeasureRows(sizes.size(), options, [&](std::size_t number) {
+      const sim::Bytes bytes = sizes[number];
       const auto copy = [&] {
         const std::int64_t start = Now();
         std::memcpy(to.get(), from.get(), static_cast<std::size_t>(bytes));
@@ -165,10 +201,10 @@ sim::Attribute MeasureHostCopies(const Probe&, const MeasureOptions& options) {
         flush();
         return copy();
       };
-      rows.push_back({sim::Attributes{{"bytes", {bytes}},
-                                      {"host", Summary(RepeatUndisturbed(options.timing, copy))},
-                                      {"cold", Summary(RepeatUndisturbed(options.timing, cold))}}});
-    }
+      return sim::Attributes{{"bytes", {bytes}},
+                             {"host", Summary(RepeatUndisturbed(options.timing, copy))},
+                             {"cold", Summary(RepeatUndisturbed(options.timing, cold))}};
+    });
   });
   return Rows(std::move(rows));
 }

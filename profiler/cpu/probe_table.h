@@ -13,6 +13,7 @@ using MeasureProbe = sim::Attribute (*)(const Probe& probe, const MeasureOptions
 MeasureProbe FindMeasurement(std::string_view probe);  // null if nobody measures it
 
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureGraphOpsOnCpu(const sim::OpGraph& graph, const MeasureOptions& options);
 sim::Attribute MeasureHostCopies(const Probe& probe, const MeasureOptions& options);
 
 // The graph of a case that the CPU's kernels compute (op_graphs.h). Throws Unavailable for what they do not: a number

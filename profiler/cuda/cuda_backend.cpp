@@ -113,6 +113,9 @@ class CudaBackend : public Backend {
     BERTH_CHECK(measure != nullptr);
     return measure(probe, options);
   }
+  sim::Attribute RunOps(const sim::OpGraph& graph, const MeasureOptions& options) override {
+    return MeasureGraphOps(graph, options);
+  }
 
   std::optional<sim::Bytes> FreeMemory() const override {
     std::size_t free = 0, total = 0;

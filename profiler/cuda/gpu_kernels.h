@@ -21,13 +21,6 @@ struct GpuKernel {
   std::size_t scratch_bytes = 0;  // of KernelArguments::scratch
 };
 
-// Whether f32 operands are rounded to tf32 for the tensor cores. As frameworks do by default, unless a probe asks for
-// one of both.
-struct Tf32 {
-  bool products = false;
-  bool convolutions = true;
-};
-
 // What the makers need beside the op.
 struct MakingOf {
   const Libraries& libraries;  // to try algorithms with

@@ -1,11 +1,14 @@
 // What the CUDA driver calls in a process that `berth-profile record` started: records until the process ends, and
-// leaves one file. Nothing here may fail the process: what goes wrong is a failed part with its reason.
+// leaves one file, also where a signal ends it that it does not handle itself. Nothing here may fail the process: what goes wrong is a failed part with its reason.
 #include "profiler/injection.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "profiler/backend.h"
@@ -54,6 +57,29 @@ void Leave() {
   }
 }
 
+int told_of_signals[2] = {-1, -1};  // a pipe: a signal's handler may do no more than write to it
+
+void Tell(int number) {
+  const auto byte = static_cast<char>(number);
+  (void)!::write(told_of_signals[1], &byte, 1);
+}
+
+// A process that a signal ends runs no atexit handlers: a thread does their part, and ends it as the signal would have.
+void LeaveOnSignals() {
+  if (::pipe2(told_of_signals, O_CLOEXEC) != 0) return;
+  std::thread([] {
+    char number = 0;
+    if (::read(told_of_signals[0], &number, 1) != 1) return;
+    Leave();
+    std::signal(number, SIG_DFL);
+    ::kill(::getpid(), number);
+  }).detach();
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(number, Tell);
+  }
+}
+
 }  // namespace
 }  // namespace berth::profiler::cuda
 
@@ -68,5 +94,6 @@ int InitializeInjection() {
     start_failure = new std::string(error.what());
   }
   std::atexit(Leave);
+  LeaveOnSignals();
   return 1;
 }

@@ -1,5 +1,5 @@
-// 32-bit cases: the ops of a graph that compute them (profiler/op_graphs.h), by the kernels that executed graphs run, so
-// that a probe measures what a step does.
+// Ops of graphs, alone: by the kernels that executed graphs run, so that a probe measures what a step does. 32-bit cases
+// are such graphs (profiler/op_graphs.h).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,7 +7,6 @@
 #include "profiler/backend.h"
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/prepared_op.h"
-#include "profiler/op_graphs.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -23,22 +22,33 @@ void* Fill(PreparedOp& op, const sim::Op& producer, const sim::Output& output, c
   const sim::Bytes bytes = std::max(
       output.bytes, output.storage == sim::Output::Storage::kPersistent ? producer.persistent_bytes : 0);
   if (output.dtype == "i32") return op.Indices(bytes / 4, stream);
-  return op.Operand(Type::kF32, bytes / 4, stream);
+  return op.Operand(Type::kF32, std::max<sim::Bytes>(1, (bytes + 3) / 4), stream);
+}
+
+// The op's kernel, else a stand-in where one will do: as MakeGraphKernels() makes them.
+GpuKernel MakeKernel(const OpTensors& tensors, MakingOf& making, bool* stand_in) {
+  std::string reason = "no kernel of the GPU computes " + tensors.op().type;
+  try {
+    if (std::optional<GpuKernel> kernel = MakeGpuKernel(tensors, making)) return std::move(*kernel);
+  } catch (const Unavailable& why) {
+    reason = why.what();
+  }
+  if (stand_in == nullptr) throw Unavailable(reason);
+  *stand_in = true;
+  return MakeGpuStandIn(tensors);
 }
 
 }  // namespace
 
-std::unique_ptr<PreparedOp> PrepareGraph(const OpCase& one, const Libraries& libraries) {
-  const std::optional<sim::OpGraph> graph = GraphOf(one);
-  if (!graph) throw Unavailable("no op of a graph computes " + one.op);
+std::unique_ptr<PreparedOp> PrepareGraph(const sim::OpGraph& graph, Tf32 tf32, const Libraries& libraries,
+                                         bool* stand_in) {
   auto op = std::make_unique<PreparedOp>();
-  const bool tf32 = one.format == "tf32";
-  MakingOf making{libraries, {.products = tf32, .convolutions = tf32}};
+  MakingOf making{libraries, tf32};
   std::vector<Call> calls;
   std::map<sim::TensorRef, void*> blocks;
   std::size_t scratch_bytes = 0;
-  for (const sim::OpIndex index : graph->topological_order()) {
-    const OpTensors tensors(*graph, index);
+  for (const sim::OpIndex index : graph.topological_order()) {
+    const OpTensors tensors(graph, index);
     Call call;
     for (const sim::TensorRef input : tensors.op().inputs) call.inputs.push_back(blocks.at(input));
     for (std::size_t i = 0; i < tensors.outputs(); ++i) {
@@ -49,12 +59,10 @@ std::unique_ptr<PreparedOp> PrepareGraph(const OpCase& one, const Libraries& lib
       blocks[{index, static_cast<std::int32_t>(i)}] = call.outputs.back();
     }
     if (DoesNothing(tensors)) continue;
-    std::optional<GpuKernel> kernel = MakeGpuKernel(tensors, making);
-    if (!kernel) throw Unavailable("no kernel of the GPU computes " + tensors.op().type);
-    scratch_bytes = std::max(scratch_bytes, kernel->scratch_bytes);
+    call.kernel = MakeKernel(tensors, making, stand_in);
+    scratch_bytes = std::max(scratch_bytes, call.kernel.scratch_bytes);
     if (tensors.inputs() > 0 && tensors.input(0).storage == sim::Output::Storage::kPersistent)
       call.slots = call.inputs[0];
-    call.kernel = std::move(*kernel);
     calls.push_back(std::move(call));
   }
   void* const scratch =

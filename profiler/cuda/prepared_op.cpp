@@ -1,8 +1,10 @@
 #include "profiler/cuda/prepared_op.h"
 
 #include <map>
+#include <optional>
 
 #include "profiler/backend.h"
+#include "profiler/op_graphs.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -51,7 +53,12 @@ PrepareOp FindPreparation(std::string_view op) {
 }
 
 std::unique_ptr<PreparedOp> Prepare(const OpCase& one, const Libraries& libraries) {
-  if (profiler::BytesOf(one.format) == 4) return PrepareGraph(one, libraries);
+  if (profiler::BytesOf(one.format) == 4) {
+    const std::optional<sim::OpGraph> graph = GraphOf(one);
+    if (!graph) throw Unavailable("no op of a graph computes " + one.op);
+    const bool tf32 = one.format == "tf32";
+    return PrepareGraph(*graph, {.products = tf32, .convolutions = tf32}, libraries);
+  }
   const PrepareOp prepare = FindPreparation(one.op);
   if (prepare == nullptr) throw Unavailable("nothing computes " + one.op + " in " + one.format);
   return prepare(one, libraries);

@@ -54,8 +54,17 @@ class PreparedOp {
 // Throws Unavailable where nothing computes it.
 std::unique_ptr<PreparedOp> Prepare(const OpCase& one, const Libraries& libraries);
 
-// 32-bit cases, as executed graphs compute them (ops_graph.cpp).
-std::unique_ptr<PreparedOp> PrepareGraph(const OpCase& one, const Libraries& libraries);
+// Whether f32 operands are rounded to tf32 for the tensor cores. As frameworks do by default, unless a probe asks for
+// one of both.
+struct Tf32 {
+  bool products = false;
+  bool convolutions = true;
+};
+
+// The ops of a graph behind one another, as executed graphs compute them (ops_graph.cpp). stand_in: set where one of them is
+// run by a stand-in; null: that is Unavailable.
+std::unique_ptr<PreparedOp> PrepareGraph(const sim::OpGraph& graph, Tf32 tf32, const Libraries& libraries,
+                                         bool* stand_in = nullptr);
 
 // 16-bit cases, which no executed graph has: through the libraries as PyTorch calls them, else by the same kernels as
 // the others. Null if nobody prepares that op.

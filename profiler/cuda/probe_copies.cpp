@@ -61,8 +61,8 @@ sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options) 
   const Stream stream;
   const Ends ends(probe.name, sizes.back());
   Timer timer(options.timing, stream);
-  sim::Attribute::List rows;
-  for (const sim::Bytes bytes : sizes) {
+  return Rows(MeasureRows(sizes.size(), options, [&](std::size_t number) {
+    const sim::Bytes bytes = sizes[number];
     const Work copy = [&] { ends.Copy(bytes, stream); };
     sim::Attributes row = {{"bytes", {bytes}}, {"host", Summary(timer.Host(copy))}};
     if (ends.pinned()) {
@@ -73,9 +73,8 @@ sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options) 
       row.emplace_back("queued_copies", sim::Attribute{std::int64_t{count}});
       row.emplace_back("queued", Summary(timer.OnDevice(copy, count)));
     }
-    rows.push_back({std::move(row)});
-  }
-  return Rows(std::move(rows));
+    return row;
+  }));
 }
 
 sim::Attribute MeasureBothCopies(const Probe&, const MeasureOptions& options) {
@@ -86,35 +85,33 @@ sim::Attribute MeasureBothCopies(const Probe&, const MeasureOptions& options) {
   Timer timers[] = {{options.timing, streams[0]}, {options.timing, streams[1]}};
   Gate gate;
   Event begin, end, other_end, opened;
-  sim::Attribute::List rows;
-  for (const sim::Bytes bytes : sizes) {
-    for (const int way : {0, 1}) {
-      const int count = QueueLength(timers[way].OnDevice([&] { ends[way].Copy(bytes, streams[way]); }));
-      bool covered = true;
-      const auto once = [&] {
-        gate.Close(streams[way]);
-        opened.Record(streams[way]);
-        BERTH_CUDA(cudaStreamWaitEvent(streams[1 - way].get(), opened.get()));
-        for (int i = 0; i < 3 * count; ++i) ends[1 - way].Copy(bytes, streams[1 - way]);
-        other_end.Record(streams[1 - way]);
-        begin.Record(streams[way]);
-        for (int i = 0; i < count; ++i) ends[way].Copy(bytes, streams[way]);
-        end.Record(streams[way]);
-        gate.Open();
-        streams[0].Wait();
-        streams[1].Wait();
-        covered = covered && other_end.MicrosSince(end) >= 0;
-        return end.MicrosSince(begin) / count;
-      };
-      const std::vector<double> samples = timers[way].Samples(once);
-      rows.push_back({sim::Attributes{{"direction", {std::string(kDirections[way])}},
-                                      {"bytes", {bytes}},
-                                      {"busy", Summary(samples)},
-                                      {"queued_copies", {std::int64_t{count}}},
-                                      {"covered", {covered}}}});
-    }
-  }
-  return Rows(std::move(rows));
+  return Rows(MeasureRows(2 * sizes.size(), options, [&](std::size_t number) {
+    const sim::Bytes bytes = sizes[number / 2];
+    const std::size_t way = number % 2;
+    const int count = QueueLength(timers[way].OnDevice([&] { ends[way].Copy(bytes, streams[way]); }));
+    bool covered = true;
+    const auto once = [&] {
+      gate.Close(streams[way]);
+      opened.Record(streams[way]);
+      BERTH_CUDA(cudaStreamWaitEvent(streams[1 - way].get(), opened.get()));
+      for (int i = 0; i < 3 * count; ++i) ends[1 - way].Copy(bytes, streams[1 - way]);
+      other_end.Record(streams[1 - way]);
+      begin.Record(streams[way]);
+      for (int i = 0; i < count; ++i) ends[way].Copy(bytes, streams[way]);
+      end.Record(streams[way]);
+      gate.Open();
+      streams[0].Wait();
+      streams[1].Wait();
+      covered = covered && other_end.MicrosSince(end) >= 0;
+      return end.MicrosSince(begin) / count;
+    };
+    const std::vector<double> samples = timers[way].Samples(once);
+    return sim::Attributes{{"direction", {std::string(kDirections[way])}},
+                           {"bytes", {bytes}},
+                           {"busy", Summary(samples)},
+                           {"queued_copies", {std::int64_t{count}}},
+                           {"covered", {covered}}};
+  }));
 }
 
 }  // namespace berth::profiler::cuda

@@ -14,6 +14,7 @@ using MeasureProbe = sim::Attribute (*)(const Probe& probe, const MeasureOptions
 MeasureProbe FindMeasurement(std::string_view probe);  // null if nobody measures it
 
 sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureGraphOps(const sim::OpGraph& graph, const MeasureOptions& options);
 sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureBothCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureLaunch(const Probe& probe, const MeasureOptions& options);

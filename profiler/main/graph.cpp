@@ -7,6 +7,7 @@
 #include "profiler/main/commands.h"
 #include "profiler/main/graph_session.h"
 #include "sim/error.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::profiler {
 namespace {
@@ -38,6 +39,7 @@ int Run(const GraphOptions& options) {
       std::any_of(loaded.cluster.devices.begin(), loaded.cluster.devices.end(),
                   [](const auto& device) { return device.device_class == sim::DeviceClass::kCpu; });
   const std::unique_ptr<Backend> cpu = mixed ? OpenBackend(FindBackend("cpu")) : nullptr;
+  formats::PrepareOutput(options.out);
   return GraphSession(options, loaded, *backend, cpu.get()).Run();
 }
 

@@ -216,7 +216,7 @@ void GraphSession::ReadClocks() {
 }
 
 void GraphSession::Repeat() {
-  const TimeBudget budget(options_.again_seconds, [] { return 1e-9 * static_cast<double>(Nanos()); });
+  const TimeBudget budget(options_.again_seconds);
   MeasureDisturbedAgain(
       [this, &budget](std::size_t number) -> std::optional<MeasuredPlacement> {
         if (budget.Spent()) return std::nullopt;

@@ -2,12 +2,14 @@
 // (CUDA_INJECTION64_PATH), which records there and leaves one file for each process in a folder of ours.
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +26,7 @@
 #include "profiler/sanitiser.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::profiler {
 namespace {
@@ -56,15 +59,53 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Runs the command with the plug-in injected; returns its status as a shell would say it.
-int RunInjected(const std::vector<std::string>& command, const std::string& plugin,
-                const std::string& folder) {
+struct Ended {
+  int status = 0;        // as a shell would say it
+  bool stopped = false;  // by whoever stopped us
+};
+
+// Until the child ends. Once we are to stop, it is to stop too: from a terminal it has been told already, and may be about
+// to; later it is asked, and in the end killed.
+Ended WaitFor(pid_t child) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLook = std::chrono::milliseconds(20);
+  constexpr std::chrono::seconds kAsk(1), kKill(10);
+  Ended ended;
+  Clock::time_point told;
+  int last_signal = 0, status = 0;
+  for (;;) {
+    const pid_t found = ::waitpid(child, &status, WNOHANG);
+    if (found == child) break;
+    if (found < 0 && errno != EINTR)
+      throw RunError(std::string("the command cannot be waited for: ") + std::strerror(errno));
+    if (Interrupted() && !ended.stopped) {
+      ended.stopped = true;
+      told = Clock::now();
+    }
+    const auto signal = [&](int number) {
+      if (last_signal != number) ::kill(child, last_signal = number);
+    };
+    if (ended.stopped && Clock::now() - told > kKill) {
+      signal(SIGKILL);
+    } else if (ended.stopped && Clock::now() - told > kAsk) {
+      signal(SIGTERM);
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+// Runs the command with the plug-in injected.
+Ended RunInjected(const std::vector<std::string>& command, const std::string& plugin,
+                  const std::string& folder) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::setenv("CUDA_INJECTION64_PATH", plugin.c_str(), 1);
   ::setenv(kInjectionFolder, folder.c_str(), 1);
   std::fflush(nullptr);
+  (void)Interrupted();  // from here on a signal is for the command to end on
   const pid_t child = ::fork();
   if (child < 0) throw RunError(std::string("the command cannot be started: ") + std::strerror(errno));
   if (child == 0) {
@@ -72,10 +113,7 @@ int RunInjected(const std::vector<std::string>& command, const std::string& plug
     std::fprintf(stderr, "berth-profile: %s cannot be run: %s\n", arguments[0], std::strerror(errno));
     ::_exit(127);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return WaitFor(child);
 }
 
 Recording Collected(const std::string& folder) {
@@ -84,45 +122,64 @@ Recording Collected(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) files.insert(entry.path());
   for (const fs::path& file : files) {
     Recording one = ReadRecording(file.string());
-    recording.software = one.software;
     for (auto& [name, part] : one.parts) recording.Put(name, std::move(part));
   }
   return recording;
 }
 
+// Before the command runs: what it takes hours to do must not be lost to a wrong name.
+void CheckOutputs(const Options& options) {
+  for (const std::string* path : {&options.out, &options.kineto, &options.chrome}) {
+    if (path->empty()) continue;
+    formats::RefuseExisting(*path);
+    formats::PrepareOutput(*path);
+  }
+}
+
+// The machine with the device that was recorded.
+void Describe(Recording* recording, const Backend& backend) {
+  recording->kind = kActivityKind;
+  recording->device = "cuda";
+  recording->machine = MachineOf(backend);
+  recording->software = backend.Software();
+}
+
+// Of several processes the last.
+void WriteOthers(const Options& options, const Recording& recording) {
+  for (const auto& [name, part] : recording.parts) {
+    if (!part.activity) continue;
+    if (!options.kineto.empty()) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
+    if (!options.chrome.empty()) formats::WriteFile(options.chrome, PrintChrome(*part.activity));
+  }
+}
+
 int Run(const Options& options) {
   const BackendRow& row = FindBackend("cuda");
-  (void)OpenBackend(row);  // says at once why nothing could be recorded
+  const std::unique_ptr<Backend> backend = OpenBackend(row);  // says at once why nothing could be recorded
+  CheckOutputs(options);
   const TemporaryFolder folder;
   const auto start = std::chrono::steady_clock::now();
-  const int status = RunInjected(options.command, FindPlugin(row), folder.path());
+  const Ended ended = RunInjected(options.command, FindPlugin(row), folder.path());
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Recording recording = Collected(folder.path());
   if (recording.parts.empty()) {
     throw RunError(
         fmt::format("nothing was recorded: the command (status {}) never used CUDA, or ended without "
                     "leaving main",
-                    status));
+                    ended.status));
   }
-  recording.kind = kActivityKind;
-  recording.device = "cuda";
-  recording.machine = DescribeHost();
+  Describe(&recording, *backend);
   for (auto& [name, part] : recording.parts) {
     part.command = CommandLine();
     part.revision = Revision();
     part.wall_s = wall_s;
-    if (!part.activity) {
-      fmt::print(stderr, "{}: {}\n", name, part.reason);
-      continue;
-    }
-    fmt::print(stderr, "{}: {}\n", name, Sanitise(*part.activity).sentence);
-    if (!options.kineto.empty()) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
-    if (!options.chrome.empty()) formats::WriteFile(options.chrome, PrintChrome(*part.activity));
+    fmt::print(stderr, "{}: {}\n", name, part.activity ? Sanitise(*part.activity).sentence : part.reason);
   }
   WriteRecording(options.out, recording);
-  if (status != 0)
-    throw RunError(fmt::format("the command ended with status {}; what it did until then is in {}", status,
-                               options.out));
+  WriteOthers(options, recording);
+  if (ended.stopped || ended.status != 0)
+    throw RunError(fmt::format("the command {} (status {}); what it did until then is in {}",
+                               ended.stopped ? "was stopped" : "failed", ended.status, options.out));
   return 0;
 }
 

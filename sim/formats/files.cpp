@@ -14,6 +14,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/formats/source.h"
 
 namespace berth::formats {
@@ -192,6 +193,16 @@ bool IsSpecial(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+// Behind a symbolic link its target is replaced, not the link.
+fs::path TargetOf(const std::string& path) {
+  std::error_code ignored;
+  const fs::path target =
+      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  if (fs::is_directory(target, ignored))
+    throw InputError(path + ": is a folder, but a file is to be written");
+  return target;
+}
+
 }  // namespace
 
 std::string ReadFile(const std::string& path) {
@@ -213,16 +224,32 @@ void WriteFile(const std::string& path, std::string_view content) {
     if (descriptor.get() < 0) FailToOpen(path);
     return WriteAll(descriptor.get(), content, path);
   }
-  std::error_code ignored;
-  // Behind a symbolic link its target is replaced, not the link.
-  const fs::path target =
-      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
-  if (fs::is_directory(target, ignored))
-    throw InputError(path + ": is a folder, but a file is to be written");
+  const fs::path target = TargetOf(path);
   Temporary temporary(target);
   temporary.Fill(content, target.string());
   temporary.RenameTo(target.string());
   SyncFolder(target);
+}
+
+void MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && fs::is_directory(path, error)) return;
+  throw InputError(path + ": is to be a folder, but cannot be made one: " +
+                   (error ? error.message() : std::strerror(ENOTDIR)));
+}
+
+void PrepareOutput(const std::string& path) {
+  if (path == "-" || IsSpecial(path)) return;
+  const fs::path target = TargetOf(path);
+  if (target.has_parent_path()) MakeFolder(target.parent_path().string());
+  const Temporary trial(target);
+}
+
+void RefuseExisting(const std::string& path) {
+  std::error_code ignored;
+  if (path != "-" && !IsSpecial(path) && fs::exists(path, ignored))
+    throw InputError(path + " is there already and is not written over; give another name or remove it.");
 }
 
 }  // namespace berth::formats

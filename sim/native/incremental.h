@@ -19,8 +19,7 @@
 
 namespace berth::sim {
 
-// Not done here but from scratch: moves of many ops, tries that record, and placements whose threads issue in
-// the order of a list. Nothing is allocated in a try of the others but the first.
+// Moves of many ops, and tries that record, are run from scratch. Nothing is allocated in the others.
 template <typename Links>
 class NativeIncremental final : public IncrementalSimulator {
  public:
@@ -30,7 +29,7 @@ class NativeIncremental final : public IncrementalSimulator {
   const Outcome& Try(std::span<const Move> moves, const RunOptions& options) override;
   void Commit() override;
   const Placement& base() const override { return base_; }
-  bool replays() const override { return c_.cluster->dispatch.order != Dispatch::Order::kProgram; }
+  bool replays() const override { return true; }
 
  private:
   using Compiled = Problem::Compiled;
@@ -40,7 +39,6 @@ class NativeIncremental final : public IncrementalSimulator {
   static constexpr Stretch kStretches = 96;        // of a base run
   static constexpr std::size_t kMost = 256 << 20;  // [B] that snapshots may take
 
-  bool HasList(const Placement& placement) const;
   Stretch Stretches() const;
   void RunBase();
   void TakeSnapshot();
@@ -48,8 +46,12 @@ class NativeIncremental final : public IncrementalSimulator {
   const Outcome& RunFromScratch(const RunOptions& options);
   const Snapshot<Links>& At(Stretch i) const { return snapshots_[static_cast<std::size_t>(i)]; }
 
-  bool Prepare(std::span<const Move> moves);
   void FindTouched();
+  void FindTouchedLists();
+  bool HasLists() const { return s_.issuable.order() == IssueQueues::Order::kList; }
+  void MoveInLists(bool back);
+  bool TakenAlike(Stretch at) const;
+  const ById<std::int32_t>& MoreTaken(Stretch at);
   bool BeginMemory();
   void RunTry();
   bool Stands(Stretch at);
@@ -72,17 +74,19 @@ class NativeIncremental final : public IncrementalSimulator {
   std::unique_ptr<Simulator> plain_;  // made when it is needed
 
   Placement base_, tried_;
-  bool has_list_ = false, has_try_ = false;
+  bool has_try_ = false;
   Counts start_;                            // at the start of the run, with the moves while they are tried
   std::vector<Snapshot<Links>> snapshots_;  // the last: the end of the run
   Stretch end_ = 0;                         // its number
   StretchLog log_;
   ById<Id> queued_;             // of the base run
+  ById<std::int32_t> rank_;     // by op, in the list that threads issue from
   ById<TransferIndex> number_;  // and by parcel, its queue number
 
   // Scratch of a try.
   std::vector<Stretch> touched_;  // stretches in which something happens that the moves change
   std::vector<std::int32_t> counts_;
+  ById<std::int32_t> more_taken_;
   SameTransfers same_;
   std::vector<Move> moves_;
 };
@@ -97,13 +101,10 @@ NativeIncremental<Links>::NativeIncremental(const Problem& problem)
   for (auto* list : {&log_.taken, &log_.issued, &log_.ended}) list->resize(static_cast<std::size_t>(c_.ops));
   log_.arrived.resize(c_.edge_consumer.size());
   number_.resize(c_.edge_consumer.size());
+  rank_.resize(static_cast<std::size_t>(c_.ops));
+  more_taken_.resize(s_.threads.size());
   touched_.reserve(4 * static_cast<std::size_t>(c_.ops) + c_.edge_consumer.size());
   counts_.reserve(3 * static_cast<std::size_t>(c_.ops) + c_.output_bytes.size() + c_.edge_consumer.size());
-}
-
-template <typename Links>
-bool NativeIncremental<Links>::HasList(const Placement& placement) const {
-  return !placement.order.empty() || (placement.priority.empty() && !replays());
 }
 
 // ---- The base -----------------------------------------------------------------------------------------------
@@ -112,11 +113,11 @@ template <typename Links>
 const Outcome& NativeIncremental<Links>::Base(const Placement& placement) {
   base_ = placement;
   has_try_ = false;
-  has_list_ = HasList(base_);
-  if (has_list_) return engine_.Run(base_, {});
   RunBase();
   queued_ = s_.queued;
   for (TransferIndex t = 0; t < static_cast<TransferIndex>(queued_.size()); ++t) number_[queued_[t]] = t;
+  const std::vector<OpIndex>& list = base_.order.empty() ? c_.program_order : base_.order;
+  for (std::size_t i = 0; i < list.size(); ++i) rank_[list[i]] = static_cast<std::int32_t>(i);
   engine_.FinishOutcome();
   for (DeviceIndex d = 0; d < c_.devices; ++d) {
     Bytes& peak = engine_.outcome_.devices[static_cast<std::size_t>(d)].peak;
@@ -185,13 +186,15 @@ const Outcome& NativeIncremental<Links>::Try(std::span<const Move> moves, const 
   BERTH_CHECK(!base_.device.empty());
   has_try_ = true;
   moves_.assign(moves.begin(), moves.end());
-  if (options.record != RunOptions::Record::kNothing || has_list_) return RunFromScratch(options);
+  if (options.record != RunOptions::Record::kNothing) return RunFromScratch(options);
   engine_.options_ = options;
   moved_.Apply(moves_, engine_.plan_, start_);
   const bool can = moved_.parcels() <= kSpare && moved_.moved().size() <= kSpare && BeginMemory();
   if (can) {
     FindTouched();
+    MoveInLists(false);
     RunTry();
+    MoveInLists(true);
   }
   moved_.Revert(engine_.plan_, start_);
   return can ? engine_.outcome_ : RunFromScratch(options);
@@ -225,6 +228,51 @@ void NativeIncremental<Links>::FindTouched() {
     touched_.push_back(log_.taken[moved.op]);
     if (start_.ops[moved.op].missing == 0) touched_.push_back(0);  // is in a queue from the start
   }
+  if (HasLists()) FindTouchedLists();
+}
+
+// A thread looks at what stands in its list behind an op when that one has been issued.
+template <typename Links>
+void NativeIncremental<Links>::FindTouchedLists() {
+  for (const MovedOps::Moved& moved : moved_.moved()) {
+    for (const DeviceIndex device : {moved.from, moved.to}) {
+      const std::int32_t thread = engine_.ThreadOf(device);
+      std::int32_t place = s_.issuable.PlaceOf(thread, moved.op, rank_);
+      while (!s_.issuable.IsFirst(thread, place) && moved_.IsMoved(s_.issuable.AtPlace(place - 1))) --place;
+      const bool first = s_.issuable.IsFirst(thread, place);
+      touched_.push_back(first ? 0 : log_.issued[s_.issuable.AtPlace(place - 1)]);
+    }
+  }
+}
+
+template <typename Links>
+void NativeIncremental<Links>::MoveInLists(bool back) {
+  if (!HasLists()) return;
+  for (const MovedOps::Moved& moved : moved_.moved()) {
+    const std::int32_t from = engine_.ThreadOf(moved.from), to = engine_.ThreadOf(moved.to);
+    if (from != to) s_.issuable.MoveInLists(moved.op, back ? to : from, back ? from : to, rank_);
+  }
+}
+
+template <typename Links>
+bool NativeIncremental<Links>::TakenAlike(Stretch at) const {
+  if (!HasLists()) return true;
+  return std::all_of(moved_.moved().begin(), moved_.moved().end(), [&](const MovedOps::Moved& moved) {
+    return s_.issuable.HasTaken(engine_.ThreadOf(moved.to), moved.op, rank_) == (log_.taken[moved.op] < at);
+  });
+}
+
+// By thread: how many more ops of its list it has taken than in the base, moved ops being taken in both or in
+// neither.
+template <typename Links>
+const ById<std::int32_t>& NativeIncremental<Links>::MoreTaken(Stretch at) {
+  std::fill(more_taken_.begin(), more_taken_.end(), 0);
+  for (const MovedOps::Moved& moved : moved_.moved()) {
+    if (log_.taken[moved.op] >= at) continue;
+    --more_taken_[engine_.ThreadOf(moved.from)];
+    ++more_taken_[engine_.ThreadOf(moved.to)];
+  }
+  return more_taken_;
 }
 
 template <typename Links>
@@ -254,159 +302,6 @@ void NativeIncremental<Links>::RunTry() {
   engine_.FinishOutcome();
 }
 
-// ---- Where a try is like the base ---------------------------------------------------------------------------
-
-template <typename Links>
-template <typename AnyCounts, typename Visit>
-void NativeIncremental<Links>::ForEachCount(AnyCounts& counts, const Visit& visit) const {
-  std::size_t i = 0;
-  for (const OpIndex op : moved_.receivers()) {
-    visit(counts.ops[op].missing, i++);
-    visit(counts.ops[op].device, i++);
-    if (!counts.unfinished.empty()) visit(counts.unfinished[op], i++);
-  }
-  for (const OpIndex op : moved_.senders()) {
-    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o) visit(counts.holders[o], i++);
-    for (Id slot = c_.rows[op].edge; slot < c_.rows[op + 1].edge; ++slot)
-      visit(counts.holders[engine_.plan_.CopyOf(slot)], i++);
-  }
-}
-
-template <typename Links>
-bool NativeIncremental<Links>::Stands(Stretch at) {
-  const Snapshot<Links>& base = At(at);
-  same_.Begin(s_.queued, queued_, moved_.mapped());
-  if (!base.Equals(s_, same_) || !CountsAgree(base)) return false;
-  // All others must be equal: with theirs in the place of the ones that need not.
-  counts_.clear();
-  ForEachCount(s_.counts, [&](std::int32_t count, std::size_t) { counts_.push_back(count); });
-  const std::size_t number = counts_.size();
-  ForEachCount(base.counts, [&](std::int32_t count, std::size_t) { counts_.push_back(count); });
-  ForEachCount(s_.counts, [&](std::int32_t& count, std::size_t i) { count = counts_[number + i]; });
-  const bool equal = s_.counts == base.counts;
-  ForEachCount(s_.counts, [&](std::int32_t& count, std::size_t i) { count = counts_[i]; });
-  return equal;
-}
-
-// Ops for which nothing is missing, or unfinished, are so in both.
-template <typename Links>
-bool NativeIncremental<Links>::CountsAgree(const Snapshot<Links>& base) const {
-  const auto agree = [](std::int32_t a, std::int32_t b) { return (a == 0) == (b == 0); };
-  return std::all_of(moved_.receivers().begin(), moved_.receivers().end(), [&](OpIndex op) {
-    return agree(s_.counts.ops[op].missing, base.counts.ops[op].missing) &&
-           (s_.counts.unfinished.empty() || agree(s_.counts.unfinished[op], base.counts.unfinished[op]));
-  });
-}
-
-// The last snapshot that a try which stands at `from` can go to at once.
-template <typename Links>
-StretchLog::Stretch NativeIncremental<Links>::FarthestFrom(Stretch from, const Counts& mine) const {
-  Stretch to = end_;
-  for (const Stretch touched : touched_)
-    if (touched >= from) to = std::min(to, touched);
-  if (engine_.options_.cutoff) {
-    const Picos shift = s_.now - At(from).now;
-    while (to > from && At(to).now + shift > *engine_.options_.cutoff) --to;
-  }
-  if (!MaySkip(from, to, mine)) {
-    Stretch may = from;
-    while (to - may > 1) {
-      const Stretch middle = may + (to - may) / 2;
-      (MaySkip(from, middle, mine) ? may : to) = middle;
-    }
-    to = may;
-  }
-  return BeforeOutOfMemory(from, to);
-}
-
-// Whether the counts that concern the moved ops go down alike between two snapshots. Those of moved ops stay as
-// they are. Others may differ if they reach zero in both runs or in neither.
-template <typename Links>
-bool NativeIncremental<Links>::MaySkip(Stretch from, Stretch to, const Counts& mine) const {
-  const Counts& before = At(from).counts;
-  const Counts& after = At(to).counts;
-  const auto alike = [](bool moved, std::int32_t b, std::int32_t a, std::int32_t m) {
-    return a == b || (!moved && (m == b || (a > 0 && m + a - b > 0)));
-  };
-  for (const OpIndex op : moved_.receivers()) {
-    const bool moved = moved_.IsMoved(op);
-    if (!alike(moved, before.ops[op].missing, after.ops[op].missing, mine.ops[op].missing)) return false;
-    if (!mine.unfinished.empty() &&
-        !alike(moved, before.unfinished[op], after.unfinished[op], mine.unfinished[op]))
-      return false;
-  }
-  for (const OpIndex op : moved_.senders()) {
-    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
-      if (!alike(moved_.IsMoved(op), before.holders[o], after.holders[o], mine.holders[o])) return false;
-  }
-  for (const Id slot : moved_.old_slots()) {
-    const Id now = moved_.mapped()[slot];
-    const StorageId old = engine_.plan_.CopyOf(slot);
-    const std::int32_t holders =
-        now == Compiled::kNone ? before.holders[old] : mine.holders[engine_.plan_.CopyOf(now)];
-    if (!alike(now == Compiled::kNone, before.holders[old], after.holders[old], holders)) return false;
-  }
-  return true;
-}
-
-// No stretch in which a request may be refused is skipped, unless one that was refused is known to come first.
-template <typename Links>
-StretchLog::Stretch NativeIncremental<Links>::BeforeOutOfMemory(Stretch from, Stretch to) const {
-  const ById<MemoryTracker::Use>&now = s_.memory.use(), &before = At(from).memory;
-  Picos earliest = s_.now;  // that a request to come can be of
-  for (const MemoryTracker::Use& use : now) earliest = std::min(earliest, use.announced.time);
-  if (s_.memory.oom() && s_.memory.oom()->time < earliest) return to;
-  for (Stretch i = from; i < to; ++i) {
-    for (DeviceIndex d = 0; d < c_.devices; ++d) {
-      const Bytes more = now[d].live - before[d].live;
-      if (At(i + 1).memory[d].peak + more > s_.memory.capacity(d)) return i;
-    }
-  }
-  return to;
-}
-
-template <typename Links>
-void NativeIncremental<Links>::Skip(Stretch from, Stretch to, const Counts& mine) {
-  const Snapshot<Links>& target = At(to);
-  const Picos shift = s_.now - At(from).now;
-  for (DeviceIndex d = 0; d < c_.devices; ++d) {
-    Bytes peak = At(from).memory[d].live;
-    for (Stretch i = from; i < to; ++i) peak = std::max(peak, At(i + 1).memory[d].peak);
-    s_.memory.Advance(d, At(from).memory[d], target.memory[d], peak, shift);
-  }
-  SkipCounts(from, to, mine);
-  target.Load(s_, At(from), shift);
-  s_.queued.assign(queued_.begin(), queued_.begin() + static_cast<std::ptrdiff_t>(target.queued));
-  for (const Id slot : moved_.old_slots()) {
-    const Id now = moved_.mapped()[slot];
-    if (now != Compiled::kNone && number_[slot] < static_cast<TransferIndex>(target.queued))
-      s_.queued[number_[slot]] = now;
-  }
-}
-
-// Each count goes down as it did in the base; at the end all that matters have come to nothing.
-template <typename Links>
-void NativeIncremental<Links>::SkipCounts(Stretch from, Stretch to, const Counts& mine) {
-  if (to == end_) return;
-  const Counts &before = At(from).counts, &after = At(to).counts;
-  counts_.clear();
-  ForEachCount(mine, [&](std::int32_t count, std::size_t) { counts_.push_back(count); });
-  s_.counts = after;
-  ForEachCount(s_.counts, [&](std::int32_t& count, std::size_t i) { count = counts_[i]; });
-  for (const OpIndex op : moved_.receivers()) {
-    s_.counts.ops[op].missing += after.ops[op].missing - before.ops[op].missing;
-    if (!after.unfinished.empty()) s_.counts.unfinished[op] += after.unfinished[op] - before.unfinished[op];
-  }
-  for (const OpIndex op : moved_.senders()) {
-    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
-      s_.counts.holders[o] += after.holders[o] - before.holders[o];
-  }
-  for (const Id slot : moved_.old_slots()) {
-    const Id now = moved_.mapped()[slot];
-    if (now == Compiled::kNone) continue;
-    const StorageId old = engine_.plan_.CopyOf(slot);
-    s_.counts.holders[engine_.plan_.CopyOf(now)] += after.holders[old] - before.holders[old];
-  }
-}
-
 }  // namespace berth::sim
+
+#include "sim/native/skip_steps.h"

@@ -46,11 +46,21 @@ class IssueQueues {
 
   Order order() const { return order_; }
 
-  // The part of the state that matters from now on, for orders but kList.
+  // The part of the state that matters from now on. `more`: by thread, of how many more ops of its list it has
+  // taken than there. Of a list equality says that as many others have been taken and what comes next.
   struct Live;
   void Save(Live& live) const;
-  void Load(const Live& live);
-  bool Equals(const Live& live) const;
+  void Load(const Live& live, const ById<std::int32_t>& more);
+  bool Equals(const Live& live, const ById<std::int32_t>& more) const;
+
+  // Lists only; rank: by op, its place in the list of all. Where the op is, or would be, in the thread's list.
+  std::int32_t PlaceOf(std::int32_t thread, OpIndex op, const ById<std::int32_t>& rank) const;
+  bool HasTaken(std::int32_t thread, OpIndex op, const ById<std::int32_t>& rank) const {
+    return PlaceOf(thread, op, rank) < ends_[thread].head;
+  }
+  bool IsFirst(std::int32_t thread, std::int32_t place) const { return place == ends_[thread].begin; }
+  OpIndex AtPlace(std::int32_t place) const { return ops_[place]; }
+  void MoveInLists(OpIndex op, std::int32_t from, std::int32_t to, const ById<std::int32_t>& rank);
 
  private:
   struct Entry {
@@ -64,8 +74,9 @@ class IssueQueues {
     }
   };
   struct Ends {
-    std::int32_t head = 0, tail = 0;
+    std::int32_t begin = 0, head = 0, tail = 0;
   };
+  OpIndex Next(Ends ends) const { return ends.head < ends.tail ? ops_[ends.head] : -1; }
 
   std::int32_t spare_;
   Order order_ = Order::kFirstIssuable;
@@ -85,7 +96,7 @@ void IssueQueues::Reset(const ById<std::int32_t>& ops, const ThreadOf& thread_of
   ends_.clear();
   std::int32_t begin = 0;
   for (const std::int32_t count : ops) {
-    ends_.push_back({begin, begin});
+    ends_.push_back({begin, begin, begin});
     begin += count + spare_;
   }
   // Sized at the first run, for whatever order the next ones ask.
@@ -97,7 +108,7 @@ void IssueQueues::Reset(const ById<std::int32_t>& ops, const ThreadOf& thread_of
 
 struct IssueQueues::Live {
   ById<Ends> ends;
-  std::vector<Entry> entries;  // of each thread in turn
+  std::vector<Entry> entries;  // of each thread in turn; of a list its next op
   std::int64_t sequence = 0;
 };
 
@@ -106,14 +117,20 @@ inline void IssueQueues::Save(Live& live) const {
   live.sequence = sequence_;
   live.entries.clear();
   for (const Ends ends : ends_) {
-    for (auto place = ends.head; place < ends.tail; ++place)
+    if (order_ == Order::kList) live.entries.push_back({0, 0, Next(ends)});
+    for (auto place = ends.head; place < ends.tail && order_ != Order::kList; ++place)
       live.entries.push_back(order_ == Order::kPriority ? heap_[place] : Entry{0, 0, ops_[place]});
   }
 }
 
-inline void IssueQueues::Load(const Live& live) {
-  ends_ = live.ends;
+inline void IssueQueues::Load(const Live& live, const ById<std::int32_t>& more) {
   sequence_ = live.sequence;
+  if (order_ == Order::kList) {
+    for (std::int32_t t = 0; t < static_cast<std::int32_t>(ends_.size()); ++t)
+      ends_[t].head = live.ends[t].head + more[t];
+    return;
+  }
+  ends_ = live.ends;
   auto next = live.entries.begin();
   for (const Ends ends : ends_) {
     for (auto place = ends.head; place < ends.tail; ++place, ++next) {
@@ -123,13 +140,17 @@ inline void IssueQueues::Load(const Live& live) {
   }
 }
 
-inline bool IssueQueues::Equals(const Live& live) const {
+inline bool IssueQueues::Equals(const Live& live, const ById<std::int32_t>& more) const {
   auto next = live.entries.begin();
   for (std::int32_t t = 0; t < static_cast<std::int32_t>(ends_.size()); ++t) {
     const Ends mine = ends_[t], theirs = live.ends[t];
+    if (order_ == Order::kList) {
+      if (mine.head != theirs.head + more[t] || Next(mine) != (next++)->op) return false;
+      continue;
+    }
     if (mine.tail - mine.head != theirs.tail - theirs.head) return false;
     for (auto place = mine.head; place < mine.tail; ++place, ++next) {
-      if (order_ != Order::kPriority) {
+      if (order_ == Order::kFirstIssuable) {
         if (ops_[place] != next->op) return false;
       } else if (heap_[place].op != next->op ||
                  sequence_ - heap_[place].sequence != live.sequence - next->sequence) {
@@ -138,6 +159,24 @@ inline bool IssueQueues::Equals(const Live& live) const {
     }
   }
   return true;
+}
+
+inline std::int32_t IssueQueues::PlaceOf(std::int32_t thread, OpIndex op,
+                                         const ById<std::int32_t>& rank) const {
+  const Ends ends = ends_[thread];
+  const auto before = [&](OpIndex a, OpIndex b) { return rank[a] < rank[b]; };
+  const auto found = std::lower_bound(ops_.begin() + ends.begin, ops_.begin() + ends.tail, op, before);
+  return static_cast<std::int32_t>(found - ops_.begin());
+}
+
+inline void IssueQueues::MoveInLists(OpIndex op, std::int32_t from, std::int32_t to,
+                                     const ById<std::int32_t>& rank) {
+  const auto old = ops_.begin() + PlaceOf(from, op, rank);
+  std::copy(old + 1, ops_.begin() + ends_[from].tail--, old);
+  const auto place = ops_.begin() + PlaceOf(to, op, rank);
+  std::copy_backward(place, ops_.begin() + ends_[to].tail, ops_.begin() + ends_[to].tail + 1);
+  ++ends_[to].tail;
+  *place = op;
 }
 
 }  // namespace berth::sim

@@ -45,11 +45,11 @@ struct Snapshot {
 
   void Save(const RunState<Links>& s);
   // Whether the run goes on as this one did, later by s.now - now, as far as queues, devices, links and what is
-  // in flight decide that: `counts` and what has been summed up so far are not looked at.
-  bool Equals(const RunState<Links>& s, SameTransfers& same) const;
+  // in flight decide that (more: IssueQueues::Live): `counts` and what has been summed up so far are not looked at.
+  bool Equals(const RunState<Links>& s, const ById<std::int32_t>& more, SameTransfers& same) const;
   // Goes on from here at time now + shift, after having been at `from` (in the sense of Equals()). Leaves
   // `counts`, `queued` and `memory` alone.
-  void Load(RunState<Links>& s, const Snapshot& from, Picos shift) const;
+  void Load(RunState<Links>& s, const Snapshot& from, Picos shift, const ById<std::int32_t>& more) const;
 
   Picos now = 0;
   std::int32_t pass = 0;
@@ -90,7 +90,8 @@ void Snapshot<Links>::Save(const RunState<Links>& s) {
 }
 
 template <typename Links>
-bool Snapshot<Links>::Equals(const RunState<Links>& s, SameTransfers& same) const {
+bool Snapshot<Links>::Equals(const RunState<Links>& s, const ById<std::int32_t>& more,
+                             SameTransfers& same) const {
   const Picos shift = s.now - now;
   if (s.pass != pass || s.ended_ops != ended_ops || !s.events.Equals(events, shift)) return false;
   auto next = queue.begin();
@@ -113,12 +114,14 @@ bool Snapshot<Links>::Equals(const RunState<Links>& s, SameTransfers& same) cons
   };
   return std::equal(s.threads.begin(), s.threads.end(), threads.begin(), same_thread) &&
          std::equal(s.shared.begin(), s.shared.end(), shared.begin(), same_shared) &&
-         s.issuable.Equals(issuable) && s.light.Equals(light, shift, same) && s.meter.Equals(meter, shift) &&
-         s.memory.Equals(memory, shift) && s.links.Equals(links, shift, same) && same.InOrder();
+         s.issuable.Equals(issuable, more) && s.light.Equals(light, shift, same) &&
+         s.meter.Equals(meter, shift) && s.memory.Equals(memory, shift) &&
+         s.links.Equals(links, shift, same) && same.InOrder();
 }
 
 template <typename Links>
-void Snapshot<Links>::Load(RunState<Links>& s, const Snapshot& from, Picos shift) const {
+void Snapshot<Links>::Load(RunState<Links>& s, const Snapshot& from, Picos shift,
+                           const ById<std::int32_t>& more) const {
   s.now = now + shift;
   s.pass = pass;
   s.ended_ops = ended_ops;
@@ -138,7 +141,7 @@ void Snapshot<Links>::Load(RunState<Links>& s, const Snapshot& from, Picos shift
   for (SharedDevice& device : s.shared) device.Shift(shift);
   s.threads = threads;
   for (ThreadState& thread : s.threads) thread.due += shift;
-  s.issuable.Load(issuable);
+  s.issuable.Load(issuable, more);
   s.light = light;
   s.light.Shift(shift);
   s.meter.Advance(from.meter, meter, shift);

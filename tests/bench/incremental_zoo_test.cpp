@@ -16,11 +16,11 @@ namespace berth::bench {
 namespace {
 
 // Tries of one unit moved, from blocks and from random placements, and now and then a commit.
-void ExpectEqual(const std::string& graph) {
+void ExpectEqual(const std::string& graph, const std::string& preset) {
   ProblemSource source;
   source.graph = graph;
-  source.cluster = "placeto(gpus=4)";
-  source.preset = "placeto";
+  source.cluster = "placeto(gpus=4,interconnect=fifo)";
+  source.preset = preset;
   const LoadedProblem loaded(source);
   const agents::Task task = agents::MakeTask(loaded.problem(), "colocation");
   const auto simulator = sim::MakeSimulator(loaded.problem());
@@ -41,6 +41,7 @@ void ExpectEqual(const std::string& graph) {
       const sim::Outcome& expected = simulator->Run(moved);
       const sim::Outcome& actual = incremental->Try(moves);
       ASSERT_EQ(expected.runtime, actual.runtime) << "try " << i;
+      ASSERT_EQ(expected.feasible(), actual.feasible()) << "try " << i;
       for (std::size_t d = 0; d < expected.devices.size(); ++d) {
         ASSERT_EQ(expected.devices[d].busy, actual.devices[d].busy) << "try " << i << ", device " << d;
         ASSERT_EQ(expected.devices[d].peak, actual.devices[d].peak) << "try " << i << ", device " << d;
@@ -55,7 +56,7 @@ void ExpectEqual(const std::string& graph) {
 class IncrementalZoo : public testing::TestWithParam<std::string> {};
 
 TEST_P(IncrementalZoo, EqualsFromScratch) {
-  ExpectEqual(GetParam());
+  for (const char* preset : {"placeto", "native"}) ExpectEqual(GetParam(), preset);
 }
 
 std::vector<std::string> NamesOfWorkloads() {
@@ -74,7 +75,7 @@ TEST(IncrementalRealGraphs, EqualFromScratch) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     SCOPED_TRACE(file.path());
-    ExpectEqual(file.path().string());
+    for (const char* preset : {"placeto", "native"}) ExpectEqual(file.path().string(), preset);
   }
 }
 

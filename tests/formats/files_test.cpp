@@ -9,6 +9,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "tests/formats/testing.h"
 #include "tests/temp_folder.h"
 
@@ -124,6 +125,37 @@ TEST_F(Files, KeepsPermissionsAndFollowsLinks) {
   EXPECT_TRUE(fs::is_symlink(Path("link")));
   EXPECT_EQ(ReadFile(Path("target")), "new");
   EXPECT_EQ(fs::status(Path("target")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, OutputsAreMadeRoomForBeforeThereIsAnything) {
+  PrepareOutput(Path("new/folder/x.json"));
+  EXPECT_TRUE(fs::is_empty(Path("new/folder")));
+  PrepareOutput("-");
+  PrepareOutput("/dev/null");
+  Put("file", "mine");
+  PrepareOutput(Path("file"));
+  EXPECT_EQ(ReadFile(Path("file")), "mine");
+  for (const char* const below : {"file/x", "file/x/y"})
+    EXPECT_THAT(MessageOf([&] { PrepareOutput(Path(below)); }), HasSubstr("is to be a folder, but"));
+  EXPECT_EQ(MessageOf([&] { PrepareOutput(folder_.path()); }),
+            folder_.path() + ": is a folder, but a file is to be written");
+}
+
+TEST_F(Files, AFileIsNoFolder) {
+  Put("file", "mine");
+  EXPECT_EQ(MessageOf([&] { MakeFolder(Path("file")); }),
+            Path("file") + ": is to be a folder, but cannot be made one: Not a directory");
+  MakeFolder(Path("a/b"));
+  MakeFolder(Path("a/b"));
+  EXPECT_TRUE(fs::is_directory(Path("a/b")));
+}
+
+TEST_F(Files, WhatIsThereIsRefusedWhereItMustNotBe) {
+  Put("file", "mine");
+  EXPECT_EQ(MessageOf([&] { RefuseExisting(Path("file")); }),
+            Path("file") + " is there already and is not written over; give another name or remove it.");
+  RefuseExisting(Path("other"));
+  RefuseExisting("/dev/null");
 }
 
 TEST_F(Files, WritesIntoDevicesAndPipes) {

@@ -7,6 +7,7 @@
 
 #include "profiler/probe_rows.h"
 #include "profiler/statistics.h"
+#include "sim/error.h"
 
 namespace berth::profiler {
 namespace {
@@ -77,6 +78,32 @@ TEST(Probes, AQuickRunTriesEveryWayTwice) {
     EXPECT_EQ(all, kept);
     EXPECT_LE(thinned.size(), 2 * all.size());
   }
+}
+
+TEST(Repeat, TakesThreeSamplesOfWhatIsLongAndNoSecondWarmUp) {
+  int calls = 0;
+  const Timing nothing_left = {.warmups = 5, .least = 10, .most = 100, .seconds = 0};
+  EXPECT_EQ(Repeat(nothing_left, [&] { return ++calls; }), (std::vector<double>{2, 3, 4}));
+  calls = 0;
+  const Timing endless = {.warmups = 2, .least = 1, .most = 4, .seconds = 1e6};
+  EXPECT_EQ(Repeat(endless, [&] { return ++calls; }), (std::vector<double>{3, 4, 5, 6}));
+}
+
+TEST(MeasureRows, GoesOnBehindTheRowsThatThereAreUntilItIsStopped) {
+  const auto number = [](std::size_t row) {
+    return sim::Attributes{{"row", {static_cast<std::int64_t>(row)}}};
+  };
+  sim::Attribute::List rows;
+  int asked = 0;
+  MeasureOptions options{.rows = &rows, .go_on = [&] { return ++asked <= 2; }};
+  EXPECT_EQ(MeasureRows(5, options, number).size(), 2u);
+  EXPECT_EQ(rows.size(), 2u);
+  options.go_on = nullptr;
+  const sim::Attribute::List all = MeasureRows(5, options, number);
+  EXPECT_EQ(all, MeasureRows(5, {}, number));
+  EXPECT_EQ(rows, all);
+  EXPECT_EQ(MeasureRows(5, options, [](std::size_t) -> sim::Attributes { throw RunError("asked again"); }),
+            all);
 }
 
 TEST(Statistics, AreThoseOfThePythonRecorder) {

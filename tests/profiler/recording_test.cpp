@@ -71,11 +71,23 @@ TEST(Recording, IsWrittenCompressedAndReadBack) {
 TEST(Recording, FailedPartsAreTriedAgainSkippedOnesNot) {
   Recording recording;
   EXPECT_FALSE(recording.Done("a"));
-  recording.Put("a", {Part::Outcome::kFailed, "driver", "2026"});
+  recording.Put("a", {.outcome = Part::Outcome::kFailed, .reason = "driver", .date = "2026"});
   EXPECT_FALSE(recording.Done("a"));
-  recording.Put("a", {Part::Outcome::kSkipped, "no device", "2026"});
+  recording.Put("a", {.outcome = Part::Outcome::kSkipped, .reason = "no device", .date = "2026"});
   EXPECT_TRUE(recording.Done("a"));
   EXPECT_EQ(recording.parts.size(), 1u);
+}
+
+TEST(Recording, IncompletePartsAreGoneOnWithAndSayWhy) {
+  Recording recording;
+  recording.kind = kProbesKind;
+  recording.machine = {{"cpu", {std::string("a CPU")}}};
+  recording.Put("gemm",
+                {.incomplete = "stopped behind 3 rows", .date = "2026", .result = {sim::Attributes{}}});
+  EXPECT_FALSE(recording.Done("gemm"));
+  EXPECT_EQ(ParseRecording(PrintRecording(recording), "printed"), recording);
+  recording.parts[0].second.incomplete.clear();
+  EXPECT_TRUE(recording.Done("gemm"));
 }
 
 TEST(Recording, RefusalsSayPlaceAndCure) {

@@ -303,9 +303,14 @@ Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice
 
 RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape) {
   Dice dice(seed);
+  RandomCase made = MakeRandomCase(dice, shape);
+  made.seed = seed;
+  return made;
+}
+
+RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape) {
   const Numbers numbers(shape.may_tie && dice.Percent(50), dice);
   RandomCase made;
-  made.seed = seed;
   made.graph = MakeGraph(shape, numbers, dice);
   made.cluster = MakeCluster(shape, numbers, dice);
   made.costs = MakeCosts(made.graph, made.cluster, numbers, dice);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,12 @@ namespace berth::sim {
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  // A fuzzer's: each draw takes as many of these bytes as its range needs. When they are used up, as of a seed.
+  explicit Dice(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
   // In [low, high].
   std::int64_t Between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+    const auto range = static_cast<std::uint64_t>(high - low + 1);
+    return low + static_cast<std::int64_t>((bytes_.empty() ? engine_() : TakeBytes(range - 1)) % range);
   }
   bool Percent(int percent) { return Between(1, 100) <= percent; }
   template <typename T>
@@ -29,6 +33,14 @@ class Dice {
   }
 
  private:
+  std::uint64_t TakeBytes(std::uint64_t most) {
+    std::uint64_t number = 0;
+    for (; most > 0 && !bytes_.empty(); most >>= 8, bytes_ = bytes_.subspan(1))
+      number = number << 8 | bytes_.front();
+    return number;
+  }
+
+  std::span<const std::uint8_t> bytes_;
   std::mt19937_64 engine_;
 };
 
@@ -50,6 +62,7 @@ struct RandomCase {
 };
 
 RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape = {});
+RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape);  // its seed is 0
 
 // Another placement of the same case, colocation kept; priority or order now and then.
 Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice);

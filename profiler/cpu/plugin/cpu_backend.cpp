@@ -29,6 +29,9 @@ class CpuBackend : public Backend {
     if (measure == nullptr) throw Unavailable("it is a probe of accelerators");
     return measure(probe, options);
   }
+  sim::Attribute RunOps(const sim::OpGraph& graph, const MeasureOptions& options) override {
+    return MeasureGraphOpsOnCpu(graph, options);
+  }
 
   std::unique_ptr<Executor> MakeGraphExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                               const CoresByDevice& cores, Backend*,

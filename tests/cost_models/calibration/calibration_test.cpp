@@ -264,7 +264,7 @@ TEST(Calibrate, StepsGiveEntriesOnRequestAlone) {
   unknown.recording.software.clear();
   EXPECT_EQ(CalibrateAll(FabricatedProbes(truth), {}, {unknown}).steps.size(), 1u);
   EXPECT_THAT(ErrorOf(FabricatedProbes(truth), {.steps_in_table = true}, {unknown}),
-              HasSubstr("mlp.trace: does not say which machine"));
+              HasSubstr("mlp.trace: does not say which GPU"));
 }
 
 }  // namespace

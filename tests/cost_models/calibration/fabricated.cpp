@@ -116,11 +116,10 @@ class Maker {
   }
 
   sim::Attribute Launch() {
-    return {
-        sim::Attributes{{"call", Summary(truth_.launch_us)},
-                        {"roundtrip", Summary(9)},
-                        {"queued", Summary(truth_.empty_kernel_us + truth_.gap_us)},
-                        {"event_pair", Summary(truth_.event_pair_us)}}};
+    return {sim::Attributes{{"call", Summary(truth_.launch_us)},
+                            {"roundtrip", Summary(9)},
+                            {"queued", Summary(truth_.empty_kernel_us + truth_.gap_us)},
+                            {"event_pair", Summary(truth_.event_pair_us)}}};
   }
   sim::Attribute EmptyKernel() {
     return {sim::Attributes{{"device", Summary(truth_.excess_us + truth_.empty_kernel_us + truth_.gap_us)},
@@ -280,6 +279,7 @@ NamedRecording FabricatedSteps(const Truth& truth) {
     at += calls[i].ns + 50'000;
   }
   Recording recording = Empty("cuda");
+  recording.machine.emplace_back("gpu", sim::Attribute{std::string("NVIDIA H200")});
   recording.kind = profiler::kActivityKind;
   Part part = Measured({});
   part.activity = std::move(trace);

@@ -44,6 +44,41 @@ TEST(CalibrateRecordings, TwoMachinesAreNotMixed) {
               HasSubstr("probes.trace and mlp.trace differ in machine.cpu"));
 }
 
+TEST(CalibrateRecordings, StepsOfAnotherGpuAreRefused) {
+  NamedRecording steps = FabricatedSteps({});
+  EXPECT_EQ(CalibrateAll(FabricatedProbes({}), {.steps_in_table = true}, {steps}).steps.size(), 1u);
+  steps.recording.machine[2].second = {sim::Attributes{{"name", {std::string("NVIDIA H200")}}}};
+  EXPECT_EQ(CalibrateAll(FabricatedProbes({}), {}, {steps}).steps.size(), 1u);  // told in other words
+  steps.recording.machine[2].second = {std::string("NVIDIA H100 PCIe")};
+  EXPECT_THAT(
+      ErrorOf(FabricatedProbes({}), {}, {steps}),
+      HasSubstr("probes.trace and mlp.trace differ in machine.gpu ('NVIDIA H200' and 'NVIDIA H100 PCIe')"));
+  steps.recording.machine.erase(steps.recording.machine.begin() + 2);
+  EXPECT_THAT(ErrorOf(FabricatedProbes({}), {.steps_in_table = true}, {steps}),
+              HasSubstr("does not say which GPU"));
+}
+
+TEST(CalibrateRecordings, APartThatIsNoProbeOrNotWholeIsSaid) {
+  const CalibrationResult result = CalibrateAll(With([](auto& recording) {
+    recording.Put("zzz", *recording.Find("softmax"));
+    recording.Put("strange", {.date = "2026", .result = {sim::Attributes{}}});
+    for (auto& [name, part] : recording.parts)
+      if (name == "gemm") part.incomplete = "stopped behind 3 rows";
+  }));
+  EXPECT_THAT(result.notes, Contains(HasSubstr("probes.trace: zzz.rows: is no probe of this version")));
+  EXPECT_THAT(result.notes,
+              Contains(HasSubstr("probes.trace: strange is no probe that parameters are made of")));
+  EXPECT_THAT(result.notes, Contains(HasSubstr("probes.trace: gemm is incomplete: stopped behind 3 rows")));
+}
+
+TEST(CalibrateRecordings, SaysForWhichKindTheCpuWasMeasured) {
+  const auto says = HasSubstr("devices of `kind: cpu` alone use");
+  EXPECT_THAT(CalibrateAll({FabricatedCpuProbes()}).notes, Contains(says));
+  EXPECT_THAT(CalibrateAll({FabricatedCpuProbes()}, {.kinds = {{"cpu", "cpu-broadwell"}}}).notes,
+              ::testing::Not(Contains(says)));
+  EXPECT_THAT(CalibrateAll(FabricatedProbes({})).notes, ::testing::Not(Contains(says)));
+}
+
 TEST(CalibrateRecordings, WhatIsNoMeasurementIsRefused) {
   EXPECT_THAT(ErrorOf(With([](auto& recording) { recording.quick = true; })),
               HasSubstr("probes.trace: is a quick run"));

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,8 +8,8 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
-#include "sim/simulator.h"
 #include "tests/profiler/executor/byte_mover.h"
+#include "tests/profiler/executor/executing.h"
 
 namespace berth::profiler {
 namespace {
@@ -22,17 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 sim::Cluster TwoCpus(sim::Bytes memory) {
-  sim::Cluster cluster;
-  cluster.name = "two";
-  for (const char* name : {"cpu0", "cpu1"})
-    cluster.devices.push_back({.name = name,
-                               .kind = "cpu",
-                               .device_class = sim::DeviceClass::kCpu,
-                               .memory = memory,
-                               .granularity = 64});
-  cluster.links.push_back({.name = "bus", .ends = {0, 1}, .bandwidth = 1'000'000'000});
-  cluster.Finish();
-  return cluster;
+  return testing::ClusterOf({"cpu0", "cpu1"}, memory);
 }
 
 std::unique_ptr<Executor> TwoDevices(const sim::OpGraph& graph, const sim::Cluster& cluster) {
@@ -44,21 +31,13 @@ sim::Op ByteMover(const std::string& name, sim::Bytes bytes) {
   return testing::ByteMover(name, "Opaque", bytes);
 }
 
-// Every op reads up to three of those before it and waits for another.
 sim::OpGraph RandomGraph() {
   sim::OpGraph graph;
   graph.name = "random";
   const int ops = *rc::gen::inRange(1, 30);
   for (int i = 0; i < ops; ++i) {
     sim::Op op = ByteMover("op" + std::to_string(i), *rc::gen::inRange(0, 5000));
-    for (int k = *rc::gen::inRange(0, 4); i > 0 && k > 0; --k)
-      op.inputs.push_back({*rc::gen::inRange(0, i), 0});
-    if (i > 0 && *rc::gen::arbitrary<bool>()) op.control.push_back(*rc::gen::inRange(0, i));
-    if (!op.inputs.empty() && *rc::gen::inRange(0, 4) == 0) {
-      op.outputs[0].storage = sim::Output::Storage::kInput;
-      op.outputs[0].alias = op.inputs[0];
-      op.outputs[0].bytes = graph.ops[static_cast<std::size_t>(op.inputs[0].op)].outputs[0].bytes;
-    }
+    testing::DrawReads(graph, &op);
     graph.ops.push_back(std::move(op));
   }
   graph.Finish();
@@ -73,44 +52,16 @@ RC_GTEST_PROP(ExecutorTest, EveryOpRunsOnceOnItsDeviceAfterWhatItWaitsFor, ()) {
   sim::Placement placement;
   for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(*rc::gen::inRange(0, 2));
   const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
-  for (const Step& step : steps) {
-    RC_ASSERT(step.ops.size() == graph.ops.size());
-    std::map<sim::OpIndex, OpSpan> span;
-    for (const OpSpan& op : step.ops) {
-      RC_ASSERT(op.device == placement.device[static_cast<std::size_t>(op.op)]);
-      span[op.op] = op;
-    }
-    std::map<std::pair<sim::TensorRef, sim::DeviceIndex>, CopySpan> copies;
-    for (const CopySpan& copy : step.copies) {
-      RC_ASSERT(copies.emplace(std::pair(copy.tensor, copy.to), copy).second);
-      RC_ASSERT(span.at(copy.tensor.op).end_ns <= copy.start_ns);
-    }
-    for (sim::OpIndex op = 0; op < graph.size(); ++op) {
-      std::vector<sim::TensorRef> reads = graph.ops[static_cast<std::size_t>(op)].inputs;
-      for (const sim::OpIndex producer : graph.ops[static_cast<std::size_t>(op)].control)
-        reads.push_back({producer, -1});
-      for (const sim::TensorRef tensor : reads) {
-        const auto device = placement.device[static_cast<std::size_t>(op)];
-        const bool local = placement.device[static_cast<std::size_t>(tensor.op)] == device;
-        RC_ASSERT((local ? span.at(tensor.op).end_ns : copies.at({tensor, device}).end_ns) <=
-                  span.at(op).start_ns);
-      }
-    }
-  }
+  for (const Step& step : steps) testing::CheckSpans(graph, placement, step);
 }
 
 // On one device the order of ops, and with it every request and free, does not depend on how long they take.
 RC_GTEST_PROP(ExecutorTest, OnOneDeviceThePeakIsTheSimulators, ()) {
   const sim::OpGraph graph = RandomGraph();
   const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
-  sim::CostTable costs{.cost_model = "one", .devices = 2, .picos = {}, .tier = {}};
-  costs.picos.assign(graph.ops.size() * 2, 1'000'000);
-  costs.tier.assign(graph.ops.size() * 2, sim::Tier::kMeasured);
-  const sim::Problem problem(graph, cluster, costs);
   sim::Placement placement;
   placement.device.assign(graph.ops.size(), 0);
-  const auto simulator = sim::MakeSimulator(problem);
-  const sim::Bytes peak = simulator->Run(placement).devices[0].peak;
+  const sim::Bytes peak = testing::SimulatedPeak(graph, cluster, placement);
   const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
   for (const Step& step : steps) {
     RC_ASSERT(step.peak[0] == peak);

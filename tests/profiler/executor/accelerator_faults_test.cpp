@@ -9,6 +9,7 @@
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "tests/profiler/executor/byte_mover.h"
+#include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
 
 namespace berth::profiler {

@@ -1,6 +1,4 @@
 // The executor's logic for accelerators, on one that is late on purpose (late_accelerator.h).
-#include <map>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,8 +7,8 @@
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
-#include "sim/simulator.h"
 #include "tests/profiler/executor/byte_mover.h"
+#include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
 
 namespace berth::profiler {
@@ -35,14 +33,7 @@ sim::OpGraph RandomGraph() {
                            64 * *rc::gen::inRange(0, 4));
     if (i == 0) op.outputs[0].storage = sim::Output::Storage::kPersistent;
     if (i == 0) op.persistent_bytes = op.outputs[0].bytes;
-    for (int k = *rc::gen::inRange(0, 4); !source && k > 0; --k)
-      op.inputs.push_back({*rc::gen::inRange(0, i), 0});
-    if (!source && *rc::gen::inRange(0, 4) == 0) op.control.push_back(*rc::gen::inRange(0, i));
-    if (!op.inputs.empty() && *rc::gen::inRange(0, 5) == 0) {
-      op.outputs[0].storage = sim::Output::Storage::kInput;
-      op.outputs[0].alias = op.inputs[0];
-      op.outputs[0].bytes = graph.ops[static_cast<std::size_t>(op.inputs[0].op)].outputs[0].bytes;
-    }
+    if (!source) testing::DrawReads(graph, &op);
     graph.ops.push_back(std::move(op));
   }
   graph.Finish();
@@ -125,25 +116,7 @@ RC_GTEST_PROP(AcceleratorTest, TracesEveryOpAndCopyOnceBehindWhatItWaitsFor, ())
   options.traced = true;
   Readings readings(graph);
   for (const Step& step : RunLate(graph, cluster, placement, options, 5, &readings)) {
-    std::map<sim::OpIndex, OpSpan> ops;
-    for (const OpSpan& span : step.ops) {
-      RC_ASSERT(ops.emplace(span.op, span).second);
-      RC_ASSERT(span.device == placement.device[static_cast<std::size_t>(span.op)]);
-    }
-    std::map<std::pair<sim::TensorRef, sim::DeviceIndex>, CopySpan> copies;
-    for (const CopySpan& copy : step.copies) {
-      RC_ASSERT(copies.emplace(std::pair(copy.tensor, copy.to), copy).second);
-      if (!graph.ops[static_cast<std::size_t>(copy.tensor.op)].IsSource())
-        RC_ASSERT(ops.at(copy.tensor.op).end_ns <= copy.start_ns);
-    }
-    for (sim::OpIndex op = 0; op < graph.size(); ++op) {
-      if (graph.ops[static_cast<std::size_t>(op)].IsSource()) continue;
-      const auto here = placement.device[static_cast<std::size_t>(op)];
-      for (const sim::TensorRef input : graph.ops[static_cast<std::size_t>(op)].inputs) {
-        if (placement.device[static_cast<std::size_t>(input.op)] != here)
-          RC_ASSERT(copies.at({input, here}).end_ns <= ops.at(op).start_ns);
-      }
-    }
+    testing::CheckSpans(graph, placement, step);
   }
 }
 
@@ -151,15 +124,10 @@ RC_GTEST_PROP(AcceleratorTest, TracesEveryOpAndCopyOnceBehindWhatItWaitsFor, ())
 RC_GTEST_PROP(AcceleratorTest, OnOneAcceleratorThePeakIsTheSimulators, ()) {
   const sim::OpGraph graph = RandomGraph();
   const sim::Cluster cluster = ClusterOf({"g", "h"}, sim::Bytes{1} << 30);
-  sim::CostTable costs{.cost_model = "one", .devices = 2, .picos = {}, .tier = {}};
-  costs.picos.assign(graph.ops.size() * 2, 1'000'000);
-  costs.tier.assign(graph.ops.size() * 2, sim::Tier::kMeasured);
-  const sim::Problem problem(graph, cluster, costs);
   sim::Placement placement;
   placement.device.assign(graph.ops.size(), 0);
   placement.order = graph.topological_order();
-  const auto simulator = sim::MakeSimulator(problem);
-  const sim::Bytes peak = simulator->Run(placement).devices[0].peak;
+  const sim::Bytes peak = testing::SimulatedPeak(graph, cluster, placement);
   Readings readings(graph);
   for (const Step& step : RunLate(graph, cluster, placement, kThree, 3, &readings)) {
     RC_ASSERT(step.peak[0] == peak);

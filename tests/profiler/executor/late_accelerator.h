@@ -7,7 +7,6 @@
 #include <deque>
 #include <functional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,7 +14,6 @@
 #include "profiler/executor/accelerator.h"
 #include "profiler/executor/device_thread.h"
 #include "profiler/kernel.h"
-#include "sim/cluster.h"
 #include "sim/op_graph.h"
 
 namespace berth::profiler::testing {
@@ -127,26 +125,5 @@ class LateAccelerator : public Accelerator {
   const Done* done_;
   Line lines_[3];
 };
-
-// Devices by their first letter: c is a CPU.
-inline sim::Cluster ClusterOf(const std::vector<std::string>& names, sim::Bytes memory) {
-  sim::Cluster cluster;
-  cluster.name = "late";
-  for (const std::string& name : names) {
-    const bool cpu = name[0] == 'c';
-    cluster.devices.push_back({.name = name,
-                               .kind = cpu ? "cpu" : "gpu",
-                               .device_class = cpu ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu,
-                               .memory = memory,
-                               .granularity = 64});
-  }
-  for (std::int32_t d = 1; d < cluster.size(); ++d)
-    cluster.links.push_back(
-        {.name = "l" + std::to_string(d), .ends = {0, d}, .bandwidth = 1'000'000'000, .latency = 0});
-  if (names.size() > 2)
-    cluster.links.push_back({.name = "last", .ends = {1, 2}, .bandwidth = 1'000'000'000, .latency = 0});
-  cluster.Finish();
-  return cluster;
-}
 
 }  // namespace berth::profiler::testing

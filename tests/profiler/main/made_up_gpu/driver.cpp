@@ -1,0 +1,1 @@
+// Nothing: a driver that is there (libcuda.so.1).
