@@ -1,6 +1,6 @@
-// Native runs on devices that work alone (solo_devices.h), over any interconnect: what queues, starts and ends is
-// asked of its `Links` pass by pass. Internal to sim/; included only by the files of sim/interconnect/. The steps
-// of a pass bear the numbers of docs/model.md section 6.
+// Native runs on devices that work alone (solo_devices.h), over any interconnect: what queues, starts and
+// ends is asked of its `Links` pass by pass. Internal to sim/; included only by the files of
+// sim/interconnect/. The steps of a pass bear the numbers of docs/model.md section 6.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ class SoloSimulator {
  public:
   explicit SoloSimulator(const Problem& problem);
 
-  // Issues in the order of `list`, of all ops; if that is empty in the order of becoming issuable. Records nothing.
-  // nullptr if it takes longer than moments can hold.
+  // Issues in the order of `list`, of all ops; if that is empty in the order of becoming issuable. Records
+  // nothing. nullptr if it takes longer than moments can hold.
   const Outcome* Run(const Placement& placement, std::span<const OpIndex> list);
 
  private:
@@ -48,7 +48,8 @@ class SoloSimulator {
   void Satisfy(OpIndex op, std::int32_t dependencies, Moment when);  // 1, 2, 4
   void SatisfyLocals(OpIndex op, DeviceIndex device, Moment when);   // 1, 4
   void QueueTransfers(OpIndex op);                                   // 6
-  TransferIndex MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from, DeviceIndex to, Id readers);
+  TransferIndex MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from, DeviceIndex to,
+                             Id readers_end);
   void StartTransfers();  // 7
 
   const Problem::Compiled& c_;
@@ -165,7 +166,8 @@ void SoloSimulator<Links>::CountTransfers() {
       IndexSet reached = no_devices_;
       for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
         reached.Add(s_.waiting[s_.edges[e].consumer].device);
-      // With many devices the set may hold some that are not reached: there is room for more transfers than come.
+      // With many devices the set may hold some that are not reached: there is room for more transfers than
+      // come.
       reached.Drain([&](DeviceIndex to) { route_parcels_[c_.RouteIndex(device, to)] += to != device; });
     }
   }
@@ -199,9 +201,9 @@ void SoloSimulator<Links>::EndOp(OpIndex op) {
   if (s_.rows[op].sender < s_.rows[op + 1].sender) sending_.push_back(op);
 }
 
-// On an accelerator what is local need only have been issued. In a list it has been, when the turn of its reader
-// comes; else its readers become issuable by that. What is issued at this moment is looked at later: step 4 comes
-// after all that is processed at it before.
+// On an accelerator what is local need only have been issued. In a list it has been, when the turn of its
+// reader comes; else its readers become issuable by that. What is issued at this moment is looked at later:
+// step 4 comes after all that is processed at it before.
 template <typename Links>
 void SoloSimulator<Links>::CatchUp(DeviceIndex device) {
   if (listed_ || s_.IsCpu(device)) return;
