@@ -63,6 +63,7 @@ struct Evaluator::Impl {
   sim::Picos best_runtime = 0;
   std::vector<CurvePoint> curve;
   double simulator_seconds = 0;
+  double machine_seconds = 0;
   double earlier_seconds = 0;  // of the runs before a resume
   bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
   Clock::time_point opened = Clock::now();
@@ -154,14 +155,19 @@ struct Evaluator::Impl {
     return std::move(all.evaluations);
   }
 
+  double wall_seconds() const { return earlier_seconds + SecondsSince(opened); }
+
   void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
     ++samples;
     distinct.insert(HashOf(placement));
+    if (evaluation.feasible)
+      machine_seconds +=
+          kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
     if (!evaluation.feasible || evaluation.stopped) return;
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
     best_runtime = evaluation.runtime;
-    curve.push_back({samples, earlier_seconds + SecondsSince(opened), best_runtime});
+    curve.push_back({samples, wall_seconds(), best_runtime, simulator_seconds, machine_seconds});
   }
 };
 
@@ -241,6 +247,12 @@ const std::vector<CurvePoint>& Evaluator::curve() const {
 double Evaluator::simulator_seconds() const {
   return impl_->simulator_seconds;
 }
+double Evaluator::wall_seconds() const {
+  return impl_->wall_seconds();
+}
+double Evaluator::machine_seconds() const {
+  return impl_->machine_seconds;
+}
 
 std::int64_t Evaluator::samples_to_best() const {
   return has_best() ? impl_->curve.back().sample : 0;
@@ -265,10 +277,12 @@ std::string Evaluator::SaveState() const {
   state["best"] = impl_->best;
   state["curve"] = Json::array();
   for (const CurvePoint& point : impl_->curve) {
-    state["curve"].push_back({point.sample, point.wall_seconds, point.best});
+    state["curve"].push_back(
+        {point.sample, point.wall_seconds, point.best, point.simulator_seconds, point.machine_seconds});
   }
+  state["machine_seconds"] = impl_->machine_seconds;
   state["simulator_seconds"] = impl_->simulator_seconds;
-  state["wall_seconds"] = impl_->earlier_seconds + SecondsSince(impl_->opened);
+  state["wall_seconds"] = impl_->wall_seconds();
   return state.dump();
 }
 
@@ -287,8 +301,8 @@ void Evaluator::RestoreState(const std::string& text) {
     auto best = state.at("best").get<UnitPlacement>();
     std::vector<CurvePoint> curve;
     for (const Json& point : state.at("curve")) {
-      curve.push_back(
-          {point.at(0).get<std::int64_t>(), point.at(1).get<double>(), point.at(2).get<sim::Picos>()});
+      curve.push_back({point.at(0).get<std::int64_t>(), point.at(1).get<double>(),
+                       point.at(2).get<sim::Picos>(), point.at(3).get<double>(), point.at(4).get<double>()});
     }
     if (samples < 0 || samples > budget()) {
       throw InputError("checkpoint of an evaluator: it has spent " + std::to_string(samples) +
@@ -299,6 +313,7 @@ void Evaluator::RestoreState(const std::string& text) {
           "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");
     }
     impl_->simulator_seconds = state.at("simulator_seconds").get<double>();
+    impl_->machine_seconds = state.at("machine_seconds").get<double>();
     impl_->earlier_seconds = state.at("wall_seconds").get<double>();
     impl_->opened = Clock::now();
     impl_->samples = samples;

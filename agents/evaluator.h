@@ -27,10 +27,17 @@ struct Evaluation {
   std::vector<sim::Picos> start;  // by op; only if asked for
 };
 
+// Modelled cost of a sample on the machine that is simulated (PROTOCOL 1.12): a set-up, counted apart, and so
+// many steps, none longer than the cutoff. A placement that does not fit costs its set-up alone.
+inline constexpr int kMachineSteps = 10;
+inline constexpr double kMachineCutoffSeconds = 100;
+
 struct CurvePoint {
-  std::int64_t sample = 0;  // 1-based
-  double wall_seconds = 0;  // since the budget opened
-  sim::Picos best = 0;      // best feasible runtime so far
+  std::int64_t sample = 0;       // 1-based
+  double wall_seconds = 0;       // since the budget opened
+  sim::Picos best = 0;           // best feasible runtime so far
+  double simulator_seconds = 0;  // the part of wall_seconds spent in the simulator
+  double machine_seconds = 0;    // modelled, without set-ups, of all samples up to this one
 };
 
 class Evaluator {
@@ -82,6 +89,8 @@ class Evaluator {
       double fraction) const;                    // first sample within (1 + fraction) of the final best
   const std::vector<CurvePoint>& curve() const;  // one point for each improvement
   double simulator_seconds() const;
+  double wall_seconds() const;     // since the budget opened, earlier runs of a checkpoint included
+  double machine_seconds() const;  // modelled, without set-ups
 
   // Everything counted so far as text, and back, for checkpoints. Only an evaluator that has spent nothing
   // may be restored (aborts). Throws InputError for another task.

@@ -87,7 +87,7 @@ const std::vector<CommandRow>& Commands() {
       {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand,
        true},
       {"compare", "search one scenario with several agents and show what each found", MakeCompareCommand},
-      {"table", "run and render one table, the published cell beside ours", MakeTableCommand},
+      {"table", "run and render one table, the published cell beside ours", MakeTableCommand, true},
       {"calibrate", "fit cost models to recorded probes, or a table's testbed to its fitted cells",
        MakeCalibrateCommand},
       {"validate", "simulated against measured step times over many placements; measures with --record",

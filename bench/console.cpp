@@ -165,6 +165,11 @@ void Progress::Update(std::int64_t done, const std::string& note) {
   Draw(false);
 }
 
+void Progress::Update(std::int64_t done, const std::string& note, double part) {
+  part_ = part;
+  Update(done, note);
+}
+
 void Progress::Say(const std::string& line) {
   if (quiet_) return;
   fmt::print(stderr, "{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
@@ -180,21 +185,22 @@ void Progress::Finish() {
 void Progress::Draw(bool last) {
   if (quiet_) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double part =
+      part_.value_or(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1)));
   std::string line = terminal_ ? "\r\x1b[K" : "";
   line += what_ + ": ";
   if (total_ > 0 && terminal_) {
-    line += Bar(static_cast<double>(done_) / static_cast<double>(total_), 24) + " ";
+    line += Bar(part, 24) + " ";
   }
   line += CountText(done_);
   if (total_ > 0) line += " of " + CountText(total_);
   if (!note_.empty()) line += ", " + note_;
-  if (seconds > 0.5 && done_ > 0) line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
+  if (seconds > 0.5 && done_ > 0 && !part_)
+    line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
   if (last) {
     line += ", took " + TimeText(seconds * 1e6);
-  } else if (total_ > 0 && done_ > 0) {
-    line += ", " +
-            TimeText(seconds * 1e6 * static_cast<double>(total_ - done_) / static_cast<double>(done_)) +
-            " left";
+  } else if (total_ > 0 && part > 0) {
+    line += ", " + TimeText(seconds * 1e6 * (1 - part) / part) + " left";
   }
   fmt::print(stderr, "{}{}", line, terminal_ && !last ? "" : "\n");
   std::fflush(stderr);

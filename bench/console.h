@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,8 @@ std::string RateText(double per_second, std::string_view unit);
 // A bar of `width` cells filled to `fraction` (clamped to [0, 1]).
 std::string Bar(double fraction, int width);
 
-// Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind `indent`
-// blanks and with '\n' at its end.
+// Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind
+// `indent` blanks and with '\n' at its end.
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 // Columns of text, aligned. Cells may be empty; a row may be shorter than the header.
@@ -60,6 +61,8 @@ class Progress {
 
   // `note` is added behind the counts: "best 1.18 s".
   void Update(std::int64_t done, const std::string& note = {});
+  // Where the items are not alike: the part of the work that is done, which bar and time left then follow.
+  void Update(std::int64_t done, const std::string& note, double part);
   // A line that stays, above the bar.
   void Say(const std::string& line);
   void Finish();
@@ -72,6 +75,7 @@ class Progress {
   std::string what_;
   std::int64_t total_;
   std::int64_t done_ = 0;
+  std::optional<double> part_;
   std::string note_;
   bool quiet_;
   bool terminal_;

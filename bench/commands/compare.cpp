@@ -63,7 +63,7 @@ TableDefinition Columns(const std::vector<std::string>& agents, const std::strin
     column.title = spec;
     column.agent = spec;
     column.sampled = agents::Samples(row);
-    column.on_request = row.kind == agents::AgentKind::kLearner;
+    column.learner = row.kind == agents::AgentKind::kLearner;
     block.columns.push_back(column);
   }
   TableLine line;

@@ -67,7 +67,7 @@ Listing ListInterconnects() {
 
 Listing ListTables() {
   Listing listing{{"name", "what"}, {}};
-  for (const TableRow& row : Tables()) listing.rows.push_back({row.name, row.what});
+  for (const TableName& row : TableNames()) listing.rows.push_back({row.name, row.what});
   return listing;
 }
 

@@ -1,15 +1,16 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
-#include <map>
-#include <mutex>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "agents/ranks.h"
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/tables/cell_progress.h"
+#include "bench/tables/derived.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
@@ -23,35 +24,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string CellNote(const CellRecord& record) {
-  if (!record.note.empty()) return "not run: " + record.note;
-  return record.runtime_us ? TimeText(*record.runtime_us) : "does not fit";
-}
-
-// Made of recordings, not of cells: nothing is run for it, and only where it is written can be said.
-constexpr const char* kAccuracy = "accuracy";
-
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_,
-                   "one of `berth list tables`; or accuracy: the recordings in results/accuracy, scored")
-        ->required()
-        ->option_text("NAME");
-    app.add_option("--cells", plan_.cells,
-                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas; asks for learners by name")
+    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
-    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the table's")
+    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's")
                  ->option_text("N");
-    samples_ = app.add_option("--samples", plan_.samples, "budget of a searched cell; else the table's")
+    samples_ = app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's")
                    ->option_text("N");
-    app.add_flag("--quick", plan_.quick, "one seed and a small budget: minutes");
+    app.add_option("--budget", budget_,
+                   "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the "
+                   "papers spent)")
+        ->capture_default_str()
+        ->option_text("SIZE");
+    app.add_flag("--quick", quick_, "--budget quick");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option("--out", out_,
                    "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
+        ->option_text("DIR");
+    app.add_option("--from", from_,
+                   "of bounds, budget and robustness: the folder with the other tables' folders")
+        ->capture_default_str()
         ->option_text("DIR");
     app.add_option("--testbed", testbed_,
                    "parameters of the machine; else results/NAME/testbed.json if there is one")
@@ -65,7 +63,11 @@ class TableCommand : public Command {
   }
 
   void Run() override {
-    if (name_ == kAccuracy) return RenderAccuracy();
+    agents::Ranks& ranks = agents::World();
+    const bool runs_cells = !render_ && name_ != kAccuracyTable && FindDerived(name_) == nullptr;
+    if (!runs_cells && !ranks.first()) return;
+    if (name_ == kAccuracyTable) return RenderAccuracy();
+    if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = FindTable(name_);
     if (threads_ < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
@@ -76,15 +78,15 @@ class TableCommand : public Command {
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_) return Render(table, ReadRows());
+    plan_.size = Size();
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed(
-        testbed_.empty()
-            ? ("results/" + (table.testbed.empty() ? table.name : table.testbed) + "/testbed.json")
-            : testbed_);
+    const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
-    const std::vector<CellRecord> records = RunAll(table, testbed, plans, store);
+    const std::vector<CellRecord> records =
+        Gathered(table, RunAll(table, testbed, ShareOfRank(plans, ranks), store, ranks), store, ranks);
+    if (!ranks.first()) return;
     if (records.size() < plans.size()) {
       throw RunError(
           fmt::format("stopped after {} of {} cells; they are kept, `--resume` goes on from there.",
@@ -94,6 +96,14 @@ class TableCommand : public Command {
   }
 
  private:
+  BudgetSize Size() const {
+    if (quick_) return BudgetSize::kQuick;
+    for (const BudgetSize size : BudgetSizes()) {
+      if (budget_ == ToString(size)) return size;
+    }
+    throw InputError(fmt::format("--budget {}: there are quick, standard and paper.", budget_));
+  }
+
   fs::path Folder() const {
     if (!out_.empty()) return out_;
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
@@ -109,41 +119,72 @@ class TableCommand : public Command {
     fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
   }
 
+  void Derive(const DerivedRow& derived) const {
+    const std::vector<TableResults> tables = ReadExported(from_);
+    std::string rows;
+    if (derived.evaluate != nullptr) {
+      const std::string path = (Folder() / "rows.csv").string();
+      rows = render_ ? formats::ReadFile(path) : Evaluate(derived, tables);
+      if (!render_) {
+        fs::create_directories(Folder());
+        formats::WriteFile(path, rows);
+      }
+    }
+    Write(derived.render(tables, rows), derived.evaluate != nullptr);
+  }
+
+  std::string Evaluate(const DerivedRow& derived, const std::vector<TableResults>& tables) const {
+    std::int64_t lines = 0;
+    for (const TableResults& results : tables) {
+      for (const TableBlock& block : results.table().blocks)
+        lines += static_cast<std::int64_t>(block.lines.size());
+    }
+    Progress progress(fmt::format("table {}, rows of the other tables", name_), lines);
+    DerivedOptions options;
+    options.threads = threads_;
+    options.stop = &StopRequested();
+    options.on_line = [&](std::int64_t done) { progress.Update(done); };
+    return derived.evaluate(tables, options);
+  }
+
   std::vector<CellRecord> ReadRows() const {
     const std::string path = (Folder() / "rows.csv").string();
     return ParseRows(formats::ReadFile(path), path);
   }
 
   std::vector<CellRecord> RunAll(const TableDefinition& table, const Testbed& testbed,
-                                 const std::vector<CellPlan>& plans, TableStore& store) const {
+                                 const std::vector<CellPlan>& plans, TableStore& store,
+                                 const agents::Ranks& ranks) const {
     RunOptions options;
     options.threads = threads_;
     options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.resume = resume_;
     if (resume_) options.done = store.All(table.name);
     options.stop = &StopRequested();
-    Progress progress(fmt::format("table {}, cells", table.name), static_cast<std::int64_t>(plans.size()));
-    std::int64_t finished = 0;
+    CellProgress progress(table.name, plans, !ranks.first());
     options.on_cell = [&](const CellRecord& record, bool skipped) {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
-      progress.Update(++finished, fmt::format("{}/{} {}{}", record.row, record.column, CellNote(record),
-                                              skipped ? " (kept)" : ""));
+      progress.Cell(record, skipped);
     };
-    std::mutex training;
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> policies;
+    options.on_samples = [&](const CellPlan& plan, std::int64_t samples) { progress.Samples(plan, samples); };
     options.on_training = [&](const std::string& policy, std::int64_t samples, std::int64_t budget) {
-      const std::lock_guard<std::mutex> lock(training);
-      policies[policy] = {samples, budget};
-      std::int64_t done = 0, all = 0;
-      for (const auto& [name, counts] : policies) {
-        done += counts.first;
-        all += counts.second;
-      }
-      progress.Update(0,
-                      fmt::format("training {}: {} of {} samples", policies.size() == 1 ? policy : "policies",
-                                  CountText(done), CountText(all)));
+      progress.Training(policy, samples, budget);
     };
     return RunCells(table, testbed, plans, options);
+  }
+
+  // What all ranks ran, on the first one, which keeps it: their stores may be on other machines.
+  std::vector<CellRecord> Gathered(const TableDefinition& table, std::vector<CellRecord> records,
+                                   TableStore& store, agents::Ranks& ranks) const {
+    if (ranks.alone()) return records;
+    const std::vector<std::string> rows = ranks.Exchange(PrintRows(records));
+    for (std::size_t rank = 1; rank < rows.size() && ranks.first(); ++rank) {
+      for (CellRecord& record : ParseRows(rows[rank], fmt::format("rank {}", rank))) {
+        if (record.note.empty()) store.Put(table.name, record);
+        records.push_back(std::move(record));
+      }
+    }
+    return records;
   }
 
   // What is exported: every cell of the table that is finished under these budgets, whatever call ran it.
@@ -151,11 +192,6 @@ class TableCommand : public Command {
                                 const TableStore& store) const {
     PlanOptions everything = plan_;
     everything.cells = {"*/*"};
-    for (const TableBlock& block : table.blocks) {
-      for (const TableColumn& column : block.columns) {
-        if (column.on_request) everything.cells.push_back(block.key + ":*/" + column.key);
-      }
-    }
     RunOptions options;
     options.threads = threads_;
     options.resume = true;
@@ -166,24 +202,30 @@ class TableCommand : public Command {
 
   // Renderings are made from the text of rows.csv, never from memory: what is committed can be made again.
   void Render(const TableDefinition& table, const std::vector<CellRecord>& records) const {
+    const std::string rows = PrintRows(records);
+    const TableResults results(table, ParseRows(rows, (Folder() / "rows.csv").string()));
+    formats::MakeFolder(Folder().string());
+    if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
+    Write(BuildRenderedTable(results), true);
+  }
+
+  void Write(const RenderedTable& rendered, bool has_rows) const {
     const fs::path folder = Folder();
     formats::MakeFolder(folder.string());
-    const std::string rows = PrintRows(records);
-    const TableResults results(table, ParseRows(rows, (folder / "rows.csv").string()));
-    const RenderedTable rendered = BuildRenderedTable(results);
     const auto write = [&](const char* file, const std::string& text) {
       formats::WriteFile((folder / file).string(), text);
     };
-    if (!render_) write("rows.csv", rows);
     write("table.md", RenderMarkdown(rendered));
     write("table.csv", RenderCsv(rendered));
     write("table.tex", RenderLatex(rendered));
     write("table.html", RenderHtml(rendered));
-    fmt::print("{}\n{}: rows.csv, table.md, table.csv, table.tex, table.html\n", RenderTerminal(rendered),
-               folder.string());
+    fmt::print("{}\n{}: {}table.md, table.csv, table.tex, table.html\n", RenderTerminal(rendered),
+               folder.string(), has_rows ? "rows.csv, " : "");
   }
 
   std::string name_;
+  std::string budget_ = "standard";
+  bool quick_ = false;
   PlanOptions plan_;
   CLI::Option* seeds_ = nullptr;
   CLI::Option* samples_ = nullptr;
@@ -191,6 +233,7 @@ class TableCommand : public Command {
   bool export_ = false;
   bool render_ = false;
   std::string out_;
+  std::string from_ = "results";
   std::string testbed_;
   std::string store_ = ".berth/tables.db";
   int threads_ = 0;

@@ -123,6 +123,37 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
   return estimate;
 }
 
+Estimate EstimateOver(const Cells& cells, const std::function<double(const Seeds&)>& statistic) {
+  const Side side = SideOf(cells);
+  const Seeds seeds = CommonSeeds(side, {}, true);
+  BERTH_CHECK(!seeds.empty());
+  Estimate estimate{.value = statistic(seeds), .sampled = true, .seeds = static_cast<int>(seeds.size())};
+  if (estimate.open()) {
+    estimate.low = 0;
+    estimate.high = kInfinity;
+    return estimate;
+  }
+  agents::Rng rng(1, "bootstrap");
+  std::vector<double> values;
+  Seeds drawn(seeds.size());
+  for (int i = 0; i < kResamples; ++i) {
+    for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
+    values.push_back(statistic(drawn));
+  }
+  std::sort(values.begin(), values.end());
+  const std::size_t cut = values.size() / 20;
+  estimate.low = values[cut];
+  estimate.high = values[values.size() - 1 - cut];
+  return estimate;
+}
+
+double GeometricMean(const std::vector<double>& values) {
+  BERTH_CHECK(!values.empty());
+  double logs = 0;
+  for (const double value : values) logs += std::log(value);
+  return std::exp(logs / static_cast<double>(values.size()));
+}
+
 Estimate EstimateMean(const std::vector<double>& ratios) {
   BERTH_CHECK(!ratios.empty());
   std::vector<double> logs;

@@ -7,6 +7,7 @@
 // own: the same rows give the same interval everywhere.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,7 +34,16 @@ struct Estimate {
 Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
                        const std::vector<const CellSummary*>& theirs);
 
-// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18). All positive, at least one.
+// Any statistic of sampled cells that are paired by seed: its value over the seeds that all of them have, and
+// the interval over draws of these seeds. With fewer than kSeedsForClaim the interval is all there is: 0 to
+// infinity. Each cell was run; there is a common seed.
+Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
+                      const std::function<double(const std::vector<std::int64_t>& seeds)>& statistic);
+
+double GeometricMean(const std::vector<double>& values);  // all positive, at least one
+
+// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18). All positive,
+// at least one.
 Estimate EstimateMean(const std::vector<double>& ratios);
 
 // What is said at both ends of the interval, undecided where they differ. `word_at` has one step.

@@ -14,5 +14,7 @@ std::string EscapeHtml(const std::string& text);
 std::string HtmlBars(const RenderedBlock& block);
 // Best runtime against samples, one drawing for each chart.
 std::string HtmlCharts(const std::vector<RenderedChart>& charts);
+// A lane for each device: when it works, and under it when it sends.
+std::string HtmlTimelines(const std::vector<RenderedTimeline>& timelines);
 
 }  // namespace berth::bench

@@ -1,5 +1,6 @@
 // Which cells of a table are run, and in which order.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -24,10 +25,8 @@ struct Pattern {
   std::string row = "*";
   std::string column = "*";
 
-  // A learner's column must be named, a '*' does not ask for it.
   bool Asks(const TableBlock& b, const TableLine& l, const TableColumn& c) const {
-    return Matches(block, b.key) && Matches(row, l.key) &&
-           (c.on_request ? column == c.key : Matches(column, c.key));
+    return Matches(block, b.key) && Matches(row, l.key) && Matches(column, c.key);
   }
 };
 
@@ -88,33 +87,56 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
 }  // namespace
 
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options) {
-  const std::vector<std::string>& cells =
-      options.cells.empty() && options.quick ? table.quick_cells : options.cells;
+  const bool quick = options.size == BudgetSize::kQuick;
+  const TableBudget& budget = table.BudgetOf(options.size);
+  const std::vector<std::string>& cells = options.cells.empty() && quick ? table.quick_cells : options.cells;
   CheckPatterns(table, cells);
   std::vector<Pattern> patterns;
   for (const std::string& text : cells) patterns.push_back(ParsePattern(text));
   if (patterns.empty()) patterns.emplace_back();
-  const int seeds = options.seeds > 0 ? options.seeds : (options.quick ? 1 : table.seeds);
-  const std::int64_t samples =
-      options.samples > 0 ? options.samples : (options.quick ? table.quick_samples : table.samples);
+  const int seeds = options.seeds > 0 ? options.seeds : budget.seeds;
+  const auto samples_of = [&](const TableLine& line, const TableColumn& column) {
+    if (!column.sampled) return std::int64_t{1};
+    if (column.samples > 0) return column.samples;
+    if (options.samples > 0) return options.samples;
+    return options.size == BudgetSize::kPaper && line.paper_samples > 0 ? line.paper_samples : budget.samples;
+  };
   std::vector<CellPlan> plans;
   ForEachCell(table, [&](const TableBlock& block, const TableLine& line, const TableColumn& column) {
     if (std::none_of(patterns.begin(), patterns.end(),
                      [&](const Pattern& p) { return p.Asks(block, line, column); }))
       return;
-    const std::int64_t budget = !column.sampled ? 1 : (column.samples > 0 ? column.samples : samples);
-    const std::int64_t training =
-        !column.zero_shot ? 0 : (options.quick ? block.training.quick_samples : block.training.samples);
-    for (std::int64_t seed = 1; seed <= (column.sampled ? seeds : 1); ++seed)
-      plans.push_back({&block, &line, &column, seed, budget, training});
+    CellPlan plan{&block, &line, &column};
+    plan.size = options.size;
+    plan.budget = samples_of(line, column);
+    plan.grouper =
+        column.grouper.empty() && !budget.grouper.empty() ? budget.grouper : line.GrouperOf(column);
+    if (column.zero_shot) plan.training = quick ? block.training.quick_samples : block.training.samples;
+    for (plan.seed = 1; plan.seed <= (column.sampled ? seeds : 1); ++plan.seed) plans.push_back(plan);
   });
   std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
     const auto key = [](const CellPlan& p) {
-      return std::tuple(p.column->sampled, p.column->on_request, p.seed);
+      return std::tuple(p.column->sampled, p.column->learner, p.seed);
     };
     return key(a) < key(b);
   });
   return plans;
+}
+
+std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks) {
+  std::map<std::tuple<const TableBlock*, std::string, std::int64_t>, std::size_t> policies;
+  std::vector<CellPlan> share;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const CellPlan& plan = plans[i];
+    std::size_t dealt = i;
+    if (plan.column->zero_shot) {
+      const auto key = std::tuple(plan.block, plan.line->AgentOf(*plan.column), plan.seed);
+      dealt = policies.try_emplace(key, policies.size()).first->second;
+    }
+    if (dealt % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank()))
+      share.push_back(plan);
+  }
+  return share;
 }
 
 }  // namespace berth::bench

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/clocks.h"
 #include "bench/tables/rendered_table.h"
 
 namespace berth::bench {
@@ -18,10 +19,7 @@ struct Named {
   const TableColumn* column;
   const CellSummary* cell;
 
-  std::string name() const {
-    return fmt::format("{}, {} GPUs, {}", line->title, line->gpus, column->title) +
-           (block->key == "native" ? "" : fmt::format(" ({})", block->title));
-  }
+  std::string name;
 };
 
 std::vector<Named> Select(const TableResults& results, const std::function<bool(const Named&)>& wanted) {
@@ -29,7 +27,8 @@ std::vector<Named> Select(const TableResults& results, const std::function<bool(
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
-        const Named named{&block, &line, &column, &results.At(block.key, line.key, column.key)};
+        const Named named{&block, &line, &column, &results.At(block.key, line.key, column.key),
+                          results.NameOf(block, line, column)};
         if (wanted(named)) selected.push_back(named);
       }
     }
@@ -106,7 +105,7 @@ RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& t
                                    what, Cells(cells.size()), 100 * MedianError(cells), SignText(cells))};
   section.header = {"cell", "ours [s]", "published [s]", "ours / published", "distance"};
   for (const Named& n : cells) {
-    section.rows.push_back({n.name(), SecondsDigits(*n.cell->median),
+    section.rows.push_back({n.name, SecondsDigits(*n.cell->median),
                             fmt::format("{}", *n.cell->published->value),
                             fmt::format("{:.2f}", *n.cell->ratio()), Percent(*n.cell->ratio())});
   }
@@ -169,7 +168,7 @@ RenderedSection VerdictSection(const TableResults& results) {
   for (const Named& n : judged) {
     if (agrees(n)) continue;
     section.rows.push_back(
-        {n.name(), n.cell->median ? SecondsDigits(*n.cell->median) + " s" : "OOM",
+        {n.name, n.cell->median ? SecondsDigits(*n.cell->median) + " s" : "OOM",
          n.cell->published->out_of_memory ? "OOM" : fmt::format("{} s", *n.cell->published->value),
          MemoryText(*n.cell)});
   }
@@ -223,7 +222,7 @@ RenderedSection SamplesSection(const TableResults& results) {
   };
   for (const Named& n :
        Select(results, [](const Named& c) { return c.column->sampled && c.cell->samples; })) {
-    section.rows.push_back({n.name(), text(n.cell->samples_to_1pct), text(n.cell->samples_to_best),
+    section.rows.push_back({n.name, text(n.cell->samples_to_1pct), text(n.cell->samples_to_best),
                             text(n.cell->samples), text(n.cell->proposals), text(n.cell->published_samples)});
   }
   return section;
@@ -237,9 +236,10 @@ RenderedSection ClaimSection(const TableResults& results) {
       "number has its 90 % bootstrap interval and the number of seeds; a claim is decided only where the "
       "whole interval says the same, and with fewer than 3 seeds only where the columns without seeds "
       "decide it alone. No setting was changed after a searched column was seen."};
-  section.header = {"claim", "ours", "word"};
+  section.header = {"claim", "ours", "word", "experiment"};
   for (const ClaimReading& claim : results.table().claims(results)) {
-    section.rows.push_back({claim.claim, claim.ours, ToString(claim.word)});
+    section.rows.push_back(
+        {claim.claim, claim.ours, ToString(claim.word), claim.experiment.empty() ? "–" : claim.experiment});
   }
   return section;
 }
@@ -259,19 +259,14 @@ RenderedSection NotRunSection(const TableResults& results) {
       }
     }
   }
-  std::string learners;
+  std::string absent;
   for (const TableColumn& column : results.table().blocks.front().columns) {
     const auto run = Select(results, [&](const Named& n) {
       return n.column->key == column.key && n.cell->state != CellSummary::State::kAbsent;
     });
-    if (column.on_request && run.empty()) learners += (learners.empty() ? "" : ", ") + column.title;
+    if (run.empty()) absent += (absent.empty() ? "" : ", ") + column.title;
   }
-  if (!learners.empty()) {
-    sentences.push_back(fmt::format(
-        "Learners run only when asked (`berth table {} --cells '*/KEY'`); not among these rows: {}. "
-        "Their published cells are shown.",
-        results.table().name, learners));
-  }
+  if (!absent.empty()) sentences.push_back(fmt::format("Columns that no row was run for: {}.", absent));
   return section;
 }
 
@@ -292,6 +287,8 @@ std::vector<RenderedSection> BuildReading(const TableResults& results) {
   sections.push_back(GapSection(results));
   if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
     sections.push_back(std::move(samples));
+  if (RenderedSection clocks = ClockSection(results); !clocks.rows.empty())
+    sections.push_back(std::move(clocks));
   if (results.table().claims != nullptr) sections.push_back(ClaimSection(results));
   RenderedSection not_run = NotRunSection(results);
   if (!not_run.sentences.empty()) sections.push_back(std::move(not_run));

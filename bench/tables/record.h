@@ -19,6 +19,7 @@ struct CellRecord {
   std::int64_t budget = 0;  // samples
   std::string scenario;     // hash of graph, cluster, costs, units and device choices
   // The result: equal with and without interruption.
+  std::string units;                           // canonical spec of the grouper
   std::string kind;                            // fitted, predicted, searched
   std::string status;                          // ok, oom, not_run
   std::optional<double> runtime_us;            // best feasible
@@ -34,7 +35,11 @@ struct CellRecord {
   std::optional<std::int64_t> distinct;
   std::optional<std::int64_t> proposals;
   std::optional<double> lower_bound_us;
-  std::string curve;  // "sample:best_us" joined by blanks; sampled cells only
+  std::optional<double> machine_seconds;  // modelled, without set-ups (agents/evaluator.h)
+  std::string curve;                      // "sample:best_us" joined by blanks; sampled cells only
+  std::string curve_machine_seconds;      // at each point of the curve
+  std::string placement;                  // that of runtime_us, or the single one (kept_placement.h)
+  std::string timeline;                   // when its devices work and send (timeline.h)
   std::string cost_model;
   std::string note;  // why a cell was not run
   // Where it comes from.
@@ -43,6 +48,7 @@ struct CellRecord {
   std::string dirty;  // yes, no
   std::string machine;
   std::string date;
+  std::string curve_agent_seconds;  // at each point of the curve: wall time outside of the simulator
   std::optional<double> simulator_seconds;
   std::optional<double> wall_seconds;
 };

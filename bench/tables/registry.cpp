@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/tables/derived.h"
 #include "bench/tables/table.h"
 #include "bench/tables/tables.h"
 #include "sim/error.h"
@@ -20,16 +21,42 @@ const std::vector<TableRow>& Tables() {
        PlacetoGeneralizationTable},
       {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows", SgdpTable},
       {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB", MarsTable},
+      {"mars-pretraining", "Mars (ICPP 2021): with and without pre-training, ten seeds, on three clocks",
+       MarsPretrainingTable},
   };
   return rows;
 }
 
+const std::vector<DerivedRow>& DerivedTables() {
+  static const std::vector<DerivedRow> rows = {
+      {"bounds",
+       "the gap of every agent's cells to the proven lower bound, from the rows of the tables above", nullptr,
+       RenderBounds},
+      {"budget", "all agents and classical search at equal samples, from the same rows", nullptr,
+       RenderBudget},
+      {"robustness", "what final placements lose under sharing, queues and costs that their agents never saw",
+       EvaluateRobustness, RenderRobustness},
+  };
+  return rows;
+}
+
+const std::vector<TableName>& TableNames() {
+  static const std::vector<TableName> names = [] {
+    std::vector<TableName> all;
+    for (const TableRow& row : Tables()) all.push_back({row.name, row.what});
+    for (const DerivedRow& row : DerivedTables()) all.push_back({row.name, row.what});
+    all.push_back({kAccuracyTable, "simulated against measured: the recordings in results/accuracy, scored"});
+    return all;
+  }();
+  return names;
+}
+
 const TableDefinition& FindTable(const std::string& name) {
-  std::vector<std::string> names;
   for (const TableRow& row : Tables()) {
     if (row.name == name) return row.definition();
-    names.emplace_back(row.name);
   }
+  std::vector<std::string> names;
+  for (const TableName& known : TableNames()) names.emplace_back(known.name);
   throw InputError(fmt::format("There is no table \"{}\"; there are {}.", name, JoinNames(names)));
 }
 
@@ -48,6 +75,28 @@ bool TableLine::IsFitted(const TableColumn& column) const {
 
 std::string TableParameter::name() const {
   return kind + "." + (classes.empty() ? std::string("dispatch_us") : classes.front());
+}
+
+const TableBudget& TableDefinition::BudgetOf(BudgetSize size) const {
+  return size == BudgetSize::kQuick ? quick : (size == BudgetSize::kPaper ? paper : standard);
+}
+
+const std::vector<BudgetSize>& BudgetSizes() {
+  static const std::vector<BudgetSize> sizes = {BudgetSize::kQuick, BudgetSize::kStandard,
+                                                BudgetSize::kPaper};
+  return sizes;
+}
+
+const char* ToString(BudgetSize size) {
+  switch (size) {
+    case BudgetSize::kQuick:
+      return "quick";
+    case BudgetSize::kStandard:
+      return "standard";
+    case BudgetSize::kPaper:
+      return "paper";
+  }
+  return "";
 }
 
 const char* ToString(CellKind kind) {

@@ -23,10 +23,10 @@ std::string CellHtml(const RenderedCell& cell) {
 std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block) {
   std::string text = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results\">\n"
-      "<caption>{1}: {0}. Seconds per step, ours (published).</caption>\n<thead><tr><th "
+      "<caption><span>{1}: {0}. {2}.</span></caption>\n<thead><tr><th "
       "scope=\"col\">workload</th>"
       "<th scope=\"col\">GPUs</th>",
-      EscapeHtml(block.title), EscapeHtml(table.name));
+      EscapeHtml(block.title), EscapeHtml(table.name), EscapeHtml(block.shows));
   for (const std::string& column : block.columns)
     text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(column));
   text += "<th scope=\"col\">lower bound</th></tr></thead>\n<tbody>\n";
@@ -41,7 +41,8 @@ std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block)
 std::string BlockHtml(const RenderedTable& table, const RenderedBlock& block) {
   std::string text = fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}", EscapeHtml(block.title),
                                  EscapeHtml(block.note), ResultsTable(table, block));
-  text += fmt::format("<h3>The same as bars</h3>\n{}<h3>Rows</h3>\n<ul>\n", HtmlBars(block));
+  if (block.bars) text += "<h3>The same as bars</h3>\n" + HtmlBars(block);
+  text += "<h3>Rows</h3>\n<ul>\n";
   for (const RenderedLine& line : block.lines) {
     text += fmt::format("<li>{}, {} GPUs: <code>{}</code></li>\n", EscapeHtml(line.title), line.gpus,
                         EscapeHtml(line.what));
@@ -112,6 +113,12 @@ std::string RenderHtml(const RenderedTable& table) {
     text += fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n", EscapeHtml(table.charts_title),
                         EscapeHtml(table.charts_note)) +
             HtmlCharts(table.charts) + "</section>\n";
+  }
+  if (!table.timelines.empty()) {
+    text += fmt::format(
+        "<section>\n<h2>Timelines</h2>\n<p>One step of the best placement of each row, in {} "
+        "slices.</p>\n{}</section>\n",
+        kTimelineParts, HtmlTimelines(table.timelines));
   }
   text += "<section>\n<h2>Reading</h2>\n";
   for (const RenderedSection& section : table.reading) text += SectionHtml(section);

@@ -58,7 +58,7 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
 }
 
 constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
-constexpr int kStyles = 6;  // .s0 to .s5 of the style sheet: colour and dashes
+constexpr int kStyles = 10;  // .s0 to .s9 of the style sheet: colour and dashes
 
 // The horizontal axis of a chart: log from whole decades, or linear between its ends.
 class XAxis {

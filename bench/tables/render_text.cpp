@@ -147,8 +147,8 @@ std::string RenderLatex(const RenderedTable& table) {
 std::string RenderTerminal(const RenderedTable& table) {
   std::string text = fmt::format("{}: {}\n", table.name, table.title);
   for (const RenderedBlock& block : table.blocks) {
-    text += fmt::format("\n{}: seconds per step, ours (published); f fitted, p predicted, s searched\n",
-                        block.title);
+    text += fmt::format("\n{}: {}{}\n", block.title, block.shows,
+                        block.bars ? "; f fitted, p predicted, s searched" : "");
     // A screen is narrow: workloads are columns, the table stands on its side.
     TextTable lines;
     lines.AddColumn("");

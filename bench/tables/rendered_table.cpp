@@ -50,32 +50,11 @@ RenderedCell RenderCell(const CellSummary& cell) {
 }
 
 RenderedLine RenderLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
-  RenderedLine rendered;
-  rendered.title = line.title;
-  rendered.what = line.workload + " on " + line.cluster;
-  rendered.gpus = std::to_string(line.gpus);
-  rendered.bound_seconds = results.Bound(block.key, line.key);
-  if (rendered.bound_seconds) rendered.bound = SecondsDigits(*rendered.bound_seconds);
+  RenderedLine rendered = DescribeLine(results, block, line);
   for (const TableColumn& column : block.columns) {
     rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key)));
   }
   return rendered;
-}
-
-// "sample:us sample:us" of rows.csv.
-std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t at = 0; at < record.curve.size();) {
-    const std::size_t colon = record.curve.find(':', at);
-    const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
-    points.emplace_back(std::stod(record.curve.substr(at, colon - at)),
-                        std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
-    at = end + 1;
-  }
-  // The best stays the best until the budget is spent.
-  if (!points.empty() && record.samples)
-    points.emplace_back(static_cast<double>(*record.samples), points.back().second);
-  return points;
 }
 
 std::string Joined(const std::set<std::string>& values) {
@@ -91,9 +70,9 @@ std::string ExportCommand(const TableDefinition& table, const std::set<std::int6
   std::string command = fmt::format("berth table {} --export", table.name);
   if (budgets.empty()) return command;
   const std::int64_t samples = *budgets.rbegin();
-  if (samples == table.quick_samples && seeds == 1) return command + " --quick";
-  if (samples != table.samples) command += fmt::format(" --samples {}", samples);
-  if (seeds != table.seeds) command += fmt::format(" --seeds {}", seeds);
+  if (samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
+  if (samples != table.standard.samples) command += fmt::format(" --samples {}", samples);
+  if (seeds != table.standard.seeds) command += fmt::format(" --seeds {}", seeds);
   return command;
 }
 
@@ -126,32 +105,14 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
 
 }  // namespace
 
-std::vector<RenderedChart> BuildCharts(const TableResults& results) {
-  std::vector<RenderedChart> charts;
-  for (const TableBlock& block : results.table().blocks) {
-    for (const TableLine& line : block.lines) {
-      RenderedChart chart{.title = fmt::format("{} on {} GPUs ({})", line.title, line.gpus, block.title)};
-      for (const TableColumn& column : block.columns) {
-        const CellSummary& cell = results.At(block.key, line.key, column.key);
-        if (!column.sampled || cell.records.empty() || !cell.median) continue;
-        // The seed whose result is the median (of an even number the better one of the middle two).
-        std::vector<const CellRecord*> sorted;
-        for (const CellRecord& record : cell.records) {
-          if (record.runtime_us) sorted.push_back(&record);
-        }
-        std::sort(sorted.begin(), sorted.end(),
-                  [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
-        const auto points = CurvePoints(*sorted[(sorted.size() - 1) / 2]);
-        const std::string last = SecondsDigits(points.back().second);
-        chart.series.push_back(
-            {column.title + " " + last,
-             fmt::format("{} ends at {} s after {:.0f} samples", column.title, last, points.back().first),
-             points});
-      }
-      if (!chart.series.empty()) charts.push_back(std::move(chart));
-    }
-  }
-  return charts;
+RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
+  RenderedLine rendered;
+  rendered.title = line.title;
+  rendered.what = line.workload + " on " + line.cluster;
+  rendered.gpus = std::to_string(line.gpus);
+  rendered.bound_seconds = results.Bound(block.key, line.key);
+  if (rendered.bound_seconds) rendered.bound = SecondsDigits(*rendered.bound_seconds);
+  return rendered;
 }
 
 RenderedTable BuildRenderedTable(const TableResults& results) {
@@ -169,7 +130,10 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
       "published one say different things about memory. Bound = no placement can be faster in this model "
       "(proven). Median over seeds.";
   for (const TableBlock& block : table.blocks) {
-    RenderedBlock out{block.key, block.title, block.note, {}, {}};
+    RenderedBlock out;
+    out.key = block.key;
+    out.title = block.title;
+    out.note = block.note;
     for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.
@@ -180,13 +144,16 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   }
   if (table.charts == nullptr) {
     rendered.charts_title = "Best found against samples";
-    rendered.charts_note = "Of each searched column the seed whose result is the median.";
+    rendered.charts_note =
+        "Of each searched column the seed whose result is the median; the learners and the five others that "
+        "end best.";
     rendered.charts = BuildCharts(results);
   } else {
     rendered.charts_title = table.charts_title;
     rendered.charts_note = table.charts_note;
     rendered.charts = table.charts(results);
   }
+  rendered.timelines = BuildTimelines(results);
   rendered.reading = BuildReading(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/tables/results.h"
+#include "bench/tables/timeline.h"
 
 namespace berth::bench {
 
@@ -38,6 +39,8 @@ struct RenderedBlock {
   std::string note;
   std::vector<std::string> columns;
   std::vector<RenderedLine> lines;
+  std::string shows = "Seconds per step, ours (published)";  // what a cell is
+  bool bars = true;                                          // cells are seconds that can be drawn
 };
 
 // A staircase: each value holds until the next.
@@ -56,6 +59,14 @@ struct RenderedChart {
   bool log_x = true;
 };
 
+// When the devices of one placement work and send.
+struct RenderedTimeline {
+  std::string title;
+  std::string spoken;  // "gpu0 works 83 % of the time; ..."
+  double seconds = 0;  // that the lanes span
+  std::vector<TimelineLane> lanes;
+};
+
 // A section of the reading under the table: sentences, then optionally a small table.
 struct RenderedSection {
   std::string title;
@@ -71,13 +82,20 @@ struct RenderedTable {
   std::vector<RenderedBlock> blocks;
   std::string charts_title, charts_note;
   std::vector<RenderedChart> charts;
+  std::vector<RenderedTimeline> timelines;
   std::vector<RenderedSection> reading;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value
 };
 
 RenderedTable BuildRenderedTable(const TableResults& results);
+// A line without cells yet.
+RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);
 // The curves of a cell's median seed, for each cell that samples; a chart for each row.
 std::vector<RenderedChart> BuildCharts(const TableResults& results);
+// At most ten series can be told apart: all of learners, and the five others that end lowest.
+std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>> series_and_is_learner);
+// Of each row's best placement, where rows have it.
+std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
 // The honest reading: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
 std::vector<RenderedSection> BuildReading(const TableResults& results);
 

@@ -129,6 +129,12 @@ std::optional<double> TableResults::Bound(const std::string& block, const std::s
   return least;
 }
 
+std::string TableResults::NameOf(const TableBlock& block, const TableLine& line,
+                                 const TableColumn& column) const {
+  return fmt::format("{}, {} GPUs, {}", line.title, line.gpus, column.title) +
+         (&block == &table_.blocks.front() ? "" : fmt::format(" ({})", block.title));
+}
+
 std::vector<const CellRecord*> TableResults::records() const {
   std::vector<const CellRecord*> all;
   for (const TableBlock& block : table_.blocks) {
@@ -139,6 +145,21 @@ std::vector<const CellRecord*> TableResults::records() const {
     }
   }
   return all;
+}
+
+std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t at = 0; at < record.curve.size();) {
+    const std::size_t colon = record.curve.find(':', at);
+    const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
+    points.emplace_back(std::stod(record.curve.substr(at, colon - at)),
+                        std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
+    at = end + 1;
+  }
+  // The best stays the best until the budget is spent.
+  if (!points.empty() && record.samples)
+    points.emplace_back(static_cast<double>(*record.samples), points.back().second);
+  return points;
 }
 
 double Median(std::vector<double> values) {

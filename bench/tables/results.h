@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/tables/published.h"
@@ -55,6 +56,8 @@ class TableResults {
   const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
   // The smallest bound of the line's cells: it holds on all devices that any of them may use.
   std::optional<double> Bound(const std::string& block, const std::string& line) const;
+  // "NMT, 2 layers, 2 GPUs, Scotch", and the block where it is not the first.
+  std::string NameOf(const TableBlock& block, const TableLine& line, const TableColumn& column) const;
   // Every record that counts, in the table's order.
   std::vector<const CellRecord*> records() const;
 
@@ -64,5 +67,8 @@ class TableResults {
 };
 
 double Median(std::vector<double> values);  // of at least one value
+
+// The curve of a record: samples and best seconds per step, and a last point where the budget was spent.
+std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record);
 
 }  // namespace berth::bench

@@ -1,11 +1,9 @@
 #include "bench/tables/runner.h"
 
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +11,7 @@
 #include "agents/agent.h"
 #include "agents/bounds.h"
 #include "bench/provenance.h"
+#include "bench/tables/cell_outcome.h"
 #include "bench/tables/fingerprint.h"
 #include "bench/tables/policies.h"
 #include "sim/error.h"
@@ -55,8 +54,7 @@ class CellRunner {
   bool TrainPolicies(const std::vector<CellPlan>& plans) {
     std::vector<const CellPlan*> missing;
     for (const CellPlan& plan : plans) {
-      if (plan.column->zero_shot && !options_.only_done && source_.CannotRun(*plan.line).empty() &&
-          !IsDone(plan))
+      if (plan.column->zero_shot && !options_.only_done && CannotRun(plan).empty() && !IsDone(plan))
         missing.push_back(&plan);
     }
     return policies_.Train(missing);
@@ -65,7 +63,7 @@ class CellRunner {
   // False if it was interrupted, or is not done where only done cells are wanted.
   bool Run(const CellPlan& plan, CellRecord& record, bool& skipped) {
     record = Describe(plan);
-    record.note = source_.CannotRun(*plan.line);
+    record.note = CannotRun(plan);
     if (!record.note.empty()) {
       record.status = "not_run";
       return true;
@@ -82,6 +80,18 @@ class CellRunner {
   }
 
  private:
+  // Why a cell cannot be run in this build: its workload or its learner is missing. Empty if it can.
+  std::string CannotRun(const CellPlan& plan) const {
+    std::string why = source_.CannotRun(*plan.line);
+    if (!why.empty() || !plan.column->learner) return why;
+    try {
+      agents::MakeAgent(plan.line->AgentOf(*plan.column));
+    } catch (const RunError& error) {
+      why = error.what();
+    }
+    return why;
+  }
+
   CellRecord Describe(const CellPlan& plan) const {
     const Provenance now = CurrentProvenance();
     CellRecord record;
@@ -114,6 +124,7 @@ class CellRunner {
   void Identify(const CellPlan& plan, const LineProblem& line, const agents::Task& task,
                 const agents::Agent& agent, CellRecord& record) {
     record.agent = agent.name();
+    record.units = task.units.grouper;
     Fingerprint fingerprint = ScenarioOf(line, task);
     if (plan.column->zero_shot) {
       record.agent += " " + TrainingText(plan);
@@ -160,7 +171,12 @@ class CellRunner {
   }
 
   bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) {
-    agents::Evaluator evaluator(task, {plan.budget, 1, {}, options_.stop});
+    agents::Evaluator::Options limits;
+    limits.budget = plan.budget;
+    limits.stop = options_.stop;
+    if (options_.on_samples)
+      limits.on_sample = [&](const agents::Evaluator& e) { options_.on_samples(plan, e.samples()); };
+    agents::Evaluator evaluator(task, limits);
     agents::UnitPlacement last;
     evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
                              const agents::Evaluation&) { last = placement; };
@@ -174,11 +190,8 @@ class CellRunner {
     } else {
       search.checkpoint = CheckpointPath(plan, record);
     }
-    const auto start = std::chrono::steady_clock::now();
     agent.Search(task, evaluator, search);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
-    record.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    record.simulator_seconds = evaluator.simulator_seconds();
     BERTH_CHECK(evaluator.samples() > 0);
     FillCounts(evaluator, plan.column->sampled, record);
     const bool is_best = evaluator.has_best() && !plan.column->last;
@@ -189,64 +202,12 @@ class CellRunner {
   }
 
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
-    if (!plan.column->on_request || options_.checkpoints.empty()) return {};
+    if (!plan.column->learner || options_.checkpoints.empty()) return {};
     formats::MakeFolder(options_.checkpoints);
     return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", options_.name,
                                                                       record.row, record.column, record.seed,
                                                                       record.budget, record.scenario))
         .string();
-  }
-
-  static void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& record) {
-    record.samples = evaluator.samples();
-    if (!sampled) return;
-    record.distinct = evaluator.distinct();
-    record.proposals = evaluator.proposals();
-    if (!evaluator.has_best()) return;
-    record.samples_to_best = evaluator.samples_to_best();
-    record.samples_to_1pct = evaluator.samples_to_within(0.01);
-    for (const agents::CurvePoint& point : evaluator.curve()) {
-      record.curve +=
-          fmt::format("{}{}:{}", record.curve.empty() ? "" : " ", point.sample, sim::ToMicros(point.best));
-    }
-  }
-
-  // Simulates the placement once more (PROTOCOL 1.5): the value that is printed, and what holds its memory.
-  static void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record) {
-    const sim::Problem& problem = *task.problem;
-    const auto simulator = sim::MakeSimulator(problem);
-    const sim::Outcome& outcome = simulator->Run(agents::Expand(task, units));
-    record.cost_model = problem.costs().cost_model;
-    record.unlimited_runtime_us = sim::ToMicros(outcome.runtime);
-    record.status = outcome.feasible() ? "ok" : "oom";
-    if (outcome.feasible()) record.runtime_us = record.unlimited_runtime_us;
-    if (outcome.oom) {
-      record.oom_device = task.device(outcome.oom->device).name;
-      record.oom_op = problem.graph().ops[static_cast<std::size_t>(outcome.oom->op)].name;
-    }
-    if (const auto d = Fullest(outcome, problem.cluster())) {
-      record.fullest_device = problem.cluster().devices[*d].name;
-      record.fullest_peak_bytes = outcome.devices[*d].peak;
-      record.fullest_capacity_bytes = problem.cluster().devices[*d].capacity();
-    }
-  }
-
-  // The accelerator with the largest share of its memory in use, or the CPU where none holds anything: beside
-  // an accelerator host memory is never what decides.
-  static std::optional<std::size_t> Fullest(const sim::Outcome& outcome, const sim::Cluster& cluster) {
-    std::optional<std::size_t> fullest;
-    std::tuple<bool, double> most;
-    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
-      const sim::Device& device = cluster.devices[d];
-      if (outcome.devices[d].peak == 0) continue;
-      const std::tuple use(
-          device.device_class == sim::DeviceClass::kGpu,
-          static_cast<double>(outcome.devices[d].peak) / static_cast<double>(device.capacity()));
-      if (fullest && use <= most) continue;
-      fullest = d;
-      most = use;
-    }
-    return fullest;
   }
 
   const CellSource& source_;
@@ -259,7 +220,7 @@ class CellRunner {
 }  // namespace
 
 agents::Task CellSource::MakeTask(const LoadedProblem& loaded, const CellPlan& plan) const {
-  return agents::MakeTask(loaded.problem(), plan.line->GrouperOf(*plan.column),
+  return agents::MakeTask(loaded.problem(), plan.grouper,
                           SelectDevices(loaded.cluster(), plan.column->devices));
 }
 
@@ -274,6 +235,7 @@ std::unique_ptr<LoadedProblem> TableCells::Load(const TableBlock& block, const T
 std::string TableCells::RepeatCommand(const CellPlan& plan) const {
   std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.name, plan.block->key,
                                     plan.line->key, plan.column->key);
+  if (plan.size != BudgetSize::kStandard) command += fmt::format(" --budget {}", ToString(plan.size));
   if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
   return command;
 }

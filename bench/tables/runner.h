@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/ranks.h"
 #include "agents/task.h"
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
@@ -22,18 +23,25 @@ struct CellPlan {
   std::int64_t seed = 1;
   std::int64_t budget = 1;
   std::int64_t training = 0;  // samples that the policy of a zero-shot cell is trained with
+  std::string grouper;        // its units
+  BudgetSize size = BudgetSize::kStandard;
 };
 
 struct PlanOptions {
-  std::vector<std::string> cells;  // patterns [BLOCK:]ROW/COLUMN with *; empty = all that run by default
-  int seeds = 0;                   // of sampled cells, 1..seeds; 0 = the table's
-  std::int64_t samples = 0;        // budget of sampled cells; 0 = the table's
-  bool quick = false;              // the table's quick budget, one seed
+  std::vector<std::string> cells;  // patterns [BLOCK:]ROW/COLUMN with *; empty = all of `size`
+  BudgetSize size = BudgetSize::kStandard;
+  int seeds = 0;             // of sampled cells, 1..seeds; 0 = those of `size`
+  std::int64_t samples = 0;  // budget of sampled cells; 0 = that of `size`
 };
 
-// In the order they are run: cells without a budget first, then all rows for seed 1, then for seed 2, ... so
-// that whole rows are ready after any interruption. Throws InputError for a pattern that matches nothing.
+// In the order they are run: cells without a budget first, then classical search, then learners; of each all
+// rows for seed 1, then for seed 2, ... so that whole rows are ready after any interruption. Throws
+// InputError for a pattern that matches nothing.
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options);
+
+// The cells that one of several processes runs: every size()-th, but cells of one trained policy stay
+// together.
+std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks);
 
 // Where cells get their problems: a table's testbed, or what a user named. Used by many threads at a time.
 class CellSource {
@@ -72,6 +80,8 @@ struct RunOptions {
   const std::atomic<bool>* stop = nullptr;
   // Told of each finished cell (new or skipped), one at a time, from any thread.
   std::function<void(const CellRecord& record, bool skipped)> on_cell;
+  // Told after each sample or batch of a cell that runs, from any thread, several at a time; may be empty.
+  std::function<void(const CellPlan& plan, std::int64_t samples)> on_samples;
   // Told before and while a policy is trained, one at a time, from any thread; may be empty.
   std::function<void(const std::string& policy, std::int64_t samples, std::int64_t budget)> on_training;
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/claims.h"
 #include "bench/tables/common.h"
 #include "bench/tables/tables.h"
 #include "sim/spec.h"
@@ -26,10 +27,10 @@ std::vector<TableColumn> Columns() {
       {"metis_mem", "METIS, memory", "metis(memory=yes)", CellKind::kSearched, "", false, false, gpus, ops},
       {"scotch", "Scotch", "scotch(cpu=no)", CellKind::kSearched, "", false, false, gpus, ops},
   };
-  const std::vector<TableColumn> extra = ExtraColumns(gpus);
-  columns.insert(columns.end(), extra.begin(), extra.end());
   columns.push_back({"hdp", "HDP", "hierarchical", CellKind::kSearched, "hdp", true, true, gpus, ops});
   columns.push_back({"sgdp", "SGDP", "sgdp", CellKind::kSearched, "sgdp", true, true, gpus, ""});
+  const std::vector<TableColumn> extra = ExtraColumns(gpus);
+  columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
 }
 
@@ -69,13 +70,14 @@ std::vector<TableLine> Lines() {
   };
 }
 
-// The geometric mean over all rows of a column's median over another's. Its interval is that of the rows' ends,
-// which is wider than one of the mean itself. A row in which either was not run leaves the claim untested; one
-// whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were run, leaves it
-// undecided.
+// The geometric mean over all rows of a column's median over another's. Its interval is that of the rows'
+// ends, which is wider than one of the mean itself. A row in which either was not run leaves the claim
+// untested; one whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were
+// run, leaves it undecided.
 ClaimReading MeanReduction(const TableResults& results, const char* column, const char* baseline,
                            double claimed, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested};
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
+                       "all rows; bound and local search beside them"};
   Estimate mean;
   double logs = 0, low = 0, high = 0;
   std::vector<std::string> without_mean;
@@ -119,7 +121,8 @@ ClaimReading MetisDoesNotFit(const TableResults& results) {
     return metis(line).published && metis(line).published->out_of_memory;
   });
   ClaimReading reading{fmt::format("METIS runs out of memory in {} of {} rows", published, lines.size()),
-                       "not run", ClaimWord::kCannotBeTested};
+                       "not run", ClaimWord::kCannotBeTested,
+                       "columns single GPU, METIS and METIS with memory as a constraint"};
   int both = 0;
   int ours = 0;
   int fit_on_one = 0;
@@ -141,7 +144,7 @@ ClaimReading MetisDoesNotFit(const TableResults& results) {
 }
 
 std::vector<ClaimReading> Claims(const TableResults& results) {
-  return {
+  std::vector<ClaimReading> claims = {
       MeanReduction(results, "sgdp", "human", 0.205,
                     "SGDP is 20.5 % below the human placement (geometric mean of seconds over 14 rows)"),
       MeanReduction(results, "sgdp", "hdp", 0.197,
@@ -151,7 +154,14 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       ReductionClaim(results, kBlock, "gnmt_8", "human", 0.217,
                      "GNMT, 8 layers: a placement 21.7 % below the human one exists (0.440 of 0.562 s)"),
       MetisDoesNotFit(results),
+      SpeedupClaim(
+          results, kBlock, "sgdp", "hdp", 1.76,
+          "SGDP needs 1.76 to 58.8 times less search than HDP (15 times on average): in every row at least "
+          "the least of these, in samples"),
   };
+  const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
+  claims.insert(claims.end(), opponents.begin(), opponents.end());
+  return claims;
 }
 
 TableDefinition Make() {
@@ -159,7 +169,8 @@ TableDefinition Make() {
   table.name = "sgdp";
   table.title = "SGDP: a single-shot generalized device placer (IEEE Micro 2020; GO-one)";
   table.papers_csv = "sgdp.csv";
-  table.samples = 10000;
+  table.quick = {500, 1, "neighbour(groups=512)"};
+  table.paper = {10'000, 1, "colocation"};
   table.parameters = {
       {"p100", {"recurrent_gemm"}, 0.02, 1},
       {"p100", {"gemm"}, 0.02, 1},

@@ -28,7 +28,7 @@ struct TableColumn {
   CellKind kind = CellKind::kSearched;
   std::string published;          // column of the paper's CSV; empty = the paper has none
   bool sampled = false;           // spends the row's budget, once for each seed; else one placement, once
-  bool on_request = false;        // learners: run only when --cells names the column
+  bool learner = false;           // needs a build with learners; run last
   std::string devices;            // what the agent may choose from ("gpu"); empty = all
   std::string grouper;            // empty = the row's
   std::string published_samples;  // column of the paper's CSV with its search cost; empty = none
@@ -46,6 +46,7 @@ struct TableLine {       // a row of the table
   std::string paper_workload;                 // which line of the paper's CSV: its columns workload and gpus
   std::string grouper;                        // unit of placement
   std::map<std::string, std::string> agents;  // by column key: specs that only this row has
+  std::int64_t paper_samples = 0;             // budget of its own under --budget paper; 0 = the table's
   std::vector<std::string> fitted;            // keys of the columns whose cell is fitted in this row
 
   const std::string& AgentOf(const TableColumn& column) const;
@@ -53,7 +54,8 @@ struct TableLine {       // a row of the table
   bool IsFitted(const TableColumn& column) const;
 };
 
-// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows (PROTOCOL 1.14).
+// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows
+// (PROTOCOL 1.14).
 struct PolicyTraining {
   std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows
   std::int64_t samples = 0;            // all graphs together
@@ -79,6 +81,7 @@ struct ClaimReading {
   std::string claim;
   std::string ours;  // our number
   ClaimWord word = ClaimWord::kCannotBeTested;
+  std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
 };
 
 // One number that the fitted cells may choose (PROTOCOL 6.6): an efficiency of some op classes on one device
@@ -100,6 +103,18 @@ struct BorrowedRates {
   std::string as_kind;  // here
 };
 
+// PROTOCOL 5: quick shows in minutes that everything works, standard is what is committed, paper what the
+// papers spent.
+enum class BudgetSize : std::uint8_t { kQuick, kStandard, kPaper };
+const char* ToString(BudgetSize size);
+const std::vector<BudgetSize>& BudgetSizes();
+
+struct TableBudget {
+  std::int64_t samples = 0;  // of a sampled cell
+  int seeds = 1;
+  std::string grouper;  // in place of the rows' own; empty = theirs
+};
+
 struct TableDefinition {
   std::string name;                        // "hierarchical"
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
@@ -107,13 +122,15 @@ struct TableDefinition {
   std::vector<TableParameter> parameters;  // of `berth calibrate --table`
   std::vector<BorrowedRates> borrowed;
   std::vector<std::string> assumptions;  // what nobody published and we chose (PROTOCOL 6)
-  std::int64_t samples = 10000;          // budget of a sampled cell
-  std::int64_t quick_samples = 1000;
-  int seeds = 3;
+  TableBudget quick{1'000, 1, {}};
+  TableBudget standard{10'000, 3, {}};
+  TableBudget paper{10'000, 1, {}};
   std::vector<TableBlock> blocks;
   std::vector<ClaimReading> (*claims)(const TableResults&) = nullptr;
   std::string testbed;                   // the table whose testbed holds; empty = its own
-  std::vector<std::string> quick_cells;  // what --quick runs where --cells says nothing; empty = all
+  std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
+
+  const TableBudget& BudgetOf(BudgetSize size) const;
   // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
   std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
   std::string charts_title, charts_note;
@@ -127,6 +144,15 @@ struct TableRow {
   const TableDefinition& (*definition)();
 };
 const std::vector<TableRow>& Tables();
+
+// Every table there is: those above, those made of their rows (derived.h), and the one that is made of
+// recordings.
+inline constexpr const char* kAccuracyTable = "accuracy";
+struct TableName {
+  const char* name;
+  const char* what;
+};
+const std::vector<TableName>& TableNames();
 
 // Throws InputError that lists the tables.
 const TableDefinition& FindTable(const std::string& name);

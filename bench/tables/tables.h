@@ -10,5 +10,8 @@ const TableDefinition& PlacetoTable();
 const TableDefinition& PlacetoGeneralizationTable();
 const TableDefinition& SgdpTable();
 const TableDefinition& MarsTable();
+const TableDefinition& MarsPretrainingTable();
+
+std::vector<TableLine> MarsLines();  // the rows of both tables of Mars
 
 }  // namespace berth::bench

@@ -11,6 +11,10 @@
 
 namespace berth::bench {
 
+std::string TestbedPath(const TableDefinition& table) {
+  return fmt::format("results/{}/testbed.json", table.testbed.empty() ? table.name : table.testbed);
+}
+
 Testbed::Testbed(const std::string& path) : calibrated_(!path.empty() && std::filesystem::exists(path)) {
   const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
   if (calibrated_) {

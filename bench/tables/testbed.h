@@ -12,6 +12,9 @@
 
 namespace berth::bench {
 
+// results/<table>/testbed.json, of the table whose testbed holds.
+std::string TestbedPath(const TableDefinition& table);
+
 class Testbed {
  public:
   // `path` of a testbed.json; empty or missing file = the catalogue alone. Throws InputError for a damaged

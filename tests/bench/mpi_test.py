@@ -4,6 +4,7 @@
     mpi_test.py PROGRAM       exit status 77 where there is no mpirun or the build lacks what is tested
 """
 
+import csv
 import json
 import os
 import shutil
@@ -51,6 +52,18 @@ class Mpi(unittest.TestCase):
                 self.assertEqual(shared["ranks"], ranks)
                 for key in ("best_runtime_us", "samples", "samples_to_best", "distinct", "proposals"):
                     self.assertEqual(shared[key], alone[key], (agent, ranks, key))
+
+    def test_ranks_share_the_cells_of_a_table(self):
+        def rows(ranks, folder):
+            result = berth(ranks, "table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block",
+                           "--samples", "100", "--seeds", "3", "--threads", "1", "--out", folder, "--store",
+                           os.path.join(folder, "cells.db"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(os.path.join(folder, "rows.csv"), encoding="utf-8", newline="") as file:
+                return [{key: value for key, value in row.items() if key not in ("date", "wall_seconds",
+                         "simulator_seconds", "curve_agent_seconds")} for row in csv.DictReader(file)]
+        with tempfile.TemporaryDirectory() as alone, tempfile.TemporaryDirectory() as shared:
+            self.assertEqual(rows(2, shared), rows(0, alone))
 
     def test_other_verbs_run_once(self):
         result = berth(2, "simulate", "--graph", "chain", "--cluster", "placeto(gpus=2)", "--placement", "single_gpu",

@@ -1,5 +1,5 @@
-// Zero-shot cells: their policy is trained once, on other graphs, and changes no more; stopped and resumed they are the
-// same.
+// Zero-shot cells: their policy is trained once, on other graphs, and changes no more; stopped and resumed
+// they are the same.
 #include "bench/tables/policies.h"
 
 #include <atomic>
@@ -30,7 +30,7 @@ TableDefinition ZeroShotTable() {
     column.key = last ? "last" : "best";
     column.title = column.key;
     column.agent = "placeto";
-    column.sampled = column.on_request = column.zero_shot = true;
+    column.sampled = column.learner = column.zero_shot = true;
     column.last = last;
     column.samples = 40;
     block.columns.push_back(column);

@@ -1,4 +1,5 @@
-// A table of two rows and four columns that runs in milliseconds, and made-up records of it.
+// A table of two rows and four columns that runs in milliseconds (its learner is none), and made-up records
+// of it.
 #pragma once
 
 #include <vector>
@@ -13,9 +14,9 @@ inline TableDefinition TinyTable() {
   table.name = "tiny";
   table.title = "A table for tests";
   table.papers_csv = "hierarchical.csv";
-  table.samples = 50;
-  table.quick_samples = 10;
-  table.seeds = 3;
+  table.quick = {10, 1, {}};
+  table.standard = {50, 3, {}};
+  table.paper = {70, 1, "stage"};
   table.assumptions = {"Everything is assumed."};
   TableBlock block;
   block.key = "native";
@@ -27,7 +28,7 @@ inline TableDefinition TinyTable() {
       {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, "gpu_only", false, false, "",
        "colocation"},
       {"random", "random", "random", CellKind::kSearched, "", true, false, "", "colocation"},
-      {"learner", "learner", "no_such_learner", CellKind::kSearched, "hierarchical", true, true, "",
+      {"learner", "learner", "random(unit=block)", CellKind::kSearched, "hierarchical", true, true, "",
        "colocation"},
   };
   for (const char* key : {"rnnlm", "nmt_2"}) {

@@ -1,0 +1,245 @@
+// All agents and classical search at equal samples (PROTOCOL 1.4, 9.6): the curves of the other tables, read
+// at every budget up to theirs.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/tables/bootstrap.h"
+#include "bench/tables/clocks.h"
+#include "bench/tables/common.h"
+#include "bench/tables/derived.h"
+
+namespace berth::bench {
+namespace {
+
+// A row of a table where several columns searched with one budget.
+struct Race {
+  const TableBlock* block;
+  const TableLine* line;
+  std::int64_t budget = 0;
+  double best = INFINITY;  // [s], the smallest median of its cells at the full budget
+  std::vector<std::pair<const TableColumn*, const CellSummary*>> cells;
+};
+
+// Of the seeds that were run; infinite where half of them found nothing yet.
+double MedianAfter(const CellSummary& cell, std::int64_t samples) {
+  std::vector<std::int64_t> seeds;
+  for (const CellRecord& record : cell.records) seeds.push_back(record.seed);
+  return MedianOver(cell, seeds, [&](const CellRecord& record) {
+    double best = INFINITY;
+    for (const auto& [at, seconds] : CurvePoints(record)) {
+      if (at <= static_cast<double>(samples)) best = seconds;
+    }
+    return best;
+  });
+}
+
+std::vector<Race> RacesOf(const TableResults& results, const TableBlock& block) {
+  std::vector<Race> races;
+  for (const TableLine& line : block.lines) {
+    Race race{&block, &line};
+    for (const TableColumn& column : block.columns) {
+      const CellSummary& cell = results.At(block.key, line.key, column.key);
+      if (!column.sampled || column.samples > 0 || !cell.was_run()) continue;
+      race.cells.emplace_back(&column, &cell);
+      // What has spent more is read where the others ended.
+      race.budget = race.budget == 0 ? cell.budget() : std::min(race.budget, cell.budget());
+    }
+    for (const auto& [column, cell] : race.cells)
+      race.best = std::min(race.best, MedianAfter(*cell, race.budget));
+    if (race.cells.size() > 1 && std::isfinite(race.best)) races.push_back(std::move(race));
+  }
+  return races;
+}
+
+// Columns that any of the races has, in the table's order.
+std::vector<const TableColumn*> ColumnsOf(const std::vector<Race>& races) {
+  std::vector<const TableColumn*> columns;
+  for (const TableColumn& column : races.front().block->columns) {
+    if (std::any_of(races.begin(), races.end(), [&](const Race& race) {
+          return std::any_of(race.cells.begin(), race.cells.end(),
+                             [&](const auto& c) { return c.first == &column; });
+        }))
+      columns.push_back(&column);
+  }
+  return columns;
+}
+
+const CellSummary* CellOf(const Race& race, const TableColumn* column) {
+  for (const auto& [own, cell] : race.cells) {
+    if (own == column) return cell;
+  }
+  return nullptr;
+}
+
+std::string RatioAfter(const Race& race, const TableColumn* column, std::int64_t samples) {
+  const CellSummary* cell = CellOf(race, column);
+  if (cell == nullptr) return "–";
+  const double seconds = MedianAfter(*cell, samples);
+  return std::isfinite(seconds) ? fmt::format("{:.2f}", seconds / race.best) : "OOM";
+}
+
+RenderedBlock AtFullBudget(const TableResults& results, const std::vector<Race>& races,
+                           const std::vector<const TableColumn*>& columns) {
+  const TableBlock& block = *races.front().block;
+  RenderedBlock out;
+  out.key = results.table().name + "-" + block.key;
+  out.title = results.table().name + ": " + block.title;
+  std::set<std::int64_t> budgets;
+  for (const Race& race : races) budgets.insert(race.budget);
+  std::vector<std::string> texts;
+  for (const std::int64_t budget : budgets) texts.push_back(CountText(budget));
+  out.note = fmt::format("After {} samples each. {}", fmt::join(texts, " or "), block.note);
+  out.shows = "Best found / the best that any column found with as many samples";
+  out.bars = false;
+  for (const TableColumn* column : columns) out.columns.push_back(column->title);
+  for (const Race& race : races) {
+    RenderedLine line = DescribeLine(results, block, *race.line);
+    for (const TableColumn* column : columns) {
+      RenderedCell& cell = line.cells.emplace_back();
+      cell.ours = RatioAfter(race, column, race.budget);
+    }
+    out.lines.push_back(std::move(line));
+  }
+  return out;
+}
+
+const std::vector<std::int64_t>& Steps() {
+  static const std::vector<std::int64_t> steps = [] {
+    std::vector<std::int64_t> all;
+    for (std::int64_t decade = 1; decade <= 100'000; decade *= 10) {
+      for (const int digit : {1, 2, 3, 5}) all.push_back(digit * decade);
+    }
+    return all;
+  }();
+  return steps;
+}
+
+// Ratios of a column after so many samples over the races, where it has found something in all of them that
+// it ran in.
+std::vector<double> RatiosAfter(const std::vector<Race>& races, const TableColumn* column,
+                                std::int64_t samples) {
+  std::vector<double> ratios;
+  for (const Race& race : races) {
+    const CellSummary* cell = CellOf(race, column);
+    if (cell == nullptr) continue;
+    const double seconds = MedianAfter(*cell, samples);
+    if (!std::isfinite(seconds)) return {};
+    ratios.push_back(seconds / race.best);
+  }
+  return ratios;
+}
+
+RenderedChart CurvesOf(const std::string& title, const std::vector<Race>& races,
+                       const std::vector<const TableColumn*>& columns, std::int64_t budget) {
+  RenderedChart chart{.title = title};
+  chart.spoken = "Geometric mean over rows of best found / best known, against samples.";
+  std::vector<std::pair<RenderedSeries, bool>> all;
+  for (const TableColumn* column : columns) {
+    RenderedSeries series;
+    for (const std::int64_t samples : Steps()) {
+      const std::vector<double> ratios = RatiosAfter(races, column, std::min(samples, budget));
+      if (!ratios.empty())
+        series.points.emplace_back(static_cast<double>(std::min(samples, budget)), GeometricMean(ratios));
+      if (samples >= budget) break;
+    }
+    if (series.points.empty()) continue;
+    series.key = fmt::format("{} {:.2f}", column->title, series.points.back().second);
+    series.spoken = fmt::format("{} ends at {:.2f}", column->title, series.points.back().second);
+    all.emplace_back(std::move(series), column->learner);
+  }
+  chart.series = Readable(std::move(all));
+  return chart;
+}
+
+// Mean ratios of one block's columns at some budgets, best at the full one first.
+RenderedSection Ranking(const std::string& title, const std::vector<Race>& races,
+                        const std::vector<const TableColumn*>& columns, std::int64_t budget) {
+  RenderedSection section;
+  section.title = title;
+  section.header = {"agent"};
+  std::vector<std::int64_t> levels;
+  for (std::int64_t level = 100; level < budget; level *= 10) levels.push_back(level);
+  levels.push_back(budget);
+  for (const std::int64_t level : levels) section.header.push_back(CountText(level) + " samples");
+  section.header.insert(section.header.end(), {"interval at the last", "best in"});
+  std::vector<std::pair<double, std::vector<std::string>>> rows;
+  for (const TableColumn* column : columns) {
+    std::vector<std::string> row = {column->title};
+    double last = INFINITY;
+    std::string interval = "–";
+    for (const std::int64_t level : levels) {
+      const std::vector<double> ratios = RatiosAfter(races, column, level);
+      if (ratios.empty()) {
+        row.emplace_back("OOM");
+        continue;
+      }
+      const Estimate mean = EstimateMean(ratios);
+      row.push_back(fmt::format("{:.2f}", mean.value));
+      if (level != budget) continue;
+      last = mean.value;
+      interval = fmt::format("[{:.2f}, {:.2f}]", mean.low, mean.high);
+    }
+    int won = 0, ran = 0;
+    for (const Race& race : races) {
+      const CellSummary* cell = CellOf(race, column);
+      if (cell == nullptr) continue;
+      ++ran;
+      won += MedianAfter(*cell, race.budget) <= race.best ? 1 : 0;
+    }
+    row.push_back(interval);
+    row.push_back(fmt::format("{} of {}", won, ran));
+    rows.emplace_back(last, std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [last, row] : rows) section.rows.push_back(std::move(row));
+  section.sentences = {
+      fmt::format("{} rows; geometric mean over rows of best found / the best that any column found with {} "
+                  "samples, its 90 % "
+                  "bootstrap interval over rows, and in how many rows nobody was better. OOM: in some row "
+                  "nothing that fits was found "
+                  "with so many samples.",
+                  races.size(), CountText(budget))};
+  return section;
+}
+
+}  // namespace
+
+RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::string&) {
+  RenderedTable table;
+  table.name = "budget";
+  table.title = "All agents and classical search at equal samples";
+  table.legend =
+      "Best found divided by the best that any column of the row found with as many samples: 1.00 is the "
+      "winner. A sample "
+      "is one evaluation of one placement, whoever asks. Random, local search, annealing, genetic and "
+      "cross-entropy search "
+      "move the same groups as the learners of the row. Medians over seeds. OOM = nothing that fits was "
+      "found.";
+  table.charts_title = "Mean over rows against samples";
+  table.charts_note =
+      "Geometric mean over the rows of a block of best found / best known. Lower is better. Drawn are "
+      "the learners and the five others that end lowest; each from where it has found something in every "
+      "row.";
+  for (const TableResults& results : tables) {
+    for (const TableBlock& block : results.table().blocks) {
+      const std::vector<Race> races = RacesOf(results, block);
+      if (races.empty()) continue;
+      const std::vector<const TableColumn*> columns = ColumnsOf(races);
+      table.blocks.push_back(AtFullBudget(results, races, columns));
+      std::int64_t budget = races.front().budget;
+      for (const Race& race : races) budget = std::min(budget, race.budget);
+      const std::string& title = table.blocks.back().title;
+      table.charts.push_back(CurvesOf(title, races, columns, budget));
+      table.reading.push_back(Ranking(title, races, columns, budget));
+    }
+  }
+  table.provenance = DerivedProvenance(table.name, tables);
+  return table;
+}
+
+}  // namespace berth::bench

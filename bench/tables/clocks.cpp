@@ -1,0 +1,115 @@
+#include "bench/tables/clocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "agents/evaluator.h"
+#include "bench/console.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The n-th of numbers joined by blanks.
+double NumberAt(const std::string& text, std::size_t n) {
+  std::istringstream words(text);
+  std::string word;
+  for (std::size_t i = 0; words >> word; ++i) {
+    if (i == n) return std::stod(word);
+  }
+  return kNever;
+}
+
+std::string Hours(double seconds) {
+  return std::isfinite(seconds) ? TimeText(seconds * 1e6) : "–";
+}
+
+}  // namespace
+
+double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
+                  const std::function<double(const CellRecord& record)>& value) {
+  std::vector<double> values;
+  for (const std::int64_t seed : seeds) {
+    values.push_back(value(*std::find_if(cell.records.begin(), cell.records.end(),
+                                         [&](const CellRecord& record) { return record.seed == seed; })));
+  }
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+double FinalSeconds(const CellRecord& record) {
+  return record.runtime_us ? *record.runtime_us / 1e6 : kNever;
+}
+
+SearchCost CostToReach(const CellRecord& record, double seconds_per_step) {
+  const std::vector<std::pair<double, double>> curve = CurvePoints(record);
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    // Seconds of rows.csv are decimal texts.
+    if (curve[i].second > seconds_per_step * (1 + 1e-12)) continue;
+    return {curve[i].first, NumberAt(record.curve_agent_seconds, i),
+            NumberAt(record.curve_machine_seconds, i)};
+  }
+  return {};
+}
+
+std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs) {
+  if (!ours.was_run() || !theirs.median) return std::nullopt;
+  return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
+    const double goal = MedianOver(theirs, seeds, FinalSeconds);
+    if (!std::isfinite(goal)) return kNever;
+    const double their_samples = MedianOver(theirs, seeds, [](const CellRecord& record) {
+      return record.samples_to_1pct ? static_cast<double>(*record.samples_to_1pct) : kNever;
+    });
+    const double our_samples =
+        MedianOver(ours, seeds, [&](const CellRecord& record) { return CostToReach(record, goal).samples; });
+    return std::isfinite(our_samples) ? their_samples / our_samples : 0.0;
+  });
+}
+
+std::optional<double> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs) {
+  if (!ours.samples_to_best || !theirs.samples_to_best) return std::nullopt;
+  return *theirs.samples_to_best / *ours.samples_to_best;
+}
+
+RenderedSection ClockSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "Three clocks";
+  section.sentences = {
+      fmt::format("Medians over seeds of a whole search. Agent: its own work, learning included. Simulator: "
+                  "what berth needed. "
+                  "Machine: what measuring the same samples would have taken on the machine that is "
+                  "simulated, modelled as {} steps "
+                  "of at most {:.0f} s each and a set-up of 0, 10 or 30 s, a placement that does not fit "
+                  "costing its set-up alone.",
+                  agents::kMachineSteps, agents::kMachineCutoffSeconds)};
+  section.header = {"cell", "agent", "simulator"};
+  for (const double setup : kSetups) section.header.push_back(fmt::format("machine, set-up {:.0f} s", setup));
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        std::vector<double> agent, simulator, machine;
+        for (const CellRecord& record : cell.records) {
+          if (!column.sampled || !record.machine_seconds || !record.simulator_seconds || !record.wall_seconds)
+            continue;
+          simulator.push_back(*record.simulator_seconds);
+          agent.push_back(*record.wall_seconds - *record.simulator_seconds);
+          machine.push_back(*record.machine_seconds);
+        }
+        if (machine.empty()) continue;
+        std::vector<std::string> row = {results.NameOf(block, line, column), Hours(Median(agent)),
+                                        Hours(Median(simulator))};
+        for (const double setup : kSetups)
+          row.push_back(Hours(Median(machine) + setup * cell.samples.value_or(0)));
+        section.rows.push_back(std::move(row));
+      }
+    }
+  }
+  return section;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,47 @@
+// What a search costs on three clocks (PROTOCOL 1.6, 1.7, 1.12): samples, seconds of the agent, and seconds
+// of the machine that is simulated, had each sample been measured there.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "bench/tables/bootstrap.h"
+#include "bench/tables/rendered_table.h"
+#include "bench/tables/results.h"
+
+namespace berth::bench {
+
+// Set-up times of one sample on a machine [s] that are shown.
+inline constexpr double kSetups[] = {0, 10, 30};
+
+// Where a search stood when it first found something this good. Infinite where it never did.
+struct SearchCost {
+  double samples = std::numeric_limits<double>::infinity();
+  double agent_seconds = samples;    // outside of the simulator; infinite also where the row lacks it
+  double machine_seconds = samples;  // without set-ups; likewise
+
+  // On the machine and in the agent together.
+  double Total(double setup) const { return agent_seconds + machine_seconds + setup * samples; }
+};
+SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
+
+// Over these seeds of a cell, which has them all: the median by rank (the lower one of two), which stays
+// finite while half of the values are.
+double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
+                  const std::function<double(const CellRecord& record)>& value);
+double FinalSeconds(const CellRecord& record);  // infinite where nothing fits
+
+// (median over seeds of theirs to within 1 % of its final best) / (median of ours to be as good as their
+// final median): how many times fewer samples ours needs; 0 where it never gets there. Empty where one was
+// not run or never found anything.
+std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
+
+// Both cells' samples to their own final best, theirs / ours: the published notion.
+std::optional<double> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs);
+
+// One line for each searched cell whose rows have the clocks; no rows where none has.
+RenderedSection ClockSection(const TableResults& results);
+
+}  // namespace berth::bench

@@ -1,0 +1,176 @@
+// What pre-training without rewards saves Mars (ICPP 2021): the same agent with and without it, ten seeds, on
+// the three clocks of PROTOCOL 1.12. Reduction of the time of training = 1 - T_with / T_without, T = time to
+// reach 1.01 times the worse of the two final medians; T_with includes the pre-training (PROTOCOL 1.16).
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/tables/clocks.h"
+#include "bench/tables/tables.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr char kBlock[] = "native";
+constexpr char kWith[] = "mars";
+constexpr char kWithout[] = "mars_no_pretraining";
+
+using Seeds = std::vector<std::int64_t>;
+using Clock = double (*)(const SearchCost& cost);
+
+struct NamedClock {
+  const char* name;
+  Clock read;
+};
+constexpr NamedClock kClocks[] = {
+    {"samples", [](const SearchCost& cost) { return cost.samples; }},
+    {"agent seconds", [](const SearchCost& cost) { return cost.agent_seconds; }},
+    {"machine and agent, set-up 0 s", [](const SearchCost& cost) { return cost.Total(0); }},
+    {"machine and agent, set-up 10 s", [](const SearchCost& cost) { return cost.Total(10); }},
+    {"machine and agent, set-up 30 s", [](const SearchCost& cost) { return cost.Total(30); }},
+};
+constexpr std::size_t kTraining = 3;  // of these: what "training time" is read as
+
+double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock) {
+  return MedianOver(cell, seeds,
+                    [&](const CellRecord& record) { return clock(CostToReach(record, quality)); });
+}
+
+// T_with / T_without of one workload over these seeds.
+double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock) {
+  const CellSummary& with = results.At(kBlock, line.key, kWith);
+  const CellSummary& without = results.At(kBlock, line.key, kWithout);
+  const double quality =
+      1.01 * std::max(MedianOver(with, seeds, FinalSeconds), MedianOver(without, seeds, FinalSeconds));
+  const double ours = TimeTo(with, seeds, quality, clock);
+  const double theirs = TimeTo(without, seeds, quality, clock);
+  return ours == theirs ? 1 : ours / theirs;
+}
+
+const std::vector<TableLine>& Lines(const TableResults& results) {
+  return results.table().blocks.front().lines;
+}
+
+bool WasRun(const TableResults& results, const TableLine& line) {
+  for (const char* column : {kWith, kWithout}) {
+    const CellSummary& cell = results.At(kBlock, line.key, column);
+    if (!cell.was_run() || cell.records.front().curve_machine_seconds.empty()) return false;
+  }
+  return true;
+}
+
+Estimate OfLine(const TableResults& results, const TableLine& line, Clock clock) {
+  return EstimateOver({&results.At(kBlock, line.key, kWith), &results.At(kBlock, line.key, kWithout)},
+                      [&](const Seeds& seeds) { return TimeRatio(results, line, seeds, clock); });
+}
+
+// The geometric mean over the three workloads, all with the same draw of seeds. Empty until all were run.
+std::optional<Estimate> Mean(const TableResults& results, Clock clock) {
+  std::vector<const CellSummary*> cells;
+  for (const TableLine& line : Lines(results)) {
+    if (!WasRun(results, line)) return std::nullopt;
+    for (const char* column : {kWith, kWithout}) cells.push_back(&results.At(kBlock, line.key, column));
+  }
+  return EstimateOver(cells, [&](const Seeds& seeds) {
+    double logs = 0;
+    for (const TableLine& line : Lines(results)) logs += std::log(TimeRatio(results, line, seeds, clock));
+    return std::exp(logs / static_cast<double>(Lines(results).size()));
+  });
+}
+
+// "12.3 % less [-4.0, 27.1], 10 seeds"
+std::string SavedText(const Estimate& ratio) {
+  const auto percent = [](double r) {
+    return std::isfinite(r) ? fmt::format("{:.1f}", 100 * (1 - r)) : std::string("-∞");
+  };
+  const std::string seeds = fmt::format(", {} seed{}", ratio.seeds, ratio.seeds == 1 ? "" : "s");
+  if (ratio.open()) return percent(ratio.value) + " %" + seeds;
+  return fmt::format("{} % [{}, {}]{}", percent(ratio.value), percent(ratio.high), percent(ratio.low), seeds);
+}
+
+std::vector<RenderedSection> Sections(const TableResults& results) {
+  RenderedSection section;
+  section.title = "What pre-training saves";
+  section.sentences = {
+      "1 - T with / T without pre-training, T = time to reach 1.01 times the worse of the two final medians, "
+      "medians "
+      "over seeds; the interval (90 %) is a bootstrap over seeds, paired. Negative: pre-training costs more "
+      "than it "
+      "saves. T with pre-training includes it.",
+      "Agent seconds are wall time and differ from run to run and from machine to machine; samples do not."};
+  section.header = {"workload"};
+  for (const NamedClock& clock : kClocks) section.header.emplace_back(clock.name);
+  for (const TableLine& line : Lines(results)) {
+    if (!WasRun(results, line)) continue;
+    std::vector<std::string> row = {line.title};
+    for (const NamedClock& clock : kClocks) row.push_back(SavedText(OfLine(results, line, clock.read)));
+    section.rows.push_back(std::move(row));
+  }
+  std::vector<std::string> row = {"geometric mean"};
+  for (const NamedClock& clock : kClocks) {
+    if (const auto mean = Mean(results, clock.read)) row.push_back(SavedText(*mean));
+  }
+  if (row.size() > 1) section.rows.push_back(std::move(row));
+  if (section.rows.empty()) section.header.clear();
+  return {section};
+}
+
+std::vector<ClaimReading> Claims(const TableResults& results) {
+  constexpr double kClaimed = 1 - 0.132;
+  std::vector<ClaimReading> claims;
+  const auto add = [&](const std::string& text, double most) {
+    ClaimReading& reading = claims.emplace_back();
+    reading = {text, "not run", ClaimWord::kCannotBeTested, kClocks[kTraining].name};
+    const auto mean = Mean(results, kClocks[kTraining].read);
+    if (!mean) return;
+    reading.ours = SavedText(*mean);
+    reading.word =
+        Judge(*mean, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
+  };
+  add("Pre-training saves 13.2 % of the training time on average", kClaimed);
+  add("Pre-training saves training time on average (the direction alone)", 1);
+  return claims;
+}
+
+TableDefinition Make() {
+  TableDefinition table;
+  table.name = "mars-pretraining";
+  table.title = "Mars: what pre-training saves (ICPP 2021)";
+  table.papers_csv = "mars.csv";
+  table.testbed = "mars";
+  table.quick = {200, 1, "neighbour(groups=256)"};
+  table.standard = {1'000, 10, {}};
+  table.paper = {4'000, 10, {}};
+  const auto learner = [](const char* key, const char* title, const char* agent) {
+    return TableColumn{key, title, agent, CellKind::kSearched, key, true, true, "", ""};
+  };
+  table.blocks = {
+      {kBlock,
+       "Native",
+       "The rows and the machine of table mars.",
+       "native",
+       true,
+       {learner(kWith, "Mars", "mars"), learner(kWithout, "Mars, no pre-training", "mars(pretrain=no)")},
+       MarsLines()}};
+  table.assumptions = {
+      "Rows, machine and their assumptions are those of table mars.",
+      "The paper does not say what training time is; it is read as modelled machine seconds with a set-up of "
+      "10 s for "
+      "each sample, and the agent's seconds.",
+  };
+  table.sections = Sections;
+  table.claims = Claims;
+  return table;
+}
+
+}  // namespace
+
+const TableDefinition& MarsPretrainingTable() {
+  static const TableDefinition table = Make();
+  return table;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,76 @@
+// Samples, agent seconds and modelled machine seconds that a search needs to be this good.
+#include "bench/tables/clocks.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::MakeRecord;
+
+// 2 s per step at the first sample, 1 s at the `found`-th.
+CellRecord Found(const char* column, int seed, int found) {
+  CellRecord record = MakeRecord("rnnlm", column, "searched", seed, 1);
+  record.curve = "1:2000000 " + std::to_string(found) + ":1000000";
+  record.curve_machine_seconds = "20 " + std::to_string(10 * (found + 1));
+  record.curve_agent_seconds = "0.5 " + std::to_string(found);
+  record.samples_to_best = record.samples_to_1pct = found;
+  return record;
+}
+
+CellSummary Cell(const std::vector<CellRecord>& records) {
+  const TableDefinition table = testing::TinyTable();
+  return TableResults(table, records).At("native", "rnnlm", records.front().column);
+}
+
+TEST(Clocks, CostIsThatOfTheFirstPointAsGood) {
+  const CellRecord record = Found("random", 1, 7);
+  EXPECT_EQ(CostToReach(record, 2).samples, 1);
+  EXPECT_EQ(CostToReach(record, 1.5).samples, 7);
+  EXPECT_EQ(CostToReach(record, 1.5).machine_seconds, 80);
+  EXPECT_EQ(CostToReach(record, 1.5).Total(10), 7 + 80 + 70);
+  EXPECT_TRUE(std::isinf(CostToReach(record, 0.9).samples));
+}
+
+TEST(Clocks, RowsWithoutClocksKnowSamplesAlone) {
+  CellRecord record = Found("random", 1, 7);
+  record.curve_machine_seconds.clear();
+  EXPECT_EQ(CostToReach(record, 1.5).samples, 7);
+  EXPECT_TRUE(std::isinf(CostToReach(record, 1.5).Total(0)));
+}
+
+TEST(Clocks, SpeedupIsSamplesOfTheOtherOverOurs) {
+  const CellSummary slow = Cell({Found("random", 1, 40), Found("random", 2, 40), Found("random", 3, 40)});
+  const CellSummary fast = Cell({Found("learner", 1, 10), Found("learner", 2, 10), Found("learner", 3, 10)});
+  const auto speedup = SampleSpeedup(fast, slow);
+  ASSERT_TRUE(speedup.has_value());
+  EXPECT_EQ(speedup->value, 4);
+  EXPECT_EQ(speedup->low, 4);
+  EXPECT_EQ(SampleSpeedup(slow, fast)->value, 0.25);
+  EXPECT_EQ(*PublishedSpeedup(fast, slow), 4);
+}
+
+TEST(Clocks, WhoNeverGetsThereHasNoSpeedup) {
+  const CellSummary good = Cell({Found("random", 1, 40), Found("random", 2, 40), Found("random", 3, 40)});
+  std::vector<CellRecord> bad;
+  for (int seed = 1; seed <= 3; ++seed) {
+    bad.push_back(Found("learner", seed, 10));
+    bad.back().curve = "1:3000000";
+    bad.back().runtime_us = 3e6;
+  }
+  EXPECT_EQ(SampleSpeedup(Cell(bad), good)->value, 0);
+}
+
+TEST(Clocks, OneSeedDecidesNothing) {
+  const auto speedup = SampleSpeedup(Cell({Found("learner", 1, 10)}), Cell({Found("random", 1, 40)}));
+  EXPECT_EQ(speedup->value, 4);
+  EXPECT_EQ(Judge(*speedup, [](double r) { return r > 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; }),
+            ClaimWord::kUndecided);
+}
+
+}  // namespace
+}  // namespace berth::bench

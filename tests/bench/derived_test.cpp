@@ -1,0 +1,119 @@
+// Tables made of other tables' rows.
+#include "bench/tables/derived.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "bench/tables/robustness.h"
+#include "bench/tables/runner.h"
+#include "sim/error.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::TinyRecords;
+using testing::TinyTable;
+
+std::string CellOf(const RenderedTable& table, std::size_t line, const std::string& column) {
+  const RenderedBlock& block = table.blocks.front();
+  const auto at = std::find(block.columns.begin(), block.columns.end(), column);
+  return block.lines[line].cells[static_cast<std::size_t>(at - block.columns.begin())].ours;
+}
+
+TEST(Bounds, CellsAreRuntimesOverTheBound) {
+  const TableDefinition table = TinyTable();
+  const RenderedTable bounds = RenderBounds({TableResults(table, TinyRecords())}, "");
+  EXPECT_EQ(CellOf(bounds, 0, "GPU only"), "3.20");  // 1.6 s over 0.5 s
+  EXPECT_EQ(CellOf(bounds, 0, "random"), "2.40");
+  // What nobody ran has no column.
+  EXPECT_EQ(bounds.blocks.front().columns.size(), 3u);
+  EXPECT_EQ(bounds.reading.front().rows.front()[0], "CPU only");
+}
+
+TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
+  const TableDefinition table = TinyTable();
+  std::vector<CellRecord> records;
+  for (int seed = 1; seed <= 3; ++seed) {
+    records.push_back(
+        testing::MakeRecord("rnnlm", "random", "searched", seed, 1.0));  // 2 s first, 1 s at sample 7
+    records.push_back(testing::MakeRecord("rnnlm", "learner", "searched", seed, 1.2));
+    records.back().curve = "1:1500000 60:1200000";
+    records.back().budget = 100;  // the last improvement is beyond the others' 50
+  }
+  const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
+  EXPECT_EQ(CellOf(budget, 0, "random"), "1.00");
+  EXPECT_EQ(CellOf(budget, 0, "learner"), "1.50");
+  EXPECT_EQ(budget.reading.front().rows.front()[0], "random");
+}
+
+class Robustness : public ::testing::Test {
+ protected:
+  const TableDefinition table_ = TinyTable();
+  const std::vector<TableResults> tables_ = {
+      TableResults(table_, RunCells(table_, Testbed(""), PlanCells(table_, {}), {}))};
+};
+
+TEST_F(Robustness, EveryFinalPlacementIsEvaluatedUnderOtherRules) {
+  const std::string rows = EvaluateRobustness(tables_, {});
+  const std::vector<RobustRecord> records = ParseRobustRows(rows);
+  EXPECT_EQ(PrintRobustRows(records), rows);
+  EXPECT_EQ(records.size(), tables_.front().records().size());
+  for (const RobustRecord& record : records) {
+    ASSERT_EQ(record.costs_us.size(), static_cast<std::size_t>(kCostDraws));
+    for (const auto& runtime : record.costs_us) {
+      ASSERT_TRUE(runtime.has_value());
+      // Dispatch and transfers are not drawn, so a step changes by less than its costs.
+      EXPECT_GT(*runtime, (1 - kCostSpread) * record.runtime_us);
+      EXPECT_LT(*runtime, (1 + kCostSpread) * record.runtime_us);
+    }
+    for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
+      const std::string key = RobustVariants()[v].key;
+      // The rules of the table's cluster itself.
+      EXPECT_EQ(record.variant_us[v] == "same",
+                key == "fair" || key == "program" || key == "device" || key == "native")
+          << key << " " << record.variant_us[v];
+    }
+  }
+  // With any threads the same.
+  DerivedOptions three;
+  three.threads = 3;
+  EXPECT_EQ(EvaluateRobustness(tables_, three), rows);
+}
+
+TEST_F(Robustness, TheWinnerOfTwoIsTheOthersMeasure) {
+  std::vector<RobustRecord> records;
+  for (const char* column : {"single_gpu", "random"}) {
+    RobustRecord& record = records.emplace_back();
+    record = {"tiny", "native", "rnnlm", column, column, 1, "0", 1e6, {}, {}};
+    record.variant_us.assign(RobustVariants().size(), "same");
+    record.costs_us.assign(kCostDraws, 1e6);
+  }
+  records[0].variant_us.front() = "3000000";
+  records[1].variant_us.front() = "2000000";
+  const RenderedTable table = RenderRobustness(tables_, PrintRobustRows(records));
+  EXPECT_EQ(CellOf(table, 0, "GPU only"), "1.50");
+  EXPECT_EQ(CellOf(table, 0, "random"), "1.00");
+  records[1].variant_us.front() = "oom";
+  EXPECT_EQ(CellOf(RenderRobustness(tables_, PrintRobustRows(records)), 0, "random"), "OOM");
+}
+
+TEST_F(Robustness, RowsOfAnotherTestbedAreRefused) {
+  std::vector<CellRecord> records;
+  for (const CellRecord* record : tables_.front().records()) records.push_back(*record);
+  *records.front().runtime_us *= 1.01;
+  EXPECT_THROW(EvaluateRobustness({TableResults(table_, records)}, {}), InputError);
+}
+
+TEST_F(Robustness, RefusesRowsThatAreNone) {
+  const std::string rows = EvaluateRobustness(tables_, {});
+  EXPECT_THROW(ParseRobustRows("table,block\n"), InputError);
+  EXPECT_THROW(ParseRobustRows(rows.substr(0, rows.size() / 2)), InputError);
+  std::string broken = rows;
+  broken.replace(broken.rfind(' ') + 1, 1, "x");
+  EXPECT_THROW(ParseRobustRows(broken), InputError);
+}
+
+}  // namespace
+}  // namespace berth::bench
