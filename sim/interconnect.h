@@ -1,17 +1,17 @@
 // How transfers share the machine (docs/model.md section 4). Each row of the table is one file in
 // sim/interconnect/.
 //
-// An interconnect is a class `Links` that the engines of native/ (shortest_way.h) are instantiated with, so that
-// they call it without indirection. It sees heavy transfers only (light ones take their latency and nothing else), each
-// as a `Parcel` (native/plan.h) and by its queue number. It is part of the state of a run: copyable, no
-// pointers but to what is constant, and no allocation after the first run. Its contract:
+// An interconnect is a class `Links` that the engines of native/ (shortest_way.h) are instantiated with, so
+// that they call it without indirection. It sees heavy transfers only (light ones take their latency and
+// nothing else), each as a `Parcel` (native/plan.h) and by its queue number. It is part of the state of a
+// run: copyable, no pointers but to what is constant, and no allocation after the first run. Its contract:
 //
 //   static constexpr bool kExclusive;       // whether no two transfers ever use one link direction at once
 //   Links(const Problem::Compiled&, std::int32_t spare);
 //                                           // spare: by so much a run may have more transfers, in all and
 //                                           // on each route, than Reset() is told
 //   void Reset(const ById<Id>& route_parcels);
-//                                           // before every run: how many heavy transfers each route will have
+//                                           // before every run: the most heavy transfers of each route
 //   void Queue(TransferIndex, const Parcel&);
 //                                           // in order of queue numbers; must not start anything yet
 //   void Start(Picos now, const Transfers&, std::vector<TransferIndex>& started);

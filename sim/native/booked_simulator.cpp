@@ -63,8 +63,8 @@ const Outcome* Booked::Run(const Placement& placement, std::span<const OpIndex> 
   return &outcome_;
 }
 
-// To the readers' devices in their order; then each reader learns when it arrives. What is local has arrived, and
-// on an accelerator it need not have.
+// To the readers' devices in their order; then each reader learns when it arrives. What is local has arrived,
+// and on an accelerator it need not have.
 inline void Booked::Send(OpIndex op, const Sender& sender, Id edges_end, DeviceIndex device, Moment now) {
   IndexSet reached = no_devices_;
   for (Id e = sender.edge; e < edges_end; ++e) {

@@ -1,5 +1,5 @@
-// First in, first out at resources whose transfers take known times: then a transfer's start and end are known
-// when it queues. Internal to sim/native/.
+// First in, first out at resources whose transfers take known times: then a transfer's start and end are
+// known when it queues. Internal to sim/native/.
 #pragma once
 
 #include <algorithm>

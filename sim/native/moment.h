@@ -1,5 +1,5 @@
-// When something happens in a run: an instant, and the pass of the instant (docs/model.md section 6). Internal
-// to sim/.
+// When something happens in a run: an instant, and the pass of the instant (docs/model.md section 6).
+// Internal to sim/.
 #pragma once
 
 #include <algorithm>

@@ -30,8 +30,9 @@ void Peaks::AddUp(std::span<const Block> blocks) {
   }
 }
 
-// A bucket's peak is at most what is live before it and all that it allocates. What is live after it is at most
-// the peak so far, and the first request that does not fit is not behind a bucket after which too much is live.
+// A bucket's peak is at most what is live before it and all that it allocates. What is live after it is at
+// most the peak so far, and the first request that does not fit is not behind a bucket after which too much
+// is live.
 void Peaks::FindWanted(const ById<Bytes>& live_at_start) {
   for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
     const std::span buckets(BucketsOf(d), std::size_t{1} << bits_);

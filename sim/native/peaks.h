@@ -1,5 +1,5 @@
-// Peaks of live bytes, found after a run from when each storage was allocated and freed (docs/model.md section
-// 5). Internal to sim/native/.
+// Peaks of live bytes, found after a run from when each storage was allocated and freed (docs/model.md
+// section 5). Internal to sim/native/.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ class Peaks {
   // No more than so many blocks.
   Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks);
 
-  // live: by device, at the start. The blocks' copies stand in the order of queueing; nothing happens after `last`.
+  // live: by device, at the start. The blocks' copies stand in the order of queueing; nothing happens after
+  // `last`.
   void Find(const ById<Bytes>& live, std::span<const Block> blocks, Moment last);
 
   Bytes peak(DeviceIndex device) const { return peaks_[device]; }

@@ -1,4 +1,5 @@
-// Which simulator runs a placement natively. Internal to sim/; included only by the files of sim/interconnect/.
+// Which simulator runs a placement natively. Internal to sim/; included only by the files of
+// sim/interconnect/.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace berth::sim {
 
-// NativeSimulator can run everything. Runs of which only the outcome is wanted go a shorter way where there is one;
-// all give the same bits.
+// NativeSimulator can run everything. Runs of which only the outcome is wanted go a shorter way where there
+// is one; all give the same bits.
 template <typename Links>
 class ShortestWay final : public Simulator {
  public:

@@ -1,9 +1,9 @@
-// Devices that work alone: each has its own host thread, and runs one op at a time at a fixed rate. Internal to
-// sim/native/.
+// Devices that work alone: each has its own host thread, and runs one op at a time at a fixed rate. Internal
+// to sim/native/.
 //
-// Once it is known which op such a thread takes next and when that op has what it needs, its issue, start and end
-// are known too. So ops are scheduled ahead: the only events of a device are ends of ops. What they allocate is
-// kept until the end of the run and accounted for then (peaks.h).
+// Once it is known which op such a thread takes next and when that op has what it needs, its issue, start and
+// end are known too. So ops are scheduled ahead: the only events of a device are ends of ops. What they
+// allocate is kept until the end of the run and accounted for then (peaks.h).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ class SoloDevices {
   using BlockId = std::int32_t;  // place in blocks
   static constexpr BlockId kNothing = 0;
 
-  // Whether all devices of the cluster are of this kind, and no single duration is longer than moments can hold.
+  // Whether all devices of the cluster are of this kind, and no single duration is longer than moments can
+  // hold.
   static bool Are(const Problem& problem);
   explicit SoloDevices(const Problem& problem);
 
@@ -49,8 +50,8 @@ class SoloDevices {
     std::int32_t missing = 0;  // dependencies that are not known
     DeviceIndex device = 0;
   };
-  // A device, its thread, and its ops in the order of being issued, from `first` on in `order`. The ends of those
-  // in [ended, scheduled) are known and to come.
+  // A device, its thread, and its ops in the order of being issued: a stretch of `order` up to `last`. The ends
+  // of those in [ended, scheduled) are known and to come.
   struct Server {
     OpIndex next = 0;  // to be scheduled, of those in [scheduled, last)
     std::int32_t ended = 0, scheduled = 0, last = 0;
@@ -63,9 +64,11 @@ class SoloDevices {
   void Reset(const Placement& placement);
   // Threads issue in this order of all ops; those that are ready are scheduled.
   void SetLists(std::span<const OpIndex> list);
-  // Of a list, when nothing is missing for the device's next op: schedules it, and all behind it that are ready.
+  // Of a list, when nothing is missing for the device's next op: schedules it, and all behind it that are
+  // ready.
   void ScheduleReady(DeviceIndex device);
-  // Without lists: when nothing is missing for an op any more, in the order of that; returns when it is issued.
+  // Without lists: when nothing is missing for an op any more, in the order of that; returns when it is
+  // issued.
   Moment Append(OpIndex op);
   // The op whose end is next ends.
   void PopEnd(DeviceIndex device);

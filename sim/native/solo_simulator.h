@@ -1,10 +1,11 @@
-// Native runs on devices that work alone (solo_devices.h), over any interconnect: what queues, starts and ends is
-// asked of its `Links` pass by pass. Internal to sim/; included only by the files of sim/interconnect/. The steps
-// of a pass bear the numbers of docs/model.md section 6.
+// Native runs on devices that work alone (solo_devices.h), over any interconnect: what queues, starts and
+// ends is asked of its `Links` pass by pass. Internal to sim/; included only by the files of
+// sim/interconnect/. The steps of a pass bear the numbers of docs/model.md section 6.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/error.h"
@@ -21,8 +22,8 @@ class SoloSimulator {
  public:
   explicit SoloSimulator(const Problem& problem);
 
-  // Issues in the order of `list`, of all ops; if that is empty in the order of becoming issuable. Records nothing.
-  // nullptr if it takes longer than moments can hold.
+  // Issues in the order of `list`, of all ops; if that is empty in the order of becoming issuable. Records
+  // nothing. nullptr if it takes longer than moments can hold.
   const Outcome* Run(const Placement& placement, std::span<const OpIndex> list);
 
  private:
@@ -36,10 +37,6 @@ class SoloSimulator {
     OpIndex op;
     std::int32_t dependencies;
   };
-  // An op's issue is looked at when something else happens to its device, and at its end at the latest.
-  struct Issues {
-    std::int32_t seen = 0;  // places in SoloDevices::order before this one
-  };
 
   void CompileConsumers();
   void CountTransfers();
@@ -51,7 +48,8 @@ class SoloSimulator {
   void Satisfy(OpIndex op, std::int32_t dependencies, Moment when);  // 1, 2, 4
   void SatisfyLocals(OpIndex op, DeviceIndex device, Moment when);   // 1, 4
   void QueueTransfers(OpIndex op);                                   // 6
-  TransferIndex MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from, DeviceIndex to, Id readers);
+  TransferIndex MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from, DeviceIndex to,
+                             Id readers_end);
   void StartTransfers();  // 7
 
   const Problem::Compiled& c_;
@@ -66,7 +64,8 @@ class SoloSimulator {
 
   ById<Consumer> consumers_;
   ById<Id> first_consumer_;  // by op, and the end
-  ById<Issues> issues_;      // by device
+  // An issue is looked at when something else happens to its device, and at the op's end at the latest.
+  ById<std::int32_t> seen_;  // by device: those of places in SoloDevices::order before this one have been
   ById<Moment> issued_;      // by place in SoloDevices::order
   ById<Id> route_parcels_;   // heavy transfers, by route
 
@@ -96,7 +95,7 @@ SoloSimulator<Links>::SoloSimulator(const Problem& problem)
       s_(problem),
       links_(c_, 0),
       meter_(c_),
-      issues_(static_cast<std::size_t>(c_.devices)),
+      seen_(static_cast<std::size_t>(c_.devices)),
       issued_(static_cast<std::size_t>(c_.ops)),
       route_parcels_(c_.routes.size()),
       parcels_(c_.edge_consumer.size()),
@@ -140,7 +139,7 @@ const Outcome* SoloSimulator<Links>::Run(const Placement& placement, std::span<c
   now_ = 0;
   ended_count_ = 0;
   queued_ = 0;
-  for (DeviceIndex d = 0; d < c_.devices; ++d) issues_[d].seen = s_.servers[d].ended;
+  for (DeviceIndex d = 0; d < c_.devices; ++d) seen_[d] = s_.servers[d].ended;
   if (listed_) {
     s_.SetLists(list);
   } else {
@@ -167,7 +166,8 @@ void SoloSimulator<Links>::CountTransfers() {
       IndexSet reached = no_devices_;
       for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
         reached.Add(s_.waiting[s_.edges[e].consumer].device);
-      // With many devices the set may hold some that are not reached: there is room for more transfers than come.
+      // With many devices the set may hold some that are not reached: there is room for more transfers than
+      // come.
       reached.Drain([&](DeviceIndex to) { route_parcels_[c_.RouteIndex(device, to)] += to != device; });
     }
   }
@@ -201,13 +201,13 @@ void SoloSimulator<Links>::EndOp(OpIndex op) {
   if (s_.rows[op].sender < s_.rows[op + 1].sender) sending_.push_back(op);
 }
 
-// On an accelerator what is local need only have been issued. In a list it has been, when the turn of its reader
-// comes; else its readers become issuable by that. What is issued at this moment is looked at later: step 4 comes
-// after all that is processed at it before.
+// On an accelerator what is local need only have been issued. In a list it has been, when the turn of its
+// reader comes; else its readers become issuable by that. What is issued at this moment is looked at later:
+// step 4 comes after all that is processed at it before.
 template <typename Links>
 void SoloSimulator<Links>::CatchUp(DeviceIndex device) {
   if (listed_ || s_.IsCpu(device)) return;
-  std::int32_t& seen = issues_[device].seen;
+  std::int32_t& seen = seen_[device];
   while (seen < s_.servers[device].scheduled && issued_[seen] < now_) {
     const std::int32_t place = seen++;
     SatisfyLocals(s_.order[place], device, issued_[place]);

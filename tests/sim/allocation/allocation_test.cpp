@@ -1,5 +1,5 @@
-// Nothing is allocated in a run: a simulator that has run once in each issue order runs any other placement and
-// recording of ops without a call of operator new. A program of its own, because it replaces that operator
+// Nothing is allocated in a run: a simulator that has run once in each issue order runs any other placement
+// and recording of ops without a call of operator new. A program of its own, because it replaces that operator
 // (count_allocations.cpp).
 #include <cstdint>
 #include <numeric>
