@@ -99,6 +99,8 @@ RenderedBlock AtFullBudget(const TableResults& results, const std::vector<Race>&
   for (const TableColumn* column : columns) out.columns.push_back(column->title);
   for (const Race& race : races) {
     RenderedLine line = DescribeLine(results, block, *race.line);
+    line.bound.clear();  // cells are ratios
+    line.bound_seconds.reset();
     for (const TableColumn* column : columns) {
       RenderedCell& cell = line.cells.emplace_back();
       cell.ours = RatioAfter(race, column, race.budget);

@@ -1,5 +1,7 @@
 // One self-contained page: no script, nothing fetched; light and dark; a table scrolls inside its own region
 // on a phone, can be reached by keyboard, and says with letters what it says with colours.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "BenchData.h"
@@ -20,6 +22,11 @@ std::string CellHtml(const RenderedCell& cell) {
   return "<td>" + text + "</td>";
 }
 
+bool HasBounds(const RenderedBlock& block) {
+  return std::any_of(block.lines.begin(), block.lines.end(),
+                     [](const RenderedLine& line) { return line.bound_seconds.has_value(); });
+}
+
 std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block) {
   std::string text = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results\">\n"
@@ -29,11 +36,13 @@ std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block)
       EscapeHtml(block.title), EscapeHtml(table.name), EscapeHtml(block.shows));
   for (const std::string& column : block.columns)
     text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(column));
-  text += "<th scope=\"col\">lower bound</th></tr></thead>\n<tbody>\n";
+  if (HasBounds(block)) text += "<th scope=\"col\">lower bound</th>";
+  text += "</tr></thead>\n<tbody>\n";
   for (const RenderedLine& line : block.lines) {
     text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", EscapeHtml(line.title), line.gpus);
     for (const RenderedCell& cell : line.cells) text += CellHtml(cell);
-    text += fmt::format("<td>{}</td></tr>\n", line.bound.empty() ? "–" : line.bound);
+    if (HasBounds(block)) text += fmt::format("<td>{}</td>", line.bound.empty() ? "–" : line.bound);
+    text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";
 }

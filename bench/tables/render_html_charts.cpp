@@ -111,15 +111,19 @@ std::string Drawing(const RenderedChart& chart) {
   }
   if (high <= low) high = low * 1.01;
   // Of curves the best, which is the lowest, stands at the bottom.
+  // Where searches begin is often ten times where they end; parts of graphs begin at 0.
+  const bool log_y = chart.log_x && low > 0;
+  const auto scaled = [&](double value) { return log_y ? std::log(value) : value; };
   const auto y = [&](double value) {
-    return kTop + (kHeight - kTop - kBottom) * (high - value) / (high - low);
+    return kTop +
+           (kHeight - kTop - kBottom) * (scaled(high) - scaled(value)) / (scaled(high) - scaled(low));
   };
   std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                                 kLeft, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom);
   svg += x.Ticks();
   svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", kWidth / 2, kHeight - 3,
                      EscapeHtml(chart.x_label));
-  for (const double tick : {low, (low + high) / 2, high}) {
+  for (const double tick : {low, log_y ? std::sqrt(low * high) : (low + high) / 2, high}) {
     svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 4, y(tick) + 4,
                        SecondsDigits(tick));
   }
