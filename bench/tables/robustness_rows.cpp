@@ -242,6 +242,10 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
       record.costs_us.push_back(runtime == "oom" ? std::nullopt : std::optional(Number(runtime, where)));
       at = end + 1;
     }
+    if (record.costs_us.size() != kCostDraws) {
+      throw InputError(
+          fmt::format("{} has {} draws of costs, {} are wanted.", where, record.costs_us.size(), kCostDraws));
+    }
     records.push_back(std::move(record));
   }
   return records;

@@ -40,7 +40,7 @@ TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
         testing::MakeRecord("rnnlm", "random", "searched", seed, 1.0));  // 2 s first, 1 s at sample 7
     records.push_back(testing::MakeRecord("rnnlm", "learner", "searched", seed, 1.2));
     records.back().curve = "1:1500000 60:1200000";
-    records.back().budget = 100;  // the last improvement is beyond the others' 50
+    records.back().budget = *(records.back().samples = 100);  // the last improvement is beyond the others' 50
   }
   const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
   EXPECT_EQ(CellOf(budget, 0, "random"), "1.00");

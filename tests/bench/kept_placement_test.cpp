@@ -40,7 +40,7 @@ TEST(KeptPlacement, RefusesWhatDoesNotFitTheTask) {
   EXPECT_NO_THROW(ReadKeptPlacement("b" + all, chain.task, "here"));
   for (const std::string& text :
        {std::string(), "b" + std::to_string(units - 1), "b" + std::to_string(units + 1), "a" + all, "?" + all,
-        "b99999999999999999999"}) {
+        std::string("b99999999999999999999")}) {
     EXPECT_THROW(ReadKeptPlacement(text, chain.task, "here"), InputError) << text;
   }
 }

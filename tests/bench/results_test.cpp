@@ -136,7 +136,7 @@ TEST(Rendered, TheCommandMakesItsRowsAgain) {
     return BuildRenderedTable(TableResults(table, records)).provenance.front().second;
   };
   EXPECT_EQ(command(50, 3), "berth table tiny --export");
-  EXPECT_EQ(command(10, 1), "berth table tiny --export --quick");
+  EXPECT_EQ(command(10, 1), "berth table tiny --export --budget quick");
   EXPECT_EQ(command(10, 3), "berth table tiny --export --samples 10");
   EXPECT_EQ(command(70, 2), "berth table tiny --export --samples 70 --seeds 2");
 }
