@@ -79,7 +79,8 @@ const std::vector<AgentRow>& Agents() {
        "code: 1), "
        "entropy_end=0.001 (paper: 0, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, window=10, "
        "greedy=25 (paper, code: 999), "
-       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
+       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), mean=yes (paper, code: "
+       "no), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
        AgentKind::kLearner, MakeLearner},

@@ -17,6 +17,7 @@ PlacetoOptions Defaults(const std::string& preset) {
   options.greedy_first = true;
   options.scale = PlacetoOptions::Scale::kMax;
   options.entropy_floor = 1e-3;
+  options.mean = false;
   options.relative = false;
   options.entropy = {1, 0, 1};
   if (preset == "code") {
@@ -57,6 +58,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   const auto scales =
       by_range ? std::vector<std::string>{"range", "max"} : std::vector<std::string>{"max", "range"};
   options.scale = read.Choice("scale", scales) == "max" ? Scale::kMax : Scale::kRange;
+  options.mean = read.Bool("mean", options.mean);
   options.graph = read.Bool("graph", options.graph);
   options.starts = read.Bool("starts", options.starts);
   options.memory = read.Bool("memory", options.memory);
