@@ -6,10 +6,11 @@
 PLAN is a JSON object:
     samples    budget of each search
     seeds      of searchers that draw; the others run with the first alone
-    place      options of `berth place` for all, as one string
+    place      options of `berth place` for all agents without some of their own, as one string
     scenarios  name: options of `berth place` that say what is placed
-    agents     name: {"spec": agent, "grid": {parameter: [value, ...], ...}, "samples": its own budget, "once": true}
-               spec and grid give one search for each combination of values; "once" = the first seed alone
+    agents     name: {"spec": agent, "grid": {parameter: [value, ...], ...}}, one search for each combination of values;
+               or {"specs": [agent, ...]}; further "samples": a budget of its own, "place": options of its own,
+               "once": true: the first seed alone
 
 Order: seeds, scenarios, agents as they stand, so that an interrupted sweep has whole scenarios of one seed. One search at a time, one
 thread each. A row ends with the curve: sample/best [us]/wall [s], one triple for each improvement.
@@ -34,6 +35,9 @@ BERTH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bu
 
 def specs(agent):
     """All specs of an agent of the plan: rnn(lr=0.001,entropy=0.1), ..."""
+    if "specs" in agent:
+        yield from agent["specs"]
+        return
     grid = agent.get("grid", {})
     for values in itertools.product(*grid.values()):
         chosen = ",".join(f"{key}={value}" for key, value in zip(grid, values))
@@ -74,10 +78,11 @@ def read_curve(path):
 
 
 def search(berth, plan, key):
-    scenario, _, spec, seed, budget = key
+    scenario, name, spec, seed, budget = key
+    options = plan["scenarios"][scenario], plan["agents"][name].get("place", plan.get("place", ""))
     with tempfile.TemporaryDirectory() as folder:
         command = [berth, "place", "--agent", spec, "--samples", budget, "--seed", seed, "--threads", "1", "--out", folder,
-                   *shlex.split(plan["scenarios"][scenario]), *shlex.split(plan.get("place", "")), "--json", "-"]
+                   *shlex.split(" ".join(options)), "--json", "-"]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if result.returncode != 0:
             sys.exit(f"sweep.py: {shlex.join(command)}: {result.stderr.strip()}")
