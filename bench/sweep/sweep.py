@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every search that a plan names and appends each as one row of a CSV when it has ended; rows that are there are skipped.
 
-    sweep.py PLAN ROWS [--berth PATH] [--seeds 1,2]
+    sweep.py PLAN ROWS [--berth PATH] [--seeds 1,2] [--scenarios a,b]
 
 PLAN is a JSON object:
     samples    budget of each search
@@ -50,10 +50,10 @@ def specs(agent):
             yield f"{spec}({chosen})"
 
 
-def searches(plan, seeds):
+def searches(plan, seeds, scenarios):
     """(scenario, agent, spec, seed, budget) in the order in which they run."""
     for seed in seeds:
-        for scenario in plan["scenarios"]:
+        for scenario in scenarios:
             for name, agent in plan["agents"].items():
                 if agent.get("once") and seed != plan["seeds"][0]:
                     continue
@@ -101,12 +101,14 @@ def main():
     parser.add_argument("rows")
     parser.add_argument("--berth", default=BERTH)
     parser.add_argument("--seeds", help="some of the plan's")
+    parser.add_argument("--scenarios", help="some of the plan's")
     options = parser.parse_args()
     with open(options.plan) as file:
         plan = json.load(file)
     seeds = [int(seed) for seed in options.seeds.split(",")] if options.seeds else plan["seeds"]
     done = {key_of(row) for row in read_rows(options.rows)}
-    wanted = list(searches(plan, seeds))
+    scenarios = options.scenarios.split(",") if options.scenarios else plan["scenarios"]
+    wanted = list(searches(plan, seeds, scenarios))
     for number, key in enumerate(wanted, 1):
         if key in done:
             continue
