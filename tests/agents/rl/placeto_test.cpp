@@ -122,8 +122,8 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
 TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
   const auto made = MakeTestTask({{100, 0, {}}});
   Evaluator evaluator(made->task, {.budget = 16});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8)")), {&made->task}, {&evaluator},
-                         {});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8,entropy=0.1)")), {&made->task},
+                         {&evaluator}, {});
   int updates = 0;
   learner.on_update = [&](const UpdateRecord& record) {
     ++updates;
