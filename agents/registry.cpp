@@ -52,7 +52,7 @@ const std::vector<AgentRow>& Agents() {
        "Lourenço, Martin, Stützle, 2003", "start=random,kick=3,patience=500", AgentKind::kSearch,
        MakeLocalSearch},
       {"annealing", "simulated annealing over the same moves, geometric cooling",
-       "Kirkpatrick, Gelatt, Vecchi, 1983", "start=random,hot=0.02,cold=0.0001", AgentKind::kSearch,
+       "Kirkpatrick, Gelatt, Vecchi, 1983", "start=random,hot=0.02,cold=1e-04", AgentKind::kSearch,
        MakeAnnealing},
       {"genetic", "elites crossed in runs of units, then one of the same moves",
        "Gonçalves, Resende, 2011; Paliwal et al. (REGAL), ICLR 2020",
