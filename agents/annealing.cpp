@@ -2,8 +2,8 @@
 // neighbour (moves.h) is drawn at every sample; a worse placement is taken with probability
 // exp(-loss / temperature). The loss is the growth of the overflow in capacities of the smallest device where
 // the overflow grows, else the growth of the runtime in reference runtimes: overflow first, then runtime
-// (PROTOCOL 4.8). The temperature falls geometrically from `hot` to `cold` over the budget. Spends the whole
-// budget.
+// (PROTOCOL 4.8). The temperature falls geometrically from `hot` to `cold` over the budget; the defaults are
+// tuned (results/tuning). Spends the whole budget.
 #include <algorithm>
 #include <cmath>
 
@@ -19,8 +19,8 @@ class Annealing final : public Agent {
   explicit Annealing(const Spec& spec) {
     ParameterReader parameters(spec);
     start_ = parameters.Choice("start", {"random", "trivial"});
-    hot_ = parameters.Double("hot", 0.005, 1e-9, 1e9);
-    cold_ = parameters.Double("cold", 0.001, 1e-9, 1e9);
+    hot_ = parameters.Double("hot", 0.02, 1e-9, 1e9);
+    cold_ = parameters.Double("cold", 0.0001, 1e-9, 1e9);
     parameters.Finish();
     name_ = parameters.Canonical();
   }

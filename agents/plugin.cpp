@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include "berth_interface.h"
 #include "sim/error.h"
 
 namespace berth::agents {
@@ -29,6 +30,14 @@ std::filesystem::path Find(const Plugin& plugin) {
                  ", lib and ../lib beside the program; set " + plugin.variable + " to its path");
 }
 
+void CheckInterface(void* library, const std::filesystem::path& path) {
+  const auto* const interface = static_cast<const char*>(dlsym(library, kInterfaceSymbol));
+  const std::string built_for = interface == nullptr ? "unknown" : interface;
+  if (built_for == BERTH_INTERFACE) return;
+  throw InputError(path.string() + ": belongs to another build than this program (interface " + built_for +
+                   ", the program's is " BERTH_INTERFACE "); build both together.");
+}
+
 }  // namespace
 
 void* PluginSymbol(const Plugin& plugin) {
@@ -40,6 +49,7 @@ void* PluginSymbol(const Plugin& plugin) {
     throw RunError(std::string(plugin.what) + " cannot be opened: " + path.string() + " does not export " +
                    plugin.symbol);
   }
+  CheckInterface(library, path);
   return symbol;
 }
 

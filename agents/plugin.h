@@ -1,21 +1,27 @@
 // Parts of berth that stand in modules of their own because what they link costs too much at start-up, or is not on every
 // machine. A module is opened when it is first used and stays open.
+//
+// Program and module share classes, so both must come from the same headers, compiler and options: every module also
+// exports kInterfaceSymbol, a text that says which ones (BERTH_INTERFACE of the generated berth_interface.h).
 #pragma once
 
 namespace berth::agents {
+
+inline constexpr char kInterfaceSymbol[] = "berth_plugin_interface";  // const char[]
 
 struct Plugin {
   const char* what;      // "the learning agents": for messages
   const char* file;      // "libberth_rl.so"
   const char* folder;    // where the build tree has it, beside the program's folder: "agents/rl"
   const char* variable;  // environment variable that names another path
-  const char* symbol;    // the one that it exports
+  const char* symbol;    // what it exports
   bool built;            // whether this build has it
   const char* needs;     // what was not found where it has not: "libtorch"
 };
 
 // The address of its symbol. Looks for the module where the variable says, else in the build tree, in lib and in ../lib
-// beside the program. Throws RunError where this build has none, or where it cannot be opened (with the loader's reason).
+// beside the program. Throws RunError where this build has none, or where it cannot be opened (with the loader's reason),
+// and InputError where it is one of another build.
 void* PluginSymbol(const Plugin& plugin);
 
 }  // namespace berth::agents

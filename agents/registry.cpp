@@ -7,11 +7,11 @@ namespace berth::agents {
 
 // Literals, so that a row can join them with its own parameters.
 // Of all learners that draw whole placements, last in their lists; defaults are those of preset=tuned.
-#define ONE_SHOT(learner, batch, lr)                                                             \
+#define ONE_SHOT(learner, batch, lr, entropy)                                                    \
   "learner=" learner ", batch=" batch                                                            \
   ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, " \
-  "valid_part=1, valid_update=0, lr=" lr                                                         \
-  ", lr_end=lr/10, entropy=0.02, entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
+  "valid_part=1, valid_update=0, lr=" lr ", lr_end=lr/10, entropy=" entropy                      \
+  ", entropy_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define SEQUENCE \
   "width=128 (full: 512), attention=additive|dot, temperature=1, tanh=0, noise=0, noise_updates=0, "
@@ -52,7 +52,7 @@ const std::vector<AgentRow>& Agents() {
        "Lourenço, Martin, Stützle, 2003", "start=random,kick=3,patience=500", AgentKind::kSearch,
        MakeLocalSearch},
       {"annealing", "simulated annealing over the same moves, geometric cooling",
-       "Kirkpatrick, Gelatt, Vecchi, 1983", "start=random,hot=0.005,cold=0.001", AgentKind::kSearch,
+       "Kirkpatrick, Gelatt, Vecchi, 1983", "start=random,hot=0.02,cold=1e-04", AgentKind::kSearch,
        MakeAnnealing},
       {"genetic", "elites crossed in runs of units, then one of the same moves",
        "Gonçalves, Resende, 2011; Paliwal et al. (REGAL), ICLR 2020",
@@ -64,45 +64,47 @@ const std::vector<AgentRow>& Agents() {
        MakeBruteForce},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, " SEQUENCE ONE_SHOT("reinforce|ppo", "16", "3e-3"),
+       "preset=tuned|paper|code, size=small|full, " SEQUENCE ONE_SHOT("reinforce|ppo", "8", "1e-3", "0.1"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
        "placements=4 (of each grouping; code: 1), " SEQUENCE
-       "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("reinforce|ppo", "16", "3e-3"),
+       "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("reinforce|ppo", "8", "3e-3", "0.3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
        "Addanki et al., NeurIPS 2019",
-       "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-3, lr_end=lr/10, entropy=0.1 (paper, "
-       "code: 1), "
+       "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-2 (paper, code: 1e-3), "
+       "lr_end=lr/10, entropy=0.01 (paper, code: 1), "
        "entropy_end=0.001 (paper: 0, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, window=10, "
        "greedy=25 (paper, code: 999), "
-       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), graph=yes, starts=yes, "
+       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), mean=yes (paper, code: "
+       "no), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
        AgentKind::kLearner, MakeLearner},
       {"sgdp",
        "a graph network reads the units, attention in segments places all at once, gates between graphs; PPO",
        "Zhou et al.: GDP, 2019; SGDP, IEEE Micro 2020; GO, NeurIPS 2020",
-       GRAPH_PLACER "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3"),
+       GRAPH_PLACER "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3", "0.3"),
        AgentKind::kLearner, MakeLearner},
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), " SEQUENCE ONE_SHOT("ppo|reinforce", "10", "3e-3"),
+       "grouping), " SEQUENCE ONE_SHOT("ppo|reinforce", "10", "3e-4", "0.3"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
-       GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "10", "1e-3"), AgentKind::kLearner, MakeLearner},
+       GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "10", "3e-3", "0.3"), AgentKind::kLearner,
+       MakeLearner},
       {"mars",
        "a graph network, pre-trained to tell the graph from a shuffled one; a sequence placer in segments; "
        "PPO",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
-       "aligned=no, segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "10", "3e-3"),
+       "aligned=no, segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "10", "1e-3", "0.1"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

@@ -12,3 +12,20 @@ function(berth_revision target)
   add_dependencies(${target} berth_revision_header)
   target_include_directories(${target} PRIVATE ${directory})
 endfunction()
+
+# berth_interface(target): berth_interface.h with a digest of the headers, the compiler and its options that the program
+# and its plug-ins must have in common. Looked up at every build; rewritten only when it changed.
+function(berth_interface target)
+  set(directory ${CMAKE_BINARY_DIR}/generated)
+  if(NOT TARGET berth_interface_header)
+    get_directory_property(options DIRECTORY ${CMAKE_SOURCE_DIR} COMPILE_OPTIONS)
+    string(SHA256 compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${options}")
+    add_custom_target(berth_interface_header
+      COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${CMAKE_SOURCE_DIR} -D OUTPUT=${directory}/berth_interface.h
+              -D COMPILER=${compiler} -P ${CMAKE_SOURCE_DIR}/cmake/WriteInterface.cmake
+      BYPRODUCTS ${directory}/berth_interface.h
+      COMMENT "" VERBATIM)
+  endif()
+  add_dependencies(${target} berth_interface_header)
+  target_include_directories(${target} PRIVATE ${directory})
+endfunction()

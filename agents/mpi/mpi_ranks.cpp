@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include "agents/ranks.h"
+#include "berth_interface.h"
 #include "sim/error.h"
 
 namespace berth::agents {
@@ -79,6 +80,8 @@ class MpiRanks final : public Ranks {
 
 }  // namespace
 }  // namespace berth::agents
+
+extern "C" __attribute__((visibility("default"))) const char berth_plugin_interface[] = BERTH_INTERFACE;
 
 // Ends MPI when the process ends in order.
 extern "C" __attribute__((visibility("default"))) berth::agents::Ranks* berth_mpi_ranks() {

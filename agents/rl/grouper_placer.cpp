@@ -28,8 +28,7 @@ std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
   policy = ReadHierarchicalOptions(read, policy);
-  OneShotOptions learner = paper ? PublishedPpo() : OneShotOptions{};
-  learner.algorithm = OneShotOptions::Algorithm::kPpo;
+  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 10, 3e-4, 0.3);
   learner.batch = 10;
   learner = ReadOneShotOptions(read, learner, policy.placements);
   read.Finish();

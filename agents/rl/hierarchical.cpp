@@ -14,7 +14,7 @@
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
 // is zero. Preset `tuned`: the networks of `paper` without bounded logits, PROTOCOL 4.0's learner, 4
-// groupings of 4 placements.
+// placements of each grouping.
 //
 // Assumptions, where nothing is known:
 //   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p (PROTOCOL 4.0); the
@@ -46,6 +46,7 @@ Options Defaults(const std::string& preset, bool full) {
   policy.groups = full ? 256 : 64;
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
+  options.learner = Tuned(OneShotOptions::Algorithm::kReinforce, 8, 3e-3, 0.3);
   if (preset == "paper") {
     policy.sequence.placer.temperature = 10;
     policy.sequence.placer.tanh_constant = 5;

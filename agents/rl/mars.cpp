@@ -53,8 +53,7 @@ std::unique_ptr<Agent> MakeMars(const Spec& spec) {
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const bool full = read.Choice("size", {"small", "full"}) == "full";
   const MarsOptions policy = ReadMarsOptions(read, full);
-  OneShotOptions learner = paper ? PublishedPpo() : OneShotOptions{};
-  learner.algorithm = OneShotOptions::Algorithm::kPpo;
+  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 10, 1e-3, 0.1);
   learner.batch = 10;
   learner = ReadOneShotOptions(read, learner);
   read.Finish();

@@ -103,12 +103,10 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
   const bool ppo = options_.algorithm == OneShotOptions::Algorithm::kPpo;
   const std::int64_t parts = ppo ? options_.minibatches : 1;
   const std::int64_t count = draws.size() / parts;
-  std::vector<Tensors> old(static_cast<std::size_t>(parts));
   for (int epoch = 0; epoch < (ppo ? options_.epochs : 1); ++epoch) {
     for (std::int64_t part = 0; part < parts; ++part) {
       const auto first = weights.begin() + part * count;
-      Improve(t, draws.Slice(part * count, count), {first, first + count},
-              old[static_cast<std::size_t>(part)], record);
+      Improve(t, draws.Slice(part * count, count), {first, first + count}, epoch + part == 0, record);
     }
   }
   ++states_[t].updates;
@@ -117,7 +115,7 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
 }
 
 void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights,
-                             Tensors& old, UpdateRecord& record) {
+                             bool first_step, UpdateRecord& record) {
   // Under MPI each rank takes some of the draws and the gradients are summed: another number of ranks groups the same
   // sum otherwise, so that results differ by rounding.
   Ranks& ranks = *search().ranks;
@@ -126,44 +124,42 @@ void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vecto
   const Ranks::Share own = ranks.ShareOf(static_cast<std::size_t>(draws.size() / border));
   const std::int64_t first = static_cast<std::int64_t>(own.begin) * border;
   const std::int64_t count = static_cast<std::int64_t>(own.end - own.begin) * border;
-  const bool first_epoch = old.empty();
   Part part;
   if (count > 0) {
     const double share = static_cast<double>(count) / static_cast<double>(draws.size());
     part = PartOf(t, draws.Slice(first, count), {weights.begin() + first, weights.begin() + first + count},
-                  share, record.entropy_weight, old);
+                  share, record.entropy_weight);
   } else {
     for (const at::Tensor& parameter : policy_->parameters())
       part.gradients.push_back(at::zeros_like(parameter));
   }
   SumOverRanks(part.gradients, ranks);
   const double norm = optimiser_.Step(part.gradients, record.learning_rate, options_.clip);
-  if (!first_epoch) return;
+  if (!first_step) return;
   std::array<double, 3> sums = {part.loss, part.entropy, part.drift};
   ranks.Sum(sums);
   record.loss = sums[0];
   record.entropy = sums[1];
-  record.drift = std::max(record.drift, sums[2]);
+  record.drift = sums[2];
   record.gradient_norm = norm;
 }
 
 OneShotLearner::Part OneShotLearner::PartOf(std::size_t t, const Draws& draws,
                                             const std::vector<double>& weights, double share,
-                                            double entropy_weight, Tensors& old) const {
+                                            double entropy_weight) const {
   const std::vector<ActionTerms> terms = policy_->Evaluate(t, draws);
   BERTH_CHECK_EQ(terms.size(), draws.kinds.size());
-  const bool first_epoch = old.empty();
   Part part;
   at::Tensor loss;
   for (std::size_t k = 0; k < terms.size(); ++k) {
     const at::Tensor& logs = terms[k].log_probability;
-    if (first_epoch) old.push_back(logs.detach());
-    part.drift = std::max(part.drift, LargestDifference(logs.detach(), draws.kinds[k].log_probability));
+    const at::Tensor drawn = draws.kinds[k].log_probability.to(logs.scalar_type());
+    part.drift = std::max(part.drift, LargestDifference(logs.detach(), drawn));
     part.entropy += share * terms[k].entropy.mean().item<double>() / static_cast<double>(terms.size());
     const at::Tensor rows = WeightsOfRows(weights, draws.kinds[k], logs.scalar_type());
     // Weights carry the draws' share of the batch, the mean entropy does not.
     const at::Tensor kind = options_.algorithm == OneShotOptions::Algorithm::kPpo
-                                ? PpoLoss(terms[k], old[k], rows, options_.range, share * entropy_weight)
+                                ? PpoLoss(terms[k], drawn, rows, options_.range, share * entropy_weight)
                                 : ReinforceLoss(terms[k], rows, share * entropy_weight, options_.mean);
     loss = loss.defined() ? loss + kind : kind;
   }

@@ -44,9 +44,9 @@ class OneShotLearner : public Learner {
   std::vector<Evaluation> Try(std::size_t t, const Draws& draws);
   void Learn(std::size_t t, const Draws& draws, const std::vector<Evaluation>& evaluations,
              double part_spent);
-  // One step of the optimiser on draws with their share of the batch's advantage; `old` is empty at first and
-  // then holds the log-probabilities before the batch.
-  void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, Tensors& old,
+  // One step of the optimiser on draws with their share of the batch's advantage; the first one of a batch is
+  // logged.
+  void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, bool first_step,
                UpdateRecord& record);
   // What some of the draws of a step, `share` of them, add to it.
   struct Part {
@@ -56,7 +56,7 @@ class OneShotLearner : public Learner {
     double drift = 0;
   };
   Part PartOf(std::size_t t, const Draws& draws, const std::vector<double>& weights, double share,
-              double entropy_weight, Tensors& old) const;
+              double entropy_weight) const;
   std::vector<double> WeightsOf(std::size_t t, const std::vector<Evaluation>& evaluations, bool valid_only,
                                 UpdateRecord& record);
 

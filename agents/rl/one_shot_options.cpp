@@ -40,6 +40,15 @@ bool OneShotOptions::ValidOnlyAt(double part_spent, std::int64_t update) const {
   return part_spent >= valid_part || (valid_update > 0 && update >= valid_update);
 }
 
+OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate, double entropy) {
+  OneShotOptions options;
+  options.algorithm = algorithm;
+  options.batch = batch;
+  options.learning_rate = {learning_rate, learning_rate / 10, 1};
+  options.entropy = {entropy, 0, 0.7};
+  return options;
+}
+
 OneShotOptions PublishedReinforce() {
   OneShotOptions options;
   options.reward = Reward::kRoot;

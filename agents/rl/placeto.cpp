@@ -13,10 +13,11 @@
 //   - `tuned` divides costs by the task's reference runtime and start times by their largest distance from
 //     the unit in turn; its entropy schedule is ours. That the entropy weight of `paper` falls to 0 just at
 //     the end of the budget is an assumption: the schedule is not published;
-//   - a budget's rest that is shorter than an episode is walked, not learned from.
+//   - a budget's rest that is shorter than an episode is walked, not learned from;
+//   - `tuned` takes means where the published network takes sums, which on groups of real networks saturate
+//     the softmax before anything is learned (placeto_network.h).
 //
-// Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates; sums that are
-// not normalised saturate the softmax on graphs with units of very many neighbours.
+// Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates.
 #include "agents/rl/learners.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"

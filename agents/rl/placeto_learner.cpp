@@ -18,7 +18,10 @@ constexpr std::int64_t kRowsPerChunk = 4096;
 
 PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<const Task*>& tasks) {
   const std::int64_t devices = CommonDevices("placeto", tasks);
-  return {.features = (options.memory ? 6 : 5) + devices, .devices = devices, .rounds = options.rounds};
+  return {.features = (options.memory ? 6 : 5) + devices,
+          .devices = devices,
+          .rounds = options.rounds,
+          .mean = options.mean};
 }
 
 PlacetoNetwork FreshNetwork(const PlacetoNetwork::Sizes& sizes, std::uint64_t seed) {

@@ -39,13 +39,17 @@ Pools CollectPools(const PlacetoGraph& graph, std::span<const UnitIndex> current
   return pools;
 }
 
-// Sums of groups of rows as a product with a 0-1 matrix: adding row by row costs several times more in torch.
-at::Tensor SumByState(const PooledRows& rows, const at::Tensor& vectors, std::int64_t states) {
+// Sums or means of groups of rows, as a product with a 0-1 matrix: adding row by row costs several times more
+// in torch.
+at::Tensor PoolByState(const PooledRows& rows, const at::Tensor& vectors, std::int64_t states, bool mean) {
   std::vector<std::int64_t> column(rows.state.size());
   for (std::size_t i = 0; i < column.size(); ++i) column[i] = static_cast<std::int64_t>(i);
   const at::Tensor sums = IncidenceMatrix(rows.state, column, states,
                                           static_cast<std::int64_t>(column.size()), vectors.scalar_type());
-  return at::mm(sums, vectors);
+  const at::Tensor pooled = at::mm(sums, vectors);
+  if (!mean) return pooled;
+  return pooled /
+         at::bincount(IndexTensor(rows.state), {}, states).clamp_min(1).to(vectors.dtype()).unsqueeze(1);
 }
 
 }  // namespace
@@ -62,12 +66,14 @@ PlacetoGraph::PlacetoGraph(const UnitGraph& graph, bool graph_used, at::ScalarTy
   }
   std::sort(ones.begin(), ones.end());
   std::vector<std::int64_t> row, column;
-  has_neighbours = at::zeros({2, size, 1, 1}, type);
+  neighbour_counts = at::zeros({2 * size, 1}, type);
   for (const auto& [r, c] : ones) {
     row.push_back(r);
     column.push_back(c);
-    has_neighbours.view({-1})[r] = 1;
+    neighbour_counts[r] += 1;
   }
+  has_neighbours = neighbour_counts.clamp_max(1).view({2, size, 1, 1});
+  neighbour_counts = neighbour_counts.clamp_min(1);
   neighbours = IncidenceMatrix(row, column, 2 * size, 2 * size, type);
 }
 
@@ -105,7 +111,8 @@ at::Tensor PlacetoNetwork::Embed(const PlacetoGraph& graph, const at::Tensor& fe
   at::Tensor x = e.expand({2, units, states, d});
   for (int round = 0; round < sizes_.rounds; ++round) {
     const at::Tensor sent = messages_.Transform(x.reshape({2, units * states, d}));
-    const at::Tensor sums = at::mm(graph.neighbours, sent.view({2 * units, states * d}));
+    at::Tensor sums = at::mm(graph.neighbours, sent.view({2 * units, states * d}));
+    if (sizes_.mean) sums = sums / graph.neighbour_counts;
     const at::Tensor received = messages_.Combine(sums.view({2, units * states, d}));
     x = at::addcmul(e, graph.has_neighbours, received.view({2, units, states, d}));
   }
@@ -124,7 +131,7 @@ at::Tensor PlacetoNetwork::Logits(const PlacetoGraph& graph, const at::Tensor& f
   // all.
   const auto summary = [&](const Aggregator& aggregator, const PooledRows& rows) {
     const at::Tensor vectors = aggregator.Transform(embeddings.index_select(0, IndexTensor(rows.row)));
-    return aggregator.Combine(SumByState(rows, vectors, states));
+    return aggregator.Combine(PoolByState(rows, vectors, states, sizes_.mean));
   };
   std::vector<std::int64_t> own(current.size());
   for (std::size_t s = 0; s < own.size(); ++s) own[s] = current[s] * states + static_cast<std::int64_t>(s);

@@ -11,6 +11,10 @@
 //     layers 2d-2d-2d, ReLU after the last; an empty set gives g(0), as in the published program;
 //   - classifier 8d-16d-8d-D on the three summaries and the unit's own embedding.
 // 15,962 parameters for two devices, 26,338 for four, without the memory feature.
+//
+// Plain sums grow with the number of neighbours to the power of the rounds: on groups of real networks a fresh
+// policy is already sure (probability 1 in float) and has no gradient by which it could change. `mean` divides
+// each sum by the number of its terms; the parameters are the same.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +38,8 @@ struct PlacetoGraph {
   // [2N, 2N], block-diagonal: row v of the first block has ones at the predecessors of v, of the second block
   // at its successors.
   at::Tensor neighbours;
-  at::Tensor has_neighbours;  // [2, N, 1, 1] of 0 and 1
+  at::Tensor neighbour_counts;  // [2N, 1], at least 1
+  at::Tensor has_neighbours;    // [2, N, 1, 1] of 0 and 1
 };
 
 class PlacetoNetwork {
@@ -43,6 +48,7 @@ class PlacetoNetwork {
     std::int64_t features = 0;
     std::int64_t devices = 0;
     int rounds = 8;
+    bool mean = false;  // means in place of sums
   };
   PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init);
 

@@ -10,13 +10,15 @@ PlacetoOptions Defaults(const std::string& preset) {
   PlacetoOptions options;
   options.learning_rate = {1e-3, 1e-4, 1};
   if (preset == "tuned") {
-    options.entropy = {0.1, 0.001, 0.7};
+    options.learning_rate = {1e-2, 1e-3, 1};  // and the entropy's weight: results/tuning
+    options.entropy = {0.01, 0.001, 0.7};
     return options;
   }
   options.greedy = 999;
   options.greedy_first = true;
   options.scale = PlacetoOptions::Scale::kMax;
   options.entropy_floor = 1e-3;
+  options.mean = false;
   options.relative = false;
   options.entropy = {1, 0, 1};
   if (preset == "code") {
@@ -57,6 +59,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   const auto scales =
       by_range ? std::vector<std::string>{"range", "max"} : std::vector<std::string>{"max", "range"};
   options.scale = read.Choice("scale", scales) == "max" ? Scale::kMax : Scale::kRange;
+  options.mean = read.Bool("mean", options.mean);
   options.graph = read.Bool("graph", options.graph);
   options.starts = read.Bool("starts", options.starts);
   options.memory = read.Bool("memory", options.memory);

@@ -26,6 +26,7 @@ struct PlacetoOptions {
   bool greedy_first = false;  // and one before the first episode
   Start start = Start::kUniform;
   Scale scale = Scale::kRange;  // of start times, placeto_state.h
+  bool mean = true;             // the network takes means over neighbours and pools, not sums
   bool graph = true;            // false: the network does not see edges
   bool starts = true;           // false: nor start times
   bool memory = false;          // true: one more feature, the bytes of a unit

@@ -2,9 +2,12 @@
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
+#include "berth_interface.h"
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();
+
+extern "C" __attribute__((visibility("default"))) const char berth_plugin_interface[] = BERTH_INTERFACE;
 
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;

@@ -52,6 +52,7 @@ struct RnnOptions {
 RnnOptions Defaults(const std::string& preset, const std::string& size) {
   RnnOptions options;
   options.sequence.placer.width = size == "full" ? 512 : 128;
+  options.learner = Tuned(OneShotOptions::Algorithm::kReinforce, 8, 1e-3, 0.1);
   if (preset == "paper") {
     options.learner = PublishedReinforce();
     options.learner.batch = 10;

@@ -9,6 +9,8 @@
 namespace berth::agents::rl {
 namespace {
 
+constexpr double kFirstLogits = 0.01;  // of Glorot's: the first policy is uniform
+
 // The gate is on the rows of the weight, which is the same as on the input and much smaller.
 at::Tensor Gated(const at::Tensor& weight, const at::Tensor& gate, const at::Tensor& mean) {
   return gate.defined() ? weight * (1 + mean.matmul(gate)).unsqueeze(1) : weight;
@@ -30,6 +32,12 @@ SegmentPlacer::SegmentPlacer(const Sizes& sizes, at::ScalarType type, Rng& init)
     layers_.push_back(std::move(layer));
   }
   output_ = MakeDense(width, sizes.choices, sizes.choices, type, init);
+  {
+    // What comes out of a norm is of length sqrt(width): with Glorot's weights a fresh policy would already be nearly
+    // sure, and of the same device for nodes that look alike.
+    const at::NoGradGuard no_grad;
+    output_.weight.mul_(kFirstLogits);
+  }
   if (sizes.passes > 1) {
     feedback_ = GlorotMatrix(sizes.choices, width, type, init);
     parameters_.push_back(feedback_);

@@ -19,7 +19,7 @@
 //   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads
 //     (ours); the number of GO is 3, of SGDP 1.
 // `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline,
-// standardised advantages, Adam from 1e-3 on, entropy weight 0.02 to 0.
+// standardised advantages; learning rate and entropy are tuned (results/tuning).
 //
 // Source of encoder_placer: the comparison in Mars (ICPP 2021; PAPERS 5, PROTOCOL 4.6), which says no more
 // than its design. It learns as `mars` does, so that designs are compared and not learners; learner=reinforce
@@ -141,9 +141,10 @@ class GraphPlacerPolicy : public Policy {
 };
 
 // What is the same in both agents; `superposition` is a parameter where it is on.
-std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, const OneShotOptions& paper) {
+std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, const OneShotOptions& tuned,
+                                       const OneShotOptions& paper) {
   ParameterReader read(spec);
-  const bool tuned = read.Choice("preset", {"tuned", "paper"}) == "tuned";
+  const bool as_published = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const bool full = read.Choice("size", {"small", "full"}) == "full";
   GraphPlacerOptions policy;
   policy.agent = spec.name;
@@ -155,14 +156,7 @@ std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, con
   placer.passes = static_cast<int>(read.Int("passes", 1, 1, 100));
   placer.superposition = superposition && read.Bool("superposition", true);
   policy.graph = read.Bool("graph", true);
-  OneShotOptions learner = paper;
-  if (tuned) {
-    learner = OneShotOptions{};
-    learner.algorithm = paper.algorithm;
-    learner.batch = paper.batch;
-    learner.learning_rate = {1e-3, 1e-4, 1};
-  }
-  learner = ReadOneShotOptions(read, learner);
+  const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
   read.Finish();
   if (placer.width % placer.heads != 0) {
     throw InputError(spec.name + ": width=" + std::to_string(placer.width) + " cannot be split among heads=" +
@@ -180,13 +174,15 @@ std::unique_ptr<Agent> MakeSgdp(const Spec& spec) {
   paper.batch = 16;
   paper.baseline = Baseline::kRunningMean;
   paper.entropy = {0.01, 0.001, 1};
-  return MakeGraphPlacer(spec, /*superposition=*/true, paper);
+  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3, 0.3);
+  return MakeGraphPlacer(spec, /*superposition=*/true, tuned, paper);
 }
 
 std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
   OneShotOptions paper = PublishedPpo();
   paper.batch = 10;
-  return MakeGraphPlacer(spec, /*superposition=*/false, paper);
+  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 10, 3e-3, 0.3);
+  return MakeGraphPlacer(spec, /*superposition=*/false, tuned, paper);
 }
 
 }  // namespace berth::agents::rl

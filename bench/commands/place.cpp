@@ -134,9 +134,10 @@ class PlaceCommand : public Command {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + TimeText(now.best_runtime()) : "nothing fits yet");
     };
-    agents::Evaluator evaluator(task, limits);
-    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved.
+    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
+    // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    agents::Evaluator evaluator(task, limits);
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();

@@ -237,7 +237,7 @@ TEST(Searchers, FindTheOptimumOfTinyProblems) {
     const Task task = MakeTask(*c->problem, "");
     Evaluator exact(task, {.budget = 1 << 10});
     MakeAgent("brute_force")->Search(task, exact, {});
-    for (const char* agent : {"random", "local_search", "annealing(hot=0.5)"}) {
+    for (const char* agent : {"random", "local_search", "annealing(hot=0.5,cold=0.001)"}) {
       Evaluator evaluator(task, {.budget = 600});
       MakeAgent(agent)->Search(task, evaluator, {});
       EXPECT_EQ(evaluator.has_best(), exact.has_best()) << agent;

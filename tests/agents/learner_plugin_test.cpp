@@ -12,6 +12,7 @@
 namespace berth::agents {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAreArray;
@@ -39,6 +40,14 @@ TEST(LearnerPlugin, RefusesAnotherLibrary) {
   const PluginPath other("libm.so.6");
   EXPECT_THAT([] { MakeAgent("placeto"); },
               ThrowsMessage<RunError>(HasSubstr("does not export berth_rl_agents")));
+}
+
+TEST(LearnerPlugin, RefusesAModuleOfAnotherBuild) {
+  const PluginPath other(BERTH_OTHER_BUILD);
+  EXPECT_THAT(
+      [] { MakeAgent("placeto"); },
+      ThrowsMessage<InputError>(AllOf(HasSubstr(BERTH_OTHER_BUILD), HasSubstr("(interface 0123456789ab,"),
+                                      HasSubstr("build both together"))));
 }
 
 // What is printed of a learner stands in the table, its factory in the module: neither may know one that the other lacks.

@@ -38,7 +38,11 @@ FOLDERS = {
 }
 
 # Headers that the build writes, by the folder whose sources may include them.
-GENERATED = {"berth_revision.h": ("bench", "profiler/main"), "BenchData.h": ("bench",)}
+GENERATED = {
+    "berth_revision.h": ("bench", "profiler/main"),
+    "berth_interface.h": ("agents", "agents/rl", "agents/mpi"),
+    "BenchData.h": ("bench",),
+}
 
 _TESTS = "tests"
 

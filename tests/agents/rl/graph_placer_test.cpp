@@ -254,9 +254,9 @@ TEST(GraphPlacers, FindTheOptimumOfATinyGraph) {
 // One set of weights, two graphs of different sizes, several segments: both come close to their optimum.
 TEST(GraphPlacers, OnePolicyServesSeveralGraphs) {
   const auto small = MakeTestTask(RandomDag(6, 1)), large = MakeTestTask(RandomDag(9, 3));
-  const std::string name = "sgdp(width=16,layers=1,segment=4)";
+  const std::string name = "sgdp(width=16,layers=1,segment=4,lr=1e-3,entropy=0.1)";
   const auto agent = MakeAgent(name);
-  Evaluator first(small->task, {.budget = 700}), second(large->task, {.budget = 700});
+  Evaluator first(small->task, {.budget = 2000}), second(large->task, {.budget = 2000});
   dynamic_cast<Transferable&>(*agent).Train({&small->task, &large->task}, {&first, &second}, {});
   for (const auto* made : {small.get(), large.get()}) {
     const sim::Picos runtime = BestOfGreedy(*agent, name, made->task);

@@ -1,6 +1,8 @@
 // What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as
 // if never interrupted, and carries what it learned.
 #include <atomic>
+#include <cmath>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -125,6 +127,53 @@ TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
   EXPECT_EQ(SearchOnce(*agent, other->task, 100, {.learn = false}), applied);
   const auto wide = MakeTestTask(RandomDag(9, 3), 3);
   EXPECT_THROW(SearchOnce(*Make(), wide->task, 100, {.init = path}), InputError);
+}
+
+// Mean entropy of the decisions of the first update, from the learning log.
+double FirstEntropy(const std::string& log) {
+  std::istringstream lines(Slurp(log));
+  std::string line;
+  while (std::getline(lines, line) && !line.starts_with("1,")) {
+  }
+  std::istringstream columns(line);
+  std::string column;
+  for (int i = 0; i <= 5; ++i) std::getline(columns, column, ',');
+  return std::stod(column);
+}
+
+// A policy that is sure of something before it has seen a reward tries nothing else: it stays where its random
+// weights put it. Units with many neighbours, as groups of real networks have, are what makes one sure.
+TEST_P(EachLearner, FreshPolicyIsUndecidedWhereUnitsHaveManyNeighbours) {
+  std::vector<TestOp> ops;
+  for (int i = 0; i < 40; ++i) {
+    ops.push_back({100, 1'000'000, {}});
+    for (int back = 1; back <= std::min(i, 12); ++back) ops.back().inputs.push_back(i - back);
+  }
+  const auto made = MakeTestTask(ops);
+  const std::string path = InTemp("fresh.ckpt");
+  const bool walks =
+      std::string(FindAgent(GetParam().name)->parameters).find("episodes=") != std::string::npos;
+  SearchOnce(*GetParam().make(Spec::Parse(GetParam().name)), made->task, walks ? 4 * 41 : 17,
+             {.checkpoint = path});
+  EXPECT_GT(FirstEntropy(path + ".log.csv"), 0.9 * std::log(2));
+}
+
+// One op of eight matters, ten times as fast on one device: its credit is found among decisions without effect.
+TEST_P(EachLearner, LearnsTheOneDecisionThatMatters) {
+  Case bandit;
+  for (int i = 0; i < 8; ++i) {
+    std::vector<sim::OpIndex> inputs;
+    if (i > 0) inputs.push_back(i - 1);
+    bandit.Add("op" + std::to_string(i), {i == 4 ? 1000.0 : 1.0, i == 4 ? 100.0 : 1.0}, inputs, 0);
+  }
+  bandit.UseGpus(1);
+  const Task task = MakeTask(bandit.Finish(), "");
+  const auto agent = Make();
+  SearchOnce(*agent, task, 2000);
+  const std::string path = InTemp("bandit.ckpt");
+  dynamic_cast<Transferable&>(*agent).Save(path);
+  const Samples greedy = SearchOnce(*agent, task, 100, {.learn = false, .init = path});
+  EXPECT_LT(greedy.runtimes.back(), 300 * sim::kPicosPerMicro);
 }
 
 // The policy itself, not only its luckiest draw: ops of two types, each ten times as fast on a device of its

@@ -76,9 +76,12 @@ TEST(PlacetoNetwork, GradientOfAllParametersAndInputs) {
 }
 
 // The same network written unit by unit, from the description in the header and not from the code.
-at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, const at::Tensor& x, UnitIndex v,
-                      int rounds) {
+at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, const at::Tensor& x,
+                      UnitIndex v) {
   const Tensors& p = network.parameters();
+  const auto gathered = [&network](const at::Tensor& sum, int terms) {
+    return network.sizes().mean ? sum / std::max(terms, 1) : sum;
+  };
   const auto layers = [&p](const at::Tensor& in, std::size_t first, std::size_t count, int copy) {
     at::Tensor out = in;
     for (std::size_t i = 0; i < count; ++i) {
@@ -93,19 +96,21 @@ at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, con
   std::vector<std::vector<at::Tensor>> result(2);
   for (int direction = 0; direction < 2; ++direction) {
     std::vector<at::Tensor> now = e;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < network.sizes().rounds; ++round) {
       std::vector<at::Tensor> next = e;
       for (UnitIndex u = 0; u < n; ++u) {
         at::Tensor sum;
+        int terms = 0;
         for (const auto& [from, to] : units.edges()) {
           if ((direction == 0 ? to : from) != u) continue;
           const auto other = static_cast<std::size_t>(direction == 0 ? from : to);
           const at::Tensor sent = layers(now[other], 6, 2, direction).relu();
           sum = sum.defined() ? sum + sent : sent;
+          ++terms;
         }
         if (sum.defined())
           next[static_cast<std::size_t>(u)] =
-              next[static_cast<std::size_t>(u)] + layers(sum, 10, 2, direction).relu();
+              next[static_cast<std::size_t>(u)] + layers(gathered(sum, terms), 10, 2, direction).relu();
       }
       now = next;
     }
@@ -116,15 +121,17 @@ at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, con
   std::vector<at::Tensor> parts;
   for (int pool = 0; pool < 3; ++pool) {
     at::Tensor sum = at::zeros_like(embedding[0]);
+    int terms = 0;
     for (UnitIndex u = 0; u < n; ++u) {
       const bool before = units.Reaches(u, v), after = units.Reaches(v, u);
       const bool in = u != v && (pool == 0 ? before : pool == 1 ? after : !before && !after);
-      if (in)
-        sum = sum +
-              layers(embedding[static_cast<std::size_t>(u)], 14 + 8 * static_cast<std::size_t>(pool), 2, 0)
-                  .relu();
+      if (!in) continue;
+      ++terms;
+      sum =
+          sum + layers(embedding[static_cast<std::size_t>(u)], 14 + 8 * static_cast<std::size_t>(pool), 2, 0)
+                    .relu();
     }
-    parts.push_back(layers(sum, 18 + 8 * static_cast<std::size_t>(pool), 2, 0).relu());
+    parts.push_back(layers(gathered(sum, terms), 18 + 8 * static_cast<std::size_t>(pool), 2, 0).relu());
   }
   parts.push_back(embedding[static_cast<std::size_t>(v)]);
   return layers(at::cat(parts, 1), 38, 3, 0);
@@ -133,16 +140,18 @@ at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, con
 TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
   const UnitGraph units = Diamond();
   const PlacetoGraph graph(units, true, at::kDouble);
-  Rng init(2, "init");
-  const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 4}, at::kDouble, init);
-  Shake(network.parameters());
-  const at::Tensor features = RandomTensor({5, 5, 7}, 4);
-  const std::vector<UnitIndex> current = {3, 0, 4, 2, 1};
-  const at::Tensor logits = network.Logits(graph, features, current);
-  for (std::int64_t s = 0; s < 5; ++s) {
-    const at::Tensor slow =
-        SlowLogits(network, units, features.select(1, s), current[static_cast<std::size_t>(s)], 4);
-    EXPECT_TRUE(at::allclose(logits[s], slow[0], 1e-10, 1e-12)) << logits[s] << slow;
+  for (const bool mean : {false, true}) {
+    Rng init(2, "init");
+    const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 4, .mean = mean}, at::kDouble, init);
+    Shake(network.parameters());
+    const at::Tensor features = RandomTensor({5, 5, 7}, 4);
+    const std::vector<UnitIndex> current = {3, 0, 4, 2, 1};
+    const at::Tensor logits = network.Logits(graph, features, current);
+    for (std::int64_t s = 0; s < 5; ++s) {
+      const at::Tensor slow =
+          SlowLogits(network, units, features.select(1, s), current[static_cast<std::size_t>(s)]);
+      EXPECT_TRUE(at::allclose(logits[s], slow[0], 1e-10, 1e-12)) << logits[s] << slow;
+    }
   }
 }
 

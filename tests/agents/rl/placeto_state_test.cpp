@@ -24,9 +24,9 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_EQ(tuned.window, 10);
   EXPECT_EQ(tuned.greedy, 25);
   EXPECT_EQ(tuned.clip, 1.25);
-  EXPECT_EQ(tuned.learning_rate.first, 1e-3);
-  EXPECT_EQ(tuned.learning_rate.last, 1e-4);
-  EXPECT_EQ(tuned.entropy.first, 0.1);
+  EXPECT_EQ(tuned.learning_rate.first, 1e-2);
+  EXPECT_EQ(tuned.learning_rate.last, 1e-3);
+  EXPECT_EQ(tuned.entropy.first, 0.01);
   EXPECT_EQ(tuned.entropy.last, 0.001);
   EXPECT_EQ(tuned.entropy.until, 0.7);
   EXPECT_TRUE(tuned.relative);

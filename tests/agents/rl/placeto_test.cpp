@@ -122,8 +122,8 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
 TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
   const auto made = MakeTestTask({{100, 0, {}}});
   Evaluator evaluator(made->task, {.budget = 16});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8)")), {&made->task}, {&evaluator},
-                         {});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8,entropy=0.1)")), {&made->task},
+                         {&evaluator}, {});
   int updates = 0;
   learner.on_update = [&](const UpdateRecord& record) {
     ++updates;
@@ -269,13 +269,13 @@ TEST(Placeto, OverfitsATinyGraphToTheOptimum) {
   int solved = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     Evaluator evaluator(made->task, {.budget = 7 * 800});
-    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.003,entropy=0.01,start=single)"));
+    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.003,entropy=0.01,start=single,mean=no)"));
     agent->Search(made->task, evaluator, {.seed = seed});
     EXPECT_EQ(evaluator.best_runtime(), optimum);
     const std::string path = InTemp("overfit.ckpt");
     dynamic_cast<Transferable&>(*agent).Save(path);
-    const Samples greedy =
-        SearchOnce("placeto(start=single)", made->task, 100, {.seed = seed, .learn = false, .init = path});
+    const Samples greedy = SearchOnce("placeto(start=single,mean=no)", made->task, 100,
+                                      {.seed = seed, .learn = false, .init = path});
     ASSERT_EQ(greedy.counted, 7);
     EXPECT_GT(greedy.runtimes.front(), optimum);
     if (greedy.runtimes.back() == optimum) ++solved;
@@ -374,12 +374,12 @@ TEST(Placeto, TrainingOfSeveralGraphsResumes) {
 
 TEST(Placeto, AblationsRun) {
   const auto made = MakeTestTask(RandomDag(9, 3), 2);
-  const Samples plain = SearchOnce("placeto", made->task, 100);
-  for (const std::string change : {"graph=no", "starts=no", "memory=yes", "rounds=0", "passes=2", "scale=max",
-                                   "preset=paper", "preset=code", "episodes=3"}) {
-    const Samples changed = SearchOnce("placeto(" + change + ")", made->task, 100);
-    EXPECT_EQ(changed.counted, 100);
-    EXPECT_NE(changed.placements, plain.placements) << change;
+  const Samples plain = SearchOnce("placeto(lr=0.03)", made->task, 200);
+  for (const std::string change : {"graph=no", "mean=no", "starts=no", "memory=yes", "rounds=0", "passes=2",
+                                   "scale=max", "preset=paper", "preset=code", "episodes=3"}) {
+    const Samples changed = SearchOnce("placeto(lr=0.03," + change + ")", made->task, 200);
+    EXPECT_EQ(changed.counted, 200);
+    EXPECT_TRUE(changed.placements != plain.placements) << change;
   }
 }
 

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Tables of a sweep over agents (sweep.py), as Markdown: one for each scenario.
+
+    agents.py PLAN ROWS
+
+A line has the median over the seeds. "to random": the geometric mean over the seeds of the agent's best over that of random search
+with the same seed and budget, of the three kinds of random search that with the best median (PROTOCOL rule 11), and the 90 % interval
+of that mean when seeds are drawn anew with replacement. Fewer than three seeds give no interval.
+
+Then what pre-training saves Mars (rule 16): samples and wall time, pre-training included, until a search is within 1 % of the worse of
+the two final medians; medians over the seeds, a search that never gets there counting as endless.
+"""
+
+import itertools
+import json
+import math
+import statistics
+import sys
+
+import sweep
+
+RANDOM = ("random, ops", "random, groups", "random, blocks")
+PRETRAINED, PLAIN = "mars", "mars, not pre-trained"
+NOTHING = "–"
+
+
+def by_seed(rows, column):
+    return {row["seed"]: float(row[column]) for row in rows if row[column]}
+
+
+def best_random(found):
+    """The best runtimes by seed of the kind of random search that is best in the median; empty where none finds anything."""
+    kinds = [by_seed(found.get(name, []), "best_runtime_us") for name in RANDOM]
+    kinds = [kind for kind in kinds if kind]
+    return min(kinds, key=lambda kind: statistics.median(kind.values()), default={})
+
+
+def interval(logs):
+    """5 % and 95 % of the means of all samples with replacement of as many as there are."""
+    means = sorted(statistics.fmean(drawn) for drawn in itertools.product(logs, repeat=len(logs)))
+    cut = int(0.05 * len(means))
+    return math.exp(means[cut]), math.exp(means[-1 - cut])
+
+
+def ratio_text(own, other):
+    logs = [math.log(own[seed] / other[seed]) for seed in own if seed in other]
+    if not logs:
+        return NOTHING
+    text = f"{math.exp(statistics.fmean(logs)):.3f}"
+    if len(logs) >= 3:
+        low, high = interval(logs)
+        text += f" [{low:.3f}, {high:.3f}]"
+    return text
+
+
+def median_of(rows, column, form):
+    values = [float(row[column]) for row in rows if row[column]]
+    return form.format(statistics.median(values)) if values else NOTHING
+
+
+def line(name, rows, random):
+    own = by_seed(rows, "best_runtime_us")
+    seeds = len(rows)
+    if own:
+        values = sorted(own.values())
+        best = f"{statistics.median(values) / 1e3:.1f}"
+        best += f" [{values[0] / 1e3:.1f}, {values[-1] / 1e3:.1f}]" if len(values) > 1 else ""
+        best += f" ({len(own)} of {seeds} fit)" if len(own) < seeds else ""
+        bound = f'{statistics.median(values) / float(rows[0]["lower_bound_us"]):.3f}'
+    else:
+        best, bound = "does not fit", NOTHING
+    draws = any(int(row["samples"]) > 1 for row in rows)
+    counts = [median_of(rows, column, "{:.0f}") if draws else NOTHING for column in ("samples_to_best", "samples_to_1pct")]
+    ratio = NOTHING if not draws else ratio_text(own, random)
+    return f'| {name} | {best} | {bound} | {ratio} | {" | ".join(counts)} | {median_of(rows, "wall_seconds", "{:.1f}")} |'
+
+
+def reached(row, quality):
+    """(samples, wall seconds) until the search found `quality` [us]."""
+    for point in row["curve"].split():
+        sample, best, wall = point.split("/")
+        if float(best) <= quality:
+            return int(sample), float(wall)
+    return math.inf, math.inf
+
+
+def pretraining_lines(scenarios):
+    for scenario, found in scenarios.items():
+        pair = [found.get(name, []) for name in (PRETRAINED, PLAIN)]
+        finals = [by_seed(rows, "best_runtime_us").values() for rows in pair]
+        if not all(finals):
+            continue
+        quality = 1.01 * max(statistics.median(final) for final in finals)
+        cells = []
+        for rows in pair:
+            reach = [reached(row, quality) for row in rows]
+            cells.append(statistics.median(samples for samples, _ in reach))
+            cells.append(statistics.median(wall for _, wall in reach))
+        text = [f"{cells[0]:.0f}", f"{cells[2]:.0f}", f"{cells[1]:.1f}", f"{cells[3]:.1f}"]
+        yield f'| {scenario} | {quality / 1e3:.1f} | {" | ".join(text)} |'
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1]) as file:
+        plan = json.load(file)
+    scenarios = {}
+    for row in sweep.read_rows(sys.argv[2]):
+        scenarios.setdefault(row["scenario"], {}).setdefault(row["agent"], []).append(row)
+    for scenario, found in scenarios.items():
+        bound = float(next(iter(found.values()))[0]["lower_bound_us"]) / 1e3
+        print(f"### {scenario}\n\nProven lower bound {bound:.1f} ms.\n")
+        print("| agent | best [ms] | to bound | to random | samples to best | to 1 % | wall [s] |\n|---|---|---|---|---|---|---|")
+        for name in plan["agents"]:
+            if name in found:
+                print(line(name, found[name], best_random(found)))
+        print()
+    lines = list(pretraining_lines(scenarios))
+    if lines:
+        print("### Pre-training of Mars\n")
+        print("| scenario | quality [ms] | samples with | without | wall [s] with | without |\n|---|---|---|---|---|---|")
+        print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+# Run at build time by berth_interface(): writes OUTPUT if its content changed.
+file(GLOB headers ${SOURCE_DIR}/sim/*.h ${SOURCE_DIR}/agents/*.h)
+list(SORT headers)
+set(text "${COMPILER}")
+foreach(header ${headers})
+  file(SHA256 ${header} hash)
+  string(APPEND text "\n${hash}")
+endforeach()
+string(SHA256 all "${text}")
+string(SUBSTRING ${all} 0 12 interface)
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
+"#pragma once
+#define BERTH_INTERFACE \"${interface}\"
+")
