@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tables of a sweep over agents (sweep.py), as Markdown: one for each scenario.
 
-    agents.py PLAN ROWS
+    agents.py PLAN ROWS...      lines of the agents of PLAN; all rows count as opponents
 
 A line has the median over the seeds. "to random": the geometric mean over the seeds of the agent's best over that of random search
 with the same seed and budget, of the three kinds of random search that with the best median (PROTOCOL rule 11), and the 90 % interval
@@ -21,6 +21,7 @@ import sweep
 
 RANDOM = ("random, ops", "random, groups", "random, blocks")
 PRETRAINED, PLAIN = "mars", "mars, not pre-trained"
+PRETRAINING_COLUMNS = (0, "{:.0f}"), (2, "{:.0f}"), (1, "{:.1f}"), (3, "{:.1f}")  # of (samples, wall, samples, wall)
 NOTHING = "–"
 
 
@@ -96,19 +97,22 @@ def pretraining_lines(scenarios):
             reach = [reached(row, quality) for row in rows]
             cells.append(statistics.median(samples for samples, _ in reach))
             cells.append(statistics.median(wall for _, wall in reach))
-        text = [f"{cells[0]:.0f}", f"{cells[2]:.0f}", f"{cells[1]:.1f}", f"{cells[3]:.1f}"]
+        text = [form.format(cells[i]) if math.isfinite(cells[i]) else "not reached" for i, form in PRETRAINING_COLUMNS]
         yield f'| {scenario} | {quality / 1e3:.1f} | {" | ".join(text)} |'
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     with open(sys.argv[1]) as file:
         plan = json.load(file)
     scenarios = {}
-    for row in sweep.read_rows(sys.argv[2]):
-        scenarios.setdefault(row["scenario"], {}).setdefault(row["agent"], []).append(row)
+    for path in sys.argv[2:]:
+        for row in sweep.read_rows(path):
+            scenarios.setdefault(row["scenario"], {}).setdefault(row["agent"], []).append(row)
     for scenario, found in scenarios.items():
+        if not plan["agents"].keys() & found.keys():
+            continue
         bound = float(next(iter(found.values()))[0]["lower_bound_us"]) / 1e3
         print(f"### {scenario}\n\nProven lower bound {bound:.1f} ms.\n")
         print("| agent | best [ms] | to bound | to random | samples to best | to 1 % | wall [s] |\n|---|---|---|---|---|---|---|")
@@ -117,7 +121,7 @@ def main():
                 print(line(name, found[name], best_random(found)))
         print()
     lines = list(pretraining_lines(scenarios))
-    if lines:
+    if lines and PRETRAINED in plan["agents"]:
         print("### Pre-training of Mars\n")
         print("| scenario | quality [ms] | samples with | without | wall [s] with | without |\n|---|---|---|---|---|---|")
         print("\n".join(lines))
