@@ -73,7 +73,8 @@ struct LineJob {
 };
 
 std::optional<double> Simulate(const sim::Problem& problem, const sim::Placement& placement) {
-  const sim::Outcome& outcome = sim::MakeSimulator(problem)->Run(placement);
+  const auto simulator = sim::MakeSimulator(problem);
+  const sim::Outcome& outcome = simulator->Run(placement);
   if (!outcome.feasible()) return std::nullopt;
   return sim::ToMicros(outcome.runtime);
 }

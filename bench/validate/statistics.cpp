@@ -12,7 +12,7 @@ double Spread(const std::vector<double>& values) {
   if (median == 0) return 0;
   std::vector<double> deviations;
   for (const double value : values) deviations.push_back(std::abs(value - median));
-  return Quantile(deviations, 0.5) / median;
+  return Quantile(deviations, 0.5) / std::abs(median);
 }
 
 RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vector<double>& predicted,

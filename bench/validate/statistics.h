@@ -9,7 +9,7 @@ namespace berth::bench {
 
 using profiler::Quantile;
 
-// Median absolute deviation over median; 0 where the median is.
+// Median absolute deviation over the size of the median; 0 where the median is.
 double Spread(const std::vector<double>& values);
 
 struct RankCorrelation {
