@@ -8,23 +8,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = sys.argv.pop(1)
-CORES = len(os.sched_getaffinity(0))
+from calls import PROGRAM, Folder, run
 
-GRAPH = {
-    "format": "berth.graph", "version": 1, "name": "products", "ops": [
-        {"name": "w", "type": "Variable", "persistent_bytes": 4096,
-         "outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]},
-        {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]},
-        {"name": "a", "type": "MatMul", "inputs": ["x", "w"], "flops": 65536,
-         "outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]},
-        {"name": "b", "type": "Whatever", "inputs": ["a"], "outputs": [{"bytes": 8192, "dtype": "f32", "shape": [64, 32]}]},
-        {"name": "c", "type": "Relu", "inputs": ["b"], "outputs": [{"bytes": 8192, "dtype": "f32", "shape": [64, 32]}]}]}
+CORES = len(os.sched_getaffinity(0))
 
 CLUSTER = """format: berth.cluster
 version: 1
@@ -40,26 +29,11 @@ QUICK = ("--warm-up", "1", "--steps", "3", "--at-most", "6", "--traced", "1", "-
          "--again-seconds", "0")  # a busy machine disturbs steps, which is no matter of these tests
 
 
-def run(*arguments, **environment):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"CUDA_VISIBLE_DEVICES": ""} | environment)
-
-
-class Folder(unittest.TestCase):
+class StepFolder(Folder):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.graph = self.write("products.json", json.dumps(GRAPH))
+        super().setUp()
         self.cluster = self.write("two.yaml", CLUSTER % "cpu")
         self.out = self.path("steps.json")
-
-    def path(self, name):
-        return os.path.join(self._folder.name, name)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.path(name)
 
     def placement(self, name, devices, **more):
         placed = dict(zip(("w", "x", "a", "b", "c"), ("cpu" + device for device in devices)))
@@ -75,7 +49,7 @@ class Folder(unittest.TestCase):
 
 
 @unittest.skipIf(CORES < 2, "two devices want a core each")
-class Graph(Folder):
+class Graph(StepFolder):
     def test_records_steps_spans_peaks_and_stand_ins_of_every_placement(self):
         done = self.graph_call(self.placement("blocks-01.json", "00011"),
                                self.placement("alone.json", "00000", priority={"c": 1.0}))
@@ -150,7 +124,7 @@ class Graph(Folder):
             self.assertRegex(done.stderr, what + ".*recordings are not mixed")
 
 
-class Calls(Folder):
+class Calls(StepFolder):
     def test_wrong_calls_have_status_2_and_one_sentence(self):
         placement = self.placement("alone.json", "00000")
         for more in (("--memory-cap", "cpu9=1MiB"), ("--memory-cap", "cpu0=much"), ("--steps", "0"), ("--device", "tpu")):
@@ -186,7 +160,7 @@ class Calls(Folder):
         self.assertFalse(os.path.exists(self.out))
 
 
-class Probes(Folder):
+class Probes(StepFolder):
     def test_a_cpu_answers_in_the_rows_of_a_gpu(self):
         done = run("run", "softmax", "lstm_cell", "copy_host", "--device", "cpu", "--cores", "1", "--quick", "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stderr)
