@@ -15,12 +15,16 @@ namespace {
 
 using ::testing::SizeIs;
 
-TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
-  const sim::OpGraph graph = LoadMeasuredGraph("rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)");
-  const sim::Cluster cluster = formats::ParseCluster(
+sim::Cluster TwoCpus() {
+  return formats::ParseCluster(
       "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
       " {name: b, kind: cpu, memory: 8GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}",
       "two", cost_models::BuiltinCatalogue());
+}
+
+TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
+  const sim::OpGraph graph = LoadMeasuredGraph("rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)");
+  const sim::Cluster cluster = TwoCpus();
   const auto model = cost_models::MakeCostModel("constant(us=10)");
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
   const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, 21, 7);
@@ -41,10 +45,7 @@ TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
 
 TEST(ChoosePlacementsTest, AGraphOfOneOpHasTwo) {
   const sim::OpGraph graph = LoadMeasuredGraph("chain(ops=1)");
-  const sim::Cluster cluster = formats::ParseCluster(
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
-      " {name: b, kind: cpu, memory: 8GiB}]}",
-      "two", cost_models::BuiltinCatalogue());
+  const sim::Cluster cluster = TwoCpus();
   const auto model = cost_models::MakeCostModel("constant(us=10)");
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
   EXPECT_THAT(ChoosePlacements(problem, 30, 1), SizeIs(2));
