@@ -1,7 +1,9 @@
 #include "bench/tables/store.h"
 
+#include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -11,6 +13,9 @@
 
 namespace berth::bench {
 namespace {
+
+// How long a program waits for another that writes.
+constexpr std::chrono::milliseconds kPatience(60'000);
 
 // Brackets, because SQLite takes an unknown name in double quotes for a string.
 std::string Joined(const std::vector<std::string>& names, const std::string& behind,
@@ -54,6 +59,18 @@ struct TableStore::Impl {
     if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
   }
 
+  // For what turns a read into a write: there SQLite does not wait for others, who may be waiting for this one (ranks
+  // that open a new store at once), but says that it is busy.
+  void ExecuteInTurn(const std::string& sql) const {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+      const int status = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
+      if (status == SQLITE_OK) return;
+      if (status != SQLITE_BUSY || std::chrono::steady_clock::now() > until) Fail();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
   Statement Prepare(const std::string& sql) const {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) Fail();
@@ -70,10 +87,10 @@ TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()
   const auto folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) formats::MakeFolder(folder.string());
   if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
-  sqlite3_busy_timeout(impl_->database, 60000);
-  impl_->Execute("PRAGMA journal_mode=WAL");
+  sqlite3_busy_timeout(impl_->database, static_cast<int>(kPatience.count()));
+  impl_->ExecuteInTurn("PRAGMA journal_mode=WAL");
   impl_->Execute("PRAGMA synchronous=FULL");
-  impl_->Execute(
+  impl_->ExecuteInTurn(
       fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
                   Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
   // A store of another version has other columns.

@@ -1,5 +1,6 @@
 #include "bench/tables/store.h"
 
+#include <barrier>
 #include <fstream>
 #include <thread>
 
@@ -99,6 +100,24 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(first.All("tiny").size(), 40u);
+}
+
+// As the ranks of `mpirun berth table` do.
+TEST_F(StoreTest, ANewStoreIsOpenedBySeveralAtOnce) {
+  constexpr int kOpenings = 20, kThreads = 8;
+  for (int opening = 0; opening < kOpenings; ++opening) {
+    const std::string file = folder_ / ("new" + std::to_string(opening) + ".db");
+    std::barrier together(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        together.arrive_and_wait();
+        EXPECT_NO_THROW(TableStore(file).Put("tiny", MakeRecord("rnnlm", "random", "searched", t, 1)));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(TableStore(file).All("tiny").size(), static_cast<std::size_t>(kThreads));
+  }
 }
 
 TEST_F(StoreTest, RefusesAFileThatIsNoStore) {

@@ -44,6 +44,14 @@ sim::OpGraph RandomGraph() {
   return graph;
 }
 
+// The receiver copies itself: while it does, none of its ops runs.
+void CheckReceiversCopy(const Step& step) {
+  for (const CopySpan& copy : step.copies) {
+    for (const OpSpan& span : step.ops)
+      RC_ASSERT(span.device != copy.to || span.end_ns <= copy.start_ns || copy.end_ns <= span.start_ns);
+  }
+}
+
 constexpr ExecuteOptions kTwoTraced{.warm_up = 0, .steps = 2, .at_most = 2, .traced = true, .checked = false};
 
 RC_GTEST_PROP(ExecutorTest, EveryOpRunsOnceOnItsDeviceAfterWhatItWaitsFor, ()) {
@@ -52,7 +60,10 @@ RC_GTEST_PROP(ExecutorTest, EveryOpRunsOnceOnItsDeviceAfterWhatItWaitsFor, ()) {
   sim::Placement placement;
   for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(*rc::gen::inRange(0, 2));
   const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
-  for (const Step& step : steps) testing::CheckSpans(graph, placement, step);
+  for (const Step& step : steps) {
+    testing::CheckSpans(graph, placement, step);
+    CheckReceiversCopy(step);
+  }
 }
 
 // On one device the order of ops, and with it every request and free, does not depend on how long they take.
