@@ -92,6 +92,23 @@ const std::vector<Probe>& Probes() {
        "left them in the caches; cold: the same after more than the caches hold was written. Excluded: the "
        "first touch of the pages",
        nullptr, "cpu"},
+      {"copy_cores", "from one CPU device to another, up to 4 MiB",
+       "host: host clock from the end of the op that writes the bytes on one device to the end of their copy "
+       "by the other's "
+       "thread, which waits for nothing else; both directions, all sizes in turn; 0 bytes: a dependency. "
+       "Devices of --cores "
+       "each",
+       nullptr, "cpu"},
+      {"dispatch", "from op to op on a CPU device",
+       "gap: host clock from the end of an op to the start of the one that waits for it, in a chain of small "
+       "ops, without what "
+       "reading the clock takes",
+       nullptr, "cpu"},
+      {"overlap", "a CPU device that computes while it sends or receives",
+       "first: host clock, a chain of ops alone; second: what its device's copies take in a step; both: the "
+       "chain with those "
+       "copies beside it. Rate kept beside a copy = 1 - (both - first) / second",
+       nullptr, "cpu"},
   };
   return probes;
 }

@@ -165,15 +165,11 @@ ReportSection CopySection(const CalibrationResult& result) {
   return section;
 }
 
-ReportSection HostSection(const CalibrationResult& result) {
-  const KindParameters& host = result.host.parameters;
-  ReportSection section{.title = "Launching, gaps and what runs side by side",
-                        .header = {"number", "value", "n", "spread", "fit error", "used as"},
-                        .left_columns = 1};
+void AddHostRows(const KindParameters& host, ReportSection* section) {
   const auto add = [&](const char* name, const std::string& value, const Evidence& evidence,
                        const char* use) {
-    section.rows.push_back({name, value, std::to_string(evidence.samples), Percent(evidence.spread),
-                            Percent(evidence.fit_error), use});
+    section->rows.push_back({host.kind, name, value, std::to_string(evidence.samples),
+                             Percent(evidence.spread), Percent(evidence.fit_error), use});
   };
   const auto number = [&](const char* name, const std::optional<FittedNumber>& fitted, const char* unit,
                           const char* use) {
@@ -189,16 +185,26 @@ ReportSection HostSection(const CalibrationResult& result) {
     add("rate of each of two ops", fmt::format("{:.3f}", host.concurrency->rates.back()),
         host.concurrency->evidence, "concurrency: auto");
   number("rate of an op beside a copy", host.overlap_copy, "", "overlap_copy: auto");
+}
+
+ReportSection HostSection(const CalibrationResult& result) {
+  ReportSection section{.title = "Launching, gaps and what runs side by side",
+                        .header = {"kind", "number", "value", "n", "spread", "fit error", "used as"},
+                        .left_columns = 2};
+  for (const HostFit& fit : result.hosts) AddHostRows(fit.parameters, &section);
   return section;
 }
 
 ReportSection PairSection(const CalibrationResult& result) {
-  ReportSection section{.title = "Two streams at once",
-                        .header = {"pair", "measured us", "predicted us", "rate"}};
-  for (const PairFit& pair : result.host.pairs) {
-    section.rows.push_back({pair.name, Micros(pair.measured_us),
-                            pair.predicted_us > 0 ? Micros(pair.predicted_us) : "–",
-                            pair.rate > 0 ? fmt::format("{:.3f}", pair.rate) : pair.why_not});
+  ReportSection section{.title = "Two at once",
+                        .header = {"kind", "pair", "measured us", "predicted us", "rate"},
+                        .left_columns = 2};
+  for (const HostFit& host : result.hosts) {
+    for (const PairFit& pair : host.pairs) {
+      section.rows.push_back({host.parameters.kind, pair.name, Micros(pair.measured_us),
+                              pair.predicted_us > 0 ? Micros(pair.predicted_us) : "–",
+                              pair.rate > 0 ? fmt::format("{:.3f}", pair.rate) : pair.why_not});
+    }
   }
   return section;
 }
@@ -250,7 +256,8 @@ std::string KindText(const CalibrationResult& result, const KindParameters& kind
   const auto fit = std::ranges::find(result.ops, kind.kind, &OpFit::kind);
   if (fit != result.ops.end() && fit->graph_entries > 0)
     text += fmt::format(" ({} of them ops of graphs)", fit->graph_entries);
-  if (!kind.cpu_lines.lines.empty()) return text + fmt::format(", {} lines", kind.cpu_lines.lines.size());
+  if (const std::size_t lines = kind.cpu_lines.lines.size(); lines > 0)
+    return text + fmt::format(", {} line{}", lines, lines == 1 ? "" : "s");
   return text + fmt::format(", {} curves, {} efficiencies{}", kind.curves.size(), kind.efficiency.size(),
                             Tf32Text(kind.tf32));
 }

@@ -111,8 +111,7 @@ class CalibrateCommand : public Command {
     fs::path stem = path.filename();
     while (stem.extension() == ".zst" || stem.extension() == ".json") stem = stem.stem();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (!fs::is_directory(folder))
-      throw InputError(fmt::format("--out {}: there is no folder {}; make it first.", out_, folder.string()));
+    formats::PrepareOutput(out_);
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
                              folder / (stem.string() + ".report.html")};
     for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html})

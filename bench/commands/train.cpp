@@ -17,6 +17,7 @@
 #include "scenarios/families.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 
 namespace berth::bench {
 namespace {
@@ -111,9 +112,7 @@ class TrainCommand : public Command {
     if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
     if (options_.threads < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
-    const auto folder = std::filesystem::path(out_).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder))
-      throw InputError(fmt::format("--out {}: there is no folder {}; make it first.", out_, folder.string()));
+    formats::PrepareOutput(out_);
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
 

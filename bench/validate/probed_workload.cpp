@@ -1,6 +1,7 @@
 #include "bench/validate/probed_workload.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -92,7 +93,7 @@ class Prober {
   struct Probes {
     std::vector<profiler::ProbedCopy> copies;
     std::vector<std::int64_t> dispatch_ns;
-    profiler::ProbedOverlap overlap;
+    std::vector<profiler::ProbedOverlap> overlap;
     Signatures signatures;
     std::vector<profiler::ProbedOp> ops;
   };
@@ -107,7 +108,7 @@ class Prober {
     const sim::Cluster bare = ParseTwoCores(made_.cluster.Text());
     Probes made;
     progress.Update(0, "copies");
-    made.copies = profiler::ProbeCopies(bare, cores_, CopySizes(), often);
+    made.copies = profiler::ProbeCopies(bare, cores_, profiler::ProbedCopySizes(), often);
     progress.Update(1, "dispatch");
     made.dispatch_ns = profiler::ProbeDispatch(bare, cores_, often);
     progress.Update(2, "ops beside copies");
@@ -125,7 +126,8 @@ class Prober {
     const auto empty = [](const auto& probed) { return probed.ns.empty(); };
     if (std::ranges::any_of(probes.copies, empty)) return "copies";
     if (probes.dispatch_ns.empty()) return "dispatch";
-    if (probes.overlap.receiver.empty()) return "ops beside copies";
+    if (std::ranges::any_of(probes.overlap, [](const auto& end) { return end.Rates().empty(); }))
+      return "ops beside copies";
     const auto op = std::ranges::find_if(probes.ops, empty);
     return op == probes.ops.end() ? "" : probes.signatures.names[op->set];
   }
@@ -134,10 +136,6 @@ class Prober {
     AddLink(probes.copies);
     AddKind(probes.dispatch_ns, probes.overlap);
     AddTable(probes.signatures, probes.ops);
-  }
-
-  static std::vector<sim::Bytes> CopySizes() {
-    return {0, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
   }
 
   void AddLink(const std::vector<profiler::ProbedCopy>& probed) {
@@ -153,7 +151,8 @@ class Prober {
         fmt::format("bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", "));
   }
 
-  void AddKind(const std::vector<std::int64_t>& dispatch_ns, const profiler::ProbedOverlap& overlap) {
+  void AddKind(const std::vector<std::int64_t>& dispatch_ns,
+               const std::vector<profiler::ProbedOverlap>& overlap) {
     const auto fitted = [](const std::vector<double>& samples) {
       return cost_models::FittedNumber{
           .value = Quantile(samples, 0.5),
@@ -162,11 +161,18 @@ class Prober {
     cost_models::KindParameters& kind = made_.parameters.kinds.emplace_back();
     kind.kind = kKind;
     kind.dispatch_us = fitted(Micros(dispatch_ns));
-    std::vector<double> ends = overlap.receiver;
-    ends.insert(ends.end(), overlap.sender.begin(), overlap.sender.end());
-    kind.overlap_copy = fitted(ends);
+    std::vector<double> rates;
+    std::array<std::vector<double>, 2> by_end;
+    for (const profiler::ProbedOverlap& end : overlap) {
+      for (const double rate : end.Rates()) {
+        rates.push_back(rate);
+        by_end[end.receives ? 1 : 0].push_back(rate);
+      }
+    }
+    kind.overlap_copy = fitted(rates);
+    // One rate stands for both ends.
     kind.overlap_copy->value =
-        std::clamp((Quantile(overlap.receiver, 0.5) + Quantile(overlap.sender, 0.5)) / 2, kLeastOverlap, 1.0);
+        std::clamp((Quantile(by_end[0], 0.5) + Quantile(by_end[1], 0.5)) / 2, kLeastOverlap, 1.0);
     made_.cluster.overlap = kind.overlap_copy->value;
     made_.cluster.dispatch =
         fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", kind.dispatch_us->value);

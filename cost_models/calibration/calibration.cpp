@@ -88,7 +88,7 @@ class Calibrator {
     result_.notes = observed_.left_out;
     FitAllOps();
     FitAllCopies();
-    FitAccelerator();
+    FitAllHosts();
     std::vector<NamedRecording> sorted = steps;
     std::ranges::sort(sorted, {}, &NamedRecording::source);
     for (const NamedRecording& one : sorted) {
@@ -124,15 +124,17 @@ class Calibrator {
   void FitAllCopies() {
     FitPair("pinned", CopyPath::kPinnedToDevice, CopyPath::kPinnedToHost);
     FitPair("pageable", CopyPath::kPageableToDevice, CopyPath::kPageableToHost);
-    if (!CopiesOf(CopyPath::kOnDevice).empty()) FitPath("on-device", CopyPath::kOnDevice);
+    if (!CopiesOf(CopyPath::kOnDevice).empty()) FitPath(Gpu() + "-on-device", CopyPath::kOnDevice);
+    if (!CopiesOf(CopyPath::kBetweenCpus).empty())
+      FitPath(kinds_.at(sim::DeviceClass::kCpu) + "-copies", CopyPath::kBetweenCpus);
   }
 
   const std::vector<ObservedCopy>& CopiesOf(CopyPath path) const {
     return observed_.copies[static_cast<std::size_t>(path)];
   }
 
-  const PathFit& FitPath(const std::string& name, CopyPath path) {
-    PathFit fit{path, FitCopies(Gpu() + "-" + name, SamplesOf(CopiesOf(path), observed_.event_pair)),
+  const PathFit& FitPath(const std::string& link, CopyPath path) {
+    PathFit fit{path, FitCopies(link, SamplesOf(CopiesOf(path), observed_.event_pair)),
                 HostPartOf(CopiesOf(path))};
     for (const CopyPoint& point : fit.fit.points) {
       if (!point.outlier) continue;
@@ -157,7 +159,7 @@ class Calibrator {
     std::vector<CopyFit> fits;
     for (const auto& [path, suffix] : {std::pair(to_device, "-h2d"), std::pair(to_host, "-d2h")}) {
       if (CopiesOf(path).empty()) continue;
-      fits.push_back(FitPath(memory + suffix, path).fit);
+      fits.push_back(FitPath(Gpu() + "-" + memory + suffix, path).fit);
       const std::vector<double> more = SharesOf(CopiesOf(path), fits.back());
       shares.insert(shares.end(), more.begin(), more.end());
     }
@@ -192,19 +194,21 @@ class Calibrator {
     result_.parameters.links.push_back(std::move(link));
   }
 
-  void FitAccelerator() {
-    if (!kinds_.contains(sim::DeviceClass::kGpu)) return;
-    result_.has_host = true;
-    result_.host = FitHost(observed_, Gpu());
-    result_.notes.insert(result_.notes.end(), result_.host.notes.begin(), result_.host.notes.end());
-    const KindParameters& host = result_.host.parameters;
-    if (!host.dispatch_us && !host.launch_to_start_us && !host.kernel_gap_us && !host.graph_node_us &&
-        !host.concurrency && !host.overlap_copy)
-      return;
+  void FitAllHosts() {
+    for (const auto& [device_class, kind] : kinds_) {
+      const bool accelerator = device_class == sim::DeviceClass::kGpu;
+      HostFit fit = FitHost(accelerator ? observed_.accelerator : observed_.cpu, device_class, kind);
+      result_.notes.insert(result_.notes.end(), fit.notes.begin(), fit.notes.end());
+      if (!fit.empty()) AddHost(fit.parameters);
+      if (accelerator || !fit.empty()) result_.hosts.push_back(std::move(fit));
+    }
+  }
+
+  void AddHost(const KindParameters& host) {
     auto& kinds = result_.parameters.kinds;
-    auto kind = std::ranges::find(kinds, Gpu(), &KindParameters::kind);
+    auto kind = std::ranges::find(kinds, host.kind, &KindParameters::kind);
     if (kind == kinds.end()) {
-      kinds.push_back({.kind = Gpu()});
+      kinds.push_back({.kind = host.kind});
       kind = kinds.end() - 1;
     }
     kind->dispatch_us = host.dispatch_us;
@@ -250,7 +254,9 @@ class Calibrator {
     }
   }
 
-  double Transition() const { return observed_.kernel_gap ? observed_.kernel_gap->median_us : 0; }
+  double Transition() const {
+    return observed_.accelerator.kernel_gap ? observed_.accelerator.kernel_gap->median_us : 0;
+  }
 
   void AddStepOp(const ObservedOp& op, StepFit* fit) {
     const auto graph = GraphOf(op);

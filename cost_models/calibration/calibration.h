@@ -52,8 +52,7 @@ struct CalibrationResult {
   std::string clocks;      // as found; empty if not told
   std::vector<OpFit> ops;  // of each device class with probes
   std::vector<PathFit> paths;
-  HostFit host;
-  bool has_host = false;  // there is an accelerator
+  std::vector<HostFit> hosts;  // of an accelerator always, of the CPU where it was probed
   std::vector<StepFit> steps;
   std::vector<std::string> notes;  // what was left out and why, what is missing
 };

@@ -40,7 +40,8 @@ double BothWithCopy(double ops, double copies, double rate) {
 
 class Fit {
  public:
-  Fit(const Observations& observed, const std::string& kind) : observed_(observed) {
+  Fit(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind)
+      : observed_(observed), device_class_(device_class) {
     fit_.parameters.kind = kind;
   }
 
@@ -52,6 +53,7 @@ class Fit {
     if (observed_.nodes.size() >= 2) made.graph_node_us = GraphNode();
     for (const ObservedPair& pair : observed_.pairs) fit_.pairs.push_back(Look(pair));
     FitRates();
+    if (device_class_ == sim::DeviceClass::kCpu) return std::move(fit_);
     if (!observed_.dispatch)
       Missing("what launching costs", "`dispatch: {cost: auto}` stays the catalogue's");
     if (!observed_.kernel_gap) Missing("the gap between kernels", "op times lack it");
@@ -143,14 +145,15 @@ class Fit {
       Missing("ops beside copies in which the ops outlast the copies", "`overlap_copy: auto` is refused");
   }
 
-  const Observations& observed_;
+  const IssueProbes& observed_;
+  const sim::DeviceClass device_class_;
   HostFit fit_;
 };
 
 }  // namespace
 
-HostFit FitHost(const Observations& observed, const std::string& kind) {
-  return Fit(observed, kind).Make();
+HostFit FitHost(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind) {
+  return Fit(observed, device_class, kind).Make();
 }
 
 }  // namespace berth::cost_models

@@ -21,11 +21,17 @@ struct PairFit {
 };
 
 struct HostFit {
-  KindParameters parameters;  // dispatch, launch, concurrency, overlap_copy
+  KindParameters parameters;  // dispatch, launch, concurrency, overlap_copy; of what was probed
+
+  bool empty() const {
+    return !parameters.dispatch_us && !parameters.launch_to_start_us && !parameters.kernel_gap_us &&
+           !parameters.graph_node_us && !parameters.concurrency && !parameters.overlap_copy;
+  }
   std::vector<PairFit> pairs;
   std::vector<std::string> notes;
 };
 
-HostFit FitHost(const Observations& observed, const std::string& kind);
+// Notes name what an accelerator's recordings lack; a CPU device has one stream and no queue.
+HostFit FitHost(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind);
 
 }  // namespace berth::cost_models

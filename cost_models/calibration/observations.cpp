@@ -82,7 +82,7 @@ class Reader {
     });
     for (const NamedRecording& one : recordings) ReadRecording(one);
     for (auto& copies : made_.copies) std::ranges::sort(copies, {}, &ObservedCopy::bytes);
-    std::ranges::sort(made_.nodes, {}, &ObservedNodes::nodes);
+    std::ranges::sort(made_.accelerator.nodes, {}, &ObservedNodes::nodes);
     std::ranges::stable_sort(made_.ops, {}, [](const ObservedOp& op) {
       return std::tie(op.device_class, op.op, op.phase, op.format, op.shape, op.workload, op.hot.median_us);
     });
@@ -153,11 +153,7 @@ class Reader {
       ReadOps(*rows, host ? sim::DeviceClass::kCpu : sim::DeviceClass::kGpu);
       return true;
     }
-    if (host && name == "copy_host") {
-      ReadHostCopies(result.Require("rows"));
-      return true;
-    }
-    if (host) return false;  // of launches and copies the accelerator's alone are modelled
+    if (host) return recording.device == "cpu" && ReadCpuPart(name, result);
     if (const auto path = CopyParts().find(name); path != CopyParts().end()) {
       ReadCopies(result.Require("rows"), path->second);
     } else if (const auto both = BusyParts().find(name); both != BusyParts().end()) {
@@ -168,25 +164,40 @@ class Reader {
                                                                : CopyPath::kPinnedToHost);
       }
     } else if (name == "launch") {
-      made_.dispatch = made_.kernel_launch = ReadRepeats(result.Require("call"));
+      made_.accelerator.dispatch = made_.accelerator.kernel_launch = ReadRepeats(result.Require("call"));
       made_.event_pair = ReadRepeats(result.Require("event_pair"));
       made_.queued_kernel = ReadRepeats(result.Require("queued"));
     } else if (name == "empty") {
-      made_.kernel_launch = ReadRepeats(result.Require("call"));
+      made_.accelerator.kernel_launch = ReadRepeats(result.Require("call"));
       made_.queued_kernel = ReadRepeats(result.Require("queued"));
     } else if (name == "empty_kernel") {
       made_.empty_kernel = ReadRepeats(result.Require("device"));
     } else if (name == "add") {
-      made_.dispatch = ReadRepeats(result.Require("call"));
+      made_.accelerator.dispatch = ReadRepeats(result.Require("call"));
     } else if (name == "event_pair") {
       made_.event_pair = ReadRepeats(result.Require("device"));
     } else if (name == "kernel_gap" || (name == "traced" && recording.kind == "pytorch.launch")) {
-      made_.kernel_gap = ReadRepeats(result.Require("gap_queued"));
-      made_.launch_to_start = ReadRepeats(result.Require("launch_to_start"));
+      made_.accelerator.kernel_gap = ReadRepeats(result.Require("gap_queued"));
+      made_.accelerator.launch_to_start = ReadRepeats(result.Require("launch_to_start"));
     } else if (name == "graph_node" || name == "graph") {
       ReadNodes(result.Require("rows"));
     } else if (name == "streams") {
-      ReadPairs(result.Require("rows"));
+      ReadPairs(result.Require("rows"), &made_.accelerator.pairs);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool ReadCpuPart(const std::string& name, const Facts& result) {
+    if (name == "copy_host") {
+      ReadHostCopies(result.Require("rows"));
+    } else if (name == "copy_cores") {
+      ReadCopies(result.Require("rows"), CopyPath::kBetweenCpus);
+    } else if (name == "dispatch") {
+      made_.cpu.dispatch = ReadRepeats(result.Require("gap"));
+    } else if (name == "overlap") {
+      ReadPairs(result.Require("rows"), &made_.cpu.pairs);
     } else {
       return false;
     }
@@ -290,11 +301,12 @@ class Reader {
 
   void ReadNodes(const Facts& rows) {
     for (const Facts& row : rows.Items()) {
-      made_.nodes.push_back({row.Require("nodes").Int(1, 1 << 30), ReadRepeats(row.Require("replay"))});
+      made_.accelerator.nodes.push_back(
+          {row.Require("nodes").Int(1, 1 << 30), ReadRepeats(row.Require("replay"))});
     }
   }
 
-  void ReadPairs(const Facts& rows) {
+  static void ReadPairs(const Facts& rows, std::vector<ObservedPair>* pairs) {
     for (const Facts& row : rows.Items()) {
       ObservedPair pair;
       pair.name = row.Require("pair").Text();
@@ -303,7 +315,7 @@ class Reader {
       pair.first = ReadRepeats(row.Require("first"));
       pair.second = ReadRepeats(row.Require("second"));
       pair.both = ReadRepeats(row.Require("both"));
-      made_.pairs.push_back(std::move(pair));
+      pairs->push_back(std::move(pair));
     }
   }
 
@@ -315,8 +327,8 @@ class Reader {
 }  // namespace
 
 const char* ToString(CopyPath path) {
-  static constexpr const char* kNames[kCopyPaths] = {"pinned h2d", "pinned d2h", "pageable h2d",
-                                                     "pageable d2h", "on device"};
+  static constexpr const char* kNames[kCopyPaths] = {"pinned h2d",   "pinned d2h", "pageable h2d",
+                                                     "pageable d2h", "on device",  "between CPUs"};
   return kNames[static_cast<std::size_t>(path)];
 }
 
@@ -334,8 +346,9 @@ Observations Observe(std::vector<NamedRecording> recordings) {
   Observations observations = Reader().Read(std::move(recordings));
   const bool copies =
       std::ranges::any_of(observations.copies, [](const auto& list) { return !list.empty(); });
-  if (observations.ops.empty() && observations.graph_ops.empty() && !copies && !observations.dispatch &&
-      observations.pairs.empty()) {
+  const auto none = [](const IssueProbes& issue) { return !issue.dispatch && issue.pairs.empty(); };
+  if (observations.ops.empty() && observations.graph_ops.empty() && !copies &&
+      none(observations.accelerator) && none(observations.cpu)) {
     throw InputError("the recordings hold no probe that was measured" +
                      (observations.left_out.empty() ? "" : "; " + observations.left_out.front()));
   }

@@ -48,9 +48,10 @@ enum class CopyPath : std::uint8_t {
   kPinnedToHost,
   kPageableToDevice,
   kPageableToHost,
-  kOnDevice
+  kOnDevice,
+  kBetweenCpus
 };
-inline constexpr int kCopyPaths = 5;
+inline constexpr int kCopyPaths = 6;
 const char* ToString(CopyPath path);  // "pinned h2d"
 
 struct ObservedCopy {
@@ -76,21 +77,26 @@ struct ObservedNodes {
   Repeats replay;  // divided by the nodes
 };
 
+// What it costs beyond their work to get ops under way on an accelerator, or on a CPU device, and to run them side by side.
+struct IssueProbes {
+  std::optional<Repeats> dispatch;       // the host's time for one op
+  std::optional<Repeats> kernel_launch;  // for one empty kernel
+  std::optional<Repeats> kernel_gap;     // the transition from a kernel to the next in a full queue
+  std::optional<Repeats> launch_to_start;
+  std::vector<ObservedNodes> nodes;  // by nodes
+  std::vector<ObservedPair> pairs;
+};
+
 struct Observations {
   std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape
   std::vector<ObservedGraphOp> graph_ops;        // as recorded
   std::vector<ObservedCopy> copies[kCopyPaths];  // by bytes
-  std::vector<ObservedPair> pairs;
-  std::vector<ObservedNodes> nodes;      // by nodes
-  std::optional<Repeats> dispatch;       // the host's time for one op
-  std::optional<Repeats> kernel_launch;  // for one empty kernel
+  IssueProbes accelerator, cpu;
   // Between two events on the device: with nothing, and with one empty kernel between them.
   std::optional<Repeats> event_pair;
   std::optional<Repeats> empty_kernel;
-  std::optional<Repeats>
-      queued_kernel;  // what an empty kernel of a full queue takes, its transition to the next too
-  std::optional<Repeats> kernel_gap;  // of that the transition alone
-  std::optional<Repeats> launch_to_start;
+  // What an empty kernel of a full queue takes, its transition to the next too.
+  std::optional<Repeats> queued_kernel;
   // Contractions whose f32 ops the recorder's own executor, or its framework as it was found, runs in TF32.
   Tf32Classes tf32 = Convolutions();
   std::vector<std::string> left_out;  // what was recorded and is not used, one sentence each

@@ -152,6 +152,10 @@ std::array<double, 2> ChainEnds(const OverlapGraph& overlap, const Step& step) {
 
 }  // namespace
 
+std::vector<sim::Bytes> ProbedCopySizes() {
+  return {0, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
+}
+
 std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options) {
   const sim::OpGraph graph = CopyChain(sizes);
@@ -186,26 +190,36 @@ std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const Cores
   return ns;
 }
 
-ProbedOverlap ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
-                           const ProbeOptions& options) {
+std::vector<double> ProbedOverlap::Rates() const {
+  std::vector<double> rates;
+  if (alone.empty()) return rates;
+  const double without = Quantile(alone, 0.5);
+  for (std::size_t i = 0; i < both.size(); ++i) rates.push_back(1 - (both[i] - without) / copying[i]);
+  return rates;
+}
+
+std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
+                                        const ProbeOptions& options) {
   const OverlapGraph overlap = MakeOverlapGraph();
   const auto executor = MakeCpuExecutor(overlap.graph, cluster, cores);
-  ProbedOverlap probed;
+  std::vector<ProbedOverlap> probed;
   for (const sim::DeviceIndex from : {0, 1}) {
-    const auto sender = static_cast<std::size_t>(from), receiver = 1 - sender;
-    std::array<std::vector<double>, 2> alone;
+    std::array<ProbedOverlap, 2> ends;
     for (const Step& step : ProbeSteps(*executor, overlap.Place(from, from), options)) {
-      const std::array<double, 2> ends = ChainEnds(overlap, step);
-      for (const std::size_t d : {0, 1}) alone[d].push_back(ends[d]);
+      for (const std::size_t d : {0, 1}) ends[d].alone.push_back(ChainEnds(overlap, step)[d]);
     }
-    if (alone[0].empty()) continue;
     for (const Step& step : ProbeSteps(*executor, overlap.Place(from, 1 - from), options)) {
-      const std::array<double, 2> ends = ChainEnds(overlap, step);
       double copying = 0;
       for (const CopySpan& copy : step.copies) copying += static_cast<double>(copy.end_ns - copy.start_ns);
-      const auto rate = [&](std::size_t d) { return 1 - (ends[d] - Quantile(alone[d], 0.5)) / copying; };
-      probed.sender.push_back(rate(sender));
-      probed.receiver.push_back(rate(receiver));
+      for (const std::size_t d : {0, 1}) {
+        ends[d].copying.push_back(copying);
+        ends[d].both.push_back(ChainEnds(overlap, step)[d]);
+      }
+    }
+    for (const sim::DeviceIndex d : {0, 1}) {
+      ends[static_cast<std::size_t>(d)].device = d;
+      ends[static_cast<std::size_t>(d)].receives = d != from;
+      probed.push_back(std::move(ends[static_cast<std::size_t>(d)]));
     }
   }
   return probed;

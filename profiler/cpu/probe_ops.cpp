@@ -211,6 +211,9 @@ sim::Attribute MeasureHostCopies(const Probe&, const MeasureOptions& options) {
 
 MeasureProbe FindMeasurement(std::string_view name) {
   if (name == "copy_host") return MeasureHostCopies;
+  if (name == "copy_cores") return MeasureCopiesBetweenDevices;
+  if (name == "dispatch") return MeasureDispatch;
+  if (name == "overlap") return MeasureOverlap;
   const Probe* const probe = FindProbe(name);
   return probe != nullptr && probe->cases != nullptr ? MeasureOpsOnCpu : nullptr;
 }

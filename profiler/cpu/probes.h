@@ -45,6 +45,8 @@ struct ProbedCopy {
   sim::Bytes bytes = 0;
   std::vector<std::int64_t> ns;
 };
+// The sizes that copies are probed with: a dependency, then what op graphs hand on [bytes].
+std::vector<sim::Bytes> ProbedCopySizes();
 std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDevice& cores,
                                     const std::vector<sim::Bytes>& sizes, const ProbeOptions& options);
 
@@ -53,13 +55,21 @@ std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDe
 std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const CoresByDevice& cores,
                                         const ProbeOptions& options);
 
-// What a device keeps of its rate while a copy of its own runs: 1 - (what its chain of ops is later with the copies than
-// without them) / time of the copies, by undisturbed step of both directions. Here the receiver's thread copies. Below 0 or
-// above 1 where noise is larger than the effect.
+// A device that computes a chain of ops beside copies of its own, at one end of them and in one direction, by step [ns].
+// Here the receiver's thread copies.
 struct ProbedOverlap {
-  std::vector<double> receiver, sender;
+  sim::DeviceIndex device = -1;
+  bool receives = false;
+  std::vector<double> alone;    // the chain, without copies
+  std::vector<double> copying;  // all copies of a step, and
+  std::vector<double> both;     // the chain beside them
+
+  // What the device keeps of its rate meanwhile: 1 - (what the chain is later with the copies) / time of the copies, by step
+  // with copies. Below 0 or above 1 where noise is larger than the effect.
+  std::vector<double> Rates() const;
 };
-ProbedOverlap ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
-                           const ProbeOptions& options);
+// Both ends of both directions between the first two devices; without steps where none was undisturbed.
+std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
+                                        const ProbeOptions& options);
 
 }  // namespace berth::profiler

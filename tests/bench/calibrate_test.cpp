@@ -148,7 +148,8 @@ TEST_F(Calibrate, WrongCallsGetOneSentence) {
   ExpectRefused({}, "either TRACE... --out PARAMETERS");
   ExpectRefused({probes_, "--table", "hierarchical"}, "either TRACE... --out PARAMETERS");
   ExpectRefused({probes_}, "needs --out PARAMETERS");
-  ExpectRefused({probes_, "--out", folder_ / "nowhere/p.json"}, "there is no folder");
+  formats::WriteFile(folder_ / "file", "mine");
+  ExpectRefused({probes_, "--out", folder_ / "file/p.json"}, "file");
   ExpectRefused({probes_, "--out", out_, "--kind", "h200"}, "wanted CLASS=KIND");
   ExpectRefused({probes_, "--out", out_, "--steps-in-table"}, "--steps-in-table needs --steps");
   ExpectRefused({folder_ / "missing.trace", "--out", out_}, "missing.trace");

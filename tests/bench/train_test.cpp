@@ -76,8 +76,9 @@ TEST(Train, RefusesWrongCalls) {
   refused({"--samples", "1"}, "at least one for each of the 2 graphs");
   refused({"--samples", "10", "--family", "ptb"}, "wanted FAMILY:train");
   refused({"--samples", "10", "--threads", "-1"}, "--threads -1");
-  ExpectRefused(Train(folder / "absent/p", {"--samples", "10"}), "there is no folder");
   EXPECT_TRUE(folder.Files().empty());
+  formats::WriteFile(folder / "file", "mine");
+  ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "file");
 }
 
 }  // namespace

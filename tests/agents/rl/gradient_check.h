@@ -22,6 +22,11 @@ inline at::Tensor RandomTensor(at::IntArrayRef sizes, std::uint64_t seed, double
   return at::tensor(values, at::kDouble).view(sizes);
 }
 
+// The largest of all elements.
+inline double Difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
 // Biases start at zero, where ReLU has its corner for empty sums: move everything off it.
 inline void Shake(const Tensors& parameters) {
   at::NoGradGuard no_grad;

@@ -17,14 +17,6 @@
 namespace berth::agents::rl {
 namespace {
 
-double Difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
-UnitGraph GraphOf(const Task& task) {
-  return {task.units.size(), task.edges, /*reach=*/false};
-}
-
 TEST(NeighbourMax, TakesTheLargestOfTheNeighboursAndZeroWithoutAny) {
   const Neighbours neighbours{IndexTensor({0, 2, 2, 5}), IndexTensor({1, 2, 0, 1, 2})};
   const at::Tensor values = at::tensor({1., -5., 3., -7., 2., -6.}, at::kDouble).view({3, 2});

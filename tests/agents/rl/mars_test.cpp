@@ -20,14 +20,6 @@
 namespace berth::agents::rl {
 namespace {
 
-double Difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
-UnitGraph GraphOf(const Task& task) {
-  return {task.units.size(), task.edges, /*reach=*/false};
-}
-
 // 0 -> 1 -> 2: with themselves the nodes have 2, 3 and 2 neighbours.
 TEST(NormalisedAdjacency, DividesByTheRootsOfBothDegrees) {
   const auto made = MakeTestTask({{1, 1, {}}, {1, 1, {0}}, {1, 1, {1}}});

@@ -10,10 +10,6 @@
 namespace berth::agents::rl {
 namespace {
 
-double Difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
 TEST(Lstm, GradientsOfBothKindsOfBias) {
   for (const auto bias : {Lstm::Bias::kGates, Lstm::Bias::kForget}) {
     for (const bool both : {false, true}) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agents/random.h"
+#include "agents/rl/unit_graph.h"
 #include "agents/task.h"
 #include "sim/cluster.h"
 #include "sim/cost_model.h"
@@ -69,6 +70,10 @@ inline std::unique_ptr<TestTask> MakeTestTask(const std::vector<TestOp>& ops, in
                                                  sim::PriceOps(made->graph, made->cluster, NoCostModel{}));
   made->task = MakeTask(*made->problem, "colocation");
   return made;
+}
+
+inline UnitGraph GraphOf(const Task& task) {
+  return {task.units.size(), task.edges, /*reach=*/false};
 }
 
 // a -> b_i -> ... -> end: `width` independent branches of two ops between a source and a sink.

@@ -209,8 +209,28 @@ TEST(Calibrate, TheHostsCpuIsAKindOfItsOwn) {
   const CalibrationResult alone = CalibrateAll({FabricatedCpuProbes()});
   EXPECT_EQ(alone.parameters.provenance.driver, "none");
   EXPECT_EQ(alone.parameters.provenance.machine, "a made-up CPU, 16 cores");
-  EXPECT_FALSE(alone.has_host);
-  EXPECT_TRUE(alone.parameters.links.empty());
+}
+
+// All that a cluster of CPU devices takes from a parameter file.
+TEST(Calibrate, CpuDevicesHaveCopiesDispatchAndOverlap) {
+  const Truth truth;
+  const CalibrationResult result = CalibrateAll({FabricatedCpuProbes(truth)});
+  const KindParameters& cpu = *result.parameters.Find("cpu");
+  EXPECT_CLOSE(cpu.dispatch_us->value, truth.cpu_dispatch_us, 1e-6);
+  EXPECT_CLOSE(cpu.overlap_copy->value, truth.cpu_overlap, 1e-6);
+  EXPECT_FALSE(cpu.concurrency.has_value());
+  ASSERT_EQ(result.parameters.links.size(), 1u);
+  const LinkParameters& link = result.parameters.links.front();
+  EXPECT_EQ(link.kind, "cpu-copies");
+  EXPECT_CLOSE(link.knots.front().us, truth.cpu_copy_us, 1e-3);
+  EXPECT_CLOSE(static_cast<double>(link.bandwidth), truth.cpu_gigabytes * 1e9, 1e-3);
+  // Of the accelerator nothing is said that was not probed, and the other way round.
+  std::vector<NamedRecording> both = FabricatedProbes({});
+  both.push_back(FabricatedCpuProbes(truth));
+  const CalibrationResult all = CalibrateAll(both);
+  EXPECT_CLOSE(all.parameters.Find("cpu")->dispatch_us->value, truth.cpu_dispatch_us, 1e-6);
+  EXPECT_CLOSE(all.parameters.Find("h200")->dispatch_us->value, truth.launch_us, 1e-6);
+  EXPECT_EQ(all.hosts.size(), 2u);
 }
 
 // Rows that know their workload are predicted from those of the others.

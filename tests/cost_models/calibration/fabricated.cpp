@@ -132,6 +132,28 @@ class Maker {
                             {"launch_to_start", Summary(truth_.launch_to_start_us)}}};
   }
 
+  // From one CPU device to another, and beside ops of its ends: the receiver copies.
+  sim::Attribute CopiesBetweenCpus() {
+    sim::Attribute::List rows;
+    for (const sim::Bytes bytes : {0, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22}) {
+      const double us = truth_.cpu_copy_us + static_cast<double>(bytes) / (truth_.cpu_gigabytes * 1e3);
+      rows.push_back({sim::Attributes{{"bytes", {bytes}}, {"host", Summary(us)}}});
+    }
+    return Rows(std::move(rows));
+  }
+  sim::Attribute CpuOverlap() {
+    sim::Attribute::List rows;
+    for (const double rate : {truth_.cpu_overlap - 0.3, truth_.cpu_overlap + 0.3}) {
+      rows.push_back({sim::Attributes{{"pair", {std::string("ops of cpu0 | copy cpu0 to cpu1")}},
+                                      {"calls", {std::int64_t{1}}},
+                                      {"first", Summary(1000)},
+                                      {"second", Summary(400)},
+                                      {"both", Summary(1000 + (1 - rate) * 400)}}});
+    }
+    return Rows(std::move(rows));
+  }
+  sim::Attribute CpuDispatch() { return {sim::Attributes{{"gap", Summary(truth_.cpu_dispatch_us)}}}; }
+
   sim::Attribute Result(const std::string& probe, const profiler::Probe& row) {
     if (row.cases != nullptr) return Ops(row.cases());
     if (probe == "launch") return Launch();
@@ -209,8 +231,8 @@ std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files) {
   return made;
 }
 
-NamedRecording FabricatedCpuProbes() {
-  Maker maker({.noise = 0.02});
+NamedRecording FabricatedCpuProbes(const Truth& truth) {
+  Maker maker(truth);
   Recording recording = Empty("cpu");
   recording.software = {{"onednn", {std::string("2.6")}}};
   std::vector<OpCase> cases = profiler::ElementwiseCases();
@@ -219,6 +241,9 @@ NamedRecording FabricatedCpuProbes() {
   std::vector<OpCase> products = profiler::GemmCases();
   std::erase_if(products, [](const OpCase& one) { return one.format != "f32" || one.flops > 1e9; });
   recording.Put("gemm", Measured(maker.Ops(products)));
+  recording.Put("copy_cores", Measured(maker.CopiesBetweenCpus()));
+  recording.Put("dispatch", Measured(maker.CpuDispatch()));
+  recording.Put("overlap", Measured(maker.CpuOverlap()));
   return {"cpu.trace", std::move(recording)};
 }
 

@@ -27,8 +27,12 @@ struct Truth {
   double node_us = 1.1;
   double concurrency = 0.64;
   double overlap_copy = 0.9;
-  double noise = 0;       // relative, of every number; deterministic
-  int outlier_every = 0;  // every n-th op and copy took five times as long; 0 = none
+  double cpu_dispatch_us = 0.4;
+  double cpu_copy_us = 1.5;  // between CPU devices: latency
+  double cpu_gigabytes = 6;  // and bandwidth [GB/s]
+  double cpu_overlap = 0.5;  // of both ends
+  double noise = 0;          // relative, of every number; deterministic
+  int outlier_every = 0;     // every n-th op and copy took five times as long; 0 = none
 
   double EfficiencyOf(OpClass op_class) const;
 };
@@ -36,8 +40,8 @@ struct Truth {
 // In probes.trace the recording of `berth-profile run all`, split in `files` by parts.
 std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files = 1);
 
-// Ops on the host's CPU, as `berth-profile run --device cpu` writes them.
-NamedRecording FabricatedCpuProbes();
+// The host's CPU, as `berth-profile run --device cpu` writes it.
+NamedRecording FabricatedCpuProbes(const Truth& truth = {.noise = 0.02});
 
 // What these probes say an op takes on the device, the gap included [us]; without noise.
 double TrueMicros(const ObservedOp& op, const Truth& truth);

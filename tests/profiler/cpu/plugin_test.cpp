@@ -5,6 +5,7 @@
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cpu/probe_table.h"
+#include "profiler/host_machine.h"
 
 namespace berth::profiler {
 namespace {
@@ -37,6 +38,34 @@ TEST(CpuPlugin, EveryCaseOfItsFormatHasKernels) {
     }
     EXPECT_TRUE(any) << probe.name;
   }
+}
+
+sim::Attributes Measured(const char* probe, std::vector<int> cores) {
+  const MeasureOptions options{.timing = {1, 1, 3, 0}, .quick = true, .cores = std::move(cores)};
+  return std::get<sim::Attributes>(FindMeasurement(probe)(*FindProbe(probe), options).value);
+}
+
+std::int64_t CountOf(const sim::Attributes& row, const char* number) {
+  const auto& summary = std::get<sim::Attributes>(sim::FindAttribute(row, number)->value);
+  return std::get<std::int64_t>(sim::FindAttribute(summary, "count")->value);
+}
+
+TEST(CpuPlugin, MeasuresWhatTwoDevicesDoToOneAnother) {
+  const std::vector<int> cores = AvailableCores();
+  EXPECT_GT(CountOf(Measured("dispatch", {cores.front()}), "gap"), 0);
+  EXPECT_THROW(Measured("copy_cores", cores), Unavailable);  // none is left for the second
+  EXPECT_THROW(Measured("overlap", cores), Unavailable);
+  if (cores.size() < 2) GTEST_SKIP() << "this process may use one core";
+  const sim::Attributes copies = Measured("copy_cores", {cores.front()});
+  const auto& sizes = std::get<sim::Attribute::List>(sim::FindAttribute(copies, "rows")->value);
+  EXPECT_EQ(sizes.size(), 10u);
+  for (const sim::Attribute& row : sizes) EXPECT_GT(CountOf(std::get<sim::Attributes>(row.value), "host"), 0);
+  const sim::Attributes overlap = Measured("overlap", {cores.front()});
+  const auto& ends = std::get<sim::Attribute::List>(sim::FindAttribute(overlap, "rows")->value);
+  EXPECT_EQ(ends.size(), 4u);
+  for (const sim::Attribute& row : ends)
+    for (const char* const number : {"first", "second", "both"})
+      EXPECT_GT(CountOf(std::get<sim::Attributes>(row.value), number), 0);
 }
 
 TEST(CpuPlugin, OpensWithAllItsSymbols) {
