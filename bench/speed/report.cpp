@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -190,6 +191,13 @@ void AddBenchmarks(SpeedResults& results, std::string_view json, const std::stri
     for (SpeedRow& row : results.rows) {
       if (const auto spread = spreads.find(row.name); spread != spreads.end()) row.spread = spread->second;
     }
+    // Interleaved measurements come in no order.
+    const auto key = [](const SpeedRow& row) {
+      std::string what = row.name.substr(0, row.name.find("ops:"));
+      what.erase(what.find_last_not_of("0123456789") + 1);
+      return std::tuple(std::move(what), row.ops, row.edges, row.devices);
+    };
+    std::ranges::stable_sort(results.rows, {}, key);
   });
 }
 

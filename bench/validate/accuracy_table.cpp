@@ -21,10 +21,11 @@ std::string Percent(double share) {
 }
 
 bool MeetsError(const Score& score) {
-  return score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
+  return score.timed() && score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
 }
 
 std::string GoalText(const Score& score) {
+  if (!score.timed()) return "no steps: none fitted";
   const bool error = MeetsError(score), tau = score.tau >= kGoalTau;
   if (error && tau) return "both met";
   if (error) return "tau missed";
@@ -44,12 +45,13 @@ ReportSection FolderSection(const ScoredFolder& folder) {
   int error = 0, tau = 0, enforced = 0, right = 0;
   double covered = 0, placements = 0, measured = 1;
   for (const Score& s : folder.scores) {
+    const auto timed = [&s](std::string text) { return s.timed() ? std::move(text) : std::string("–"); };
     section.rows.push_back(
         {s.workload + (s.shared_accelerator() ? " (accelerators are one GPU)" : ""), GoalText(s),
-         std::to_string(s.placements.size()), Percent(s.median_error), Percent(s.p95_error),
-         fmt::format("{:.3f}", s.tau), fmt::format("{:.3f}", s.tau_ceiling),
+         std::to_string(s.placements.size()), timed(Percent(s.median_error)), timed(Percent(s.p95_error)),
+         timed(fmt::format("{:.3f}", s.tau)), timed(fmt::format("{:.3f}", s.tau_ceiling)),
          s.repeat ? fmt::format("{:.3f} ({:.3f})", s.repeat->tau, s.repeat->simulated_tau) : std::string("–"),
-         Percent(s.regret), s.coverage ? Percent(*s.coverage) : std::string("–"), VerdictsText(s)});
+         timed(Percent(s.regret)), s.coverage ? Percent(*s.coverage) : std::string("–"), VerdictsText(s)});
     machines.push_back(s.machine);
     dates.push_back(s.date.substr(0, 10));
     error += MeetsError(s) ? 1 : 0;
@@ -67,7 +69,7 @@ ReportSection FolderSection(const ScoredFolder& folder) {
                                           *std::ranges::max_element(dates)));
   section.sentences.push_back(fmt::format("of {} workloads {} meet the goal of the error and {} that of tau",
                                           folder.scores.size(), error, tau));
-  if (folder.scores.front().coverage)
+  if (std::ranges::any_of(folder.scores, [](const Score& s) { return s.coverage.has_value(); }))
     section.sentences.push_back(
         fmt::format("of all placements {} are within the 90 % interval", Percent(covered / placements)));
   if (enforced > 0)
@@ -148,6 +150,7 @@ std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFo
   for (const ScoredFolder& folder : folders) {
     figures += "<section>\n<h2>" + folder.name + ": measured against simulated</h2>\n<div class=\"bars\">\n";
     for (const Score& score : folder.scores) {
+      if (!score.timed()) continue;
       Plot plot{
           .title = score.workload, .x_label = "simulated, us", .y_label = "measured, us", .diagonal = true};
       PlotSeries steps{.name = "placements"};

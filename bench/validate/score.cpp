@@ -137,9 +137,11 @@ class Scorer {
       steps += p.steps;
       undisturbed += p.undisturbed;
     }
-    if (measured.empty())
-      throw InputError("the recording of " + recording_.workload +
-                       " has no placement that fitted, so there are no steps to score");
+    if (!peak_errors_.empty()) {
+      score_.peak_error = Quantile(peak_errors_, 0.5);
+      score_.worst_peak_error = Quantile(peak_errors_, 1);
+    }
+    if (!score_.timed()) return;
     score_.median_error = Quantile(errors, 0.5);
     score_.p95_error = Quantile(errors, 0.95);
     score_.bias = Quantile(signed_errors, 0.5);
@@ -152,9 +154,6 @@ class Scorer {
     score_.regret =
         measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;
     score_.undisturbed = steps == 0 ? 0 : undisturbed / static_cast<double>(steps);
-    if (peak_errors_.empty()) return;
-    score_.peak_error = Quantile(peak_errors_, 0.5);
-    score_.worst_peak_error = Quantile(peak_errors_, 1);
   }
 
   // What the probes say of the traced steps' ops and copies, against what they took there.
@@ -223,10 +222,14 @@ std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cos
 }
 
 void SetIntervals(std::vector<Score>* scores) {
-  if (scores->size() < kFewestForIntervals) return;
+  if (std::ranges::count_if(*scores, &Score::timed) < kFewestForIntervals) return;
   constexpr int kParts = 20;  // of each workload as many quantiles, whatever the number of its placements
   std::vector<std::vector<double>> ratios;
   for (const Score& score : *scores) {
+    if (!score.timed()) {
+      ratios.emplace_back();
+      continue;
+    }
     std::vector<double> all;
     for (const ScoredPlacement& p : score.placements) all.push_back(p.measured_us / p.simulated_us);
     std::vector<double>& quantiles = ratios.emplace_back();
@@ -238,6 +241,7 @@ void SetIntervals(std::vector<Score>* scores) {
       if (i != held_out) others.insert(others.end(), ratios[i].begin(), ratios[i].end());
     const double low = Quantile(others, 0.05), high = Quantile(others, 0.95);
     Score& score = (*scores)[held_out];
+    if (!score.timed()) continue;
     int covered = 0;
     for (ScoredPlacement& p : score.placements) {
       p.low_us = low * p.simulated_us;

@@ -46,7 +46,9 @@ struct Score {
   // They are one GPU, as all of a cluster are to `berth-profile graph`: tau and regret say nothing of placements over
   // several GPUs.
   bool shared_accelerator() const { return accelerators > 1; }
-  std::vector<ScoredPlacement> placements;
+  std::vector<ScoredPlacement> placements;  // that fitted
+  // Where none did, memory verdicts alone are scored: errors, tau, regret and coverage say nothing.
+  bool timed() const { return !placements.empty(); }
 
   double median_error = 0;  // of |simulated / measured - 1|
   double p95_error = 0;
@@ -92,9 +94,9 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path,
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
 
 // 90 % intervals for measured steps: simulated times the 5 % and the 95 % quantile of measured / simulated of the *other*
-// workloads, each with equal weight, as for a workload that nobody has measured. Nothing is set where there are fewer
-// than kFewestForIntervals workloads.
-inline constexpr std::size_t kFewestForIntervals = 4;
+// workloads, each with equal weight, as for a workload that nobody has measured. Nothing is set where fewer than
+// kFewestForIntervals workloads have steps.
+inline constexpr std::ptrdiff_t kFewestForIntervals = 4;
 void SetIntervals(std::vector<Score>* scores);
 
 // Where `folder` has recordings of the same workloads, too: what of their placements both measured.

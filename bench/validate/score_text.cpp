@@ -69,13 +69,15 @@ std::string PrintScores(const std::vector<Score>& scores) {
   for (const char* title : {"A measured", "B interpolated", "C structural"})
     prices.AddColumn(title, Align::kRight);
   for (const Score& s : scores) {
-    times.AddRow(
-        {NameOf(s), std::to_string(s.placements.size()), Percent(s.median_error), Percent(s.p95_error),
-         fmt::format("{:+.1f} %", 100 * s.bias), fmt::format("{:.3f}", s.tau),
-         fmt::format("{:.3f}", s.tau_ceiling), CountText(s.pairs), fmt::format("{:.3f}", s.baseline_tau),
-         Percent(s.regret), s.coverage ? Percent(*s.coverage) : "–",
-         s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
-         s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "", Percent(s.undisturbed)});
+    const auto timed = [&s](std::string text) { return s.timed() ? std::move(text) : std::string("–"); };
+    times.AddRow({NameOf(s), std::to_string(s.placements.size()), timed(Percent(s.median_error)),
+                  timed(Percent(s.p95_error)), timed(fmt::format("{:+.1f} %", 100 * s.bias)),
+                  timed(fmt::format("{:.3f}", s.tau)), timed(fmt::format("{:.3f}", s.tau_ceiling)),
+                  CountText(s.pairs), timed(fmt::format("{:.3f}", s.baseline_tau)), timed(Percent(s.regret)),
+                  s.coverage ? Percent(*s.coverage) : "–",
+                  s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
+                  s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
+                  timed(Percent(s.undisturbed))});
     memory.AddRow({NameOf(s), Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
                    Percent(FractionRight(s)), std::to_string(s.undecided_verdicts),
                    std::to_string(s.enforced_verdicts), std::to_string(s.right_enforced_verdicts)});
@@ -127,23 +129,27 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
   std::string out = "{\"workloads\": [";
   std::string_view comma;
   for (const Score& s : scores) {
+    const auto number = [&s](double value) {
+      return s.timed() ? fmt::format("{:.6f}", value) : std::string("null");
+    };
     out += fmt::format(
         "{}\n {{\"workload\": {}, \"machine\": {}, \"date\": {}, \"commit\": {}, \"load_before\": {}, "
         "\"load_after\": {},\n"
-        "  \"placements\": {}, \"median_error\": {:.6f}, \"p95_error\": {:.6f}, \"bias\": {:.6f}, \"tau_b\": "
-        "{:.6f}, "
-        "\"tau_ceiling\": {:.6f}, "
-        "\"pairs\": {}, \"baseline_tau_b\": {:.6f}, \"shared_accelerator\": {},\n  \"regret\": {:.6f}, "
+        "  \"placements\": {}, \"median_error\": {}, \"p95_error\": {}, \"bias\": {}, \"tau_b\": "
+        "{}, "
+        "\"tau_ceiling\": {}, "
+        "\"pairs\": {}, \"baseline_tau_b\": {}, \"shared_accelerator\": {},\n  \"regret\": {}, "
         "\"coverage\": {}, "
-        "\"undisturbed\": {:.6f}, "
+        "\"undisturbed\": {}, "
         "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}, "
         "\"undecided_verdicts\": {}, \"enforced_verdicts\": {}, \"right_enforced_verdicts\": {},\n  "
         "\"by_tier\": "
         "[{:.6f}, {:.6f}, {:.6f}]{}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
-        formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(), s.median_error,
-        s.p95_error, s.bias, s.tau, s.tau_ceiling, s.pairs, s.baseline_tau, s.shared_accelerator(), s.regret,
-        s.coverage ? fmt::format("{:.6f}", *s.coverage) : "null", s.undisturbed, s.peak_error,
+        formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(),
+        number(s.median_error), number(s.p95_error), number(s.bias), number(s.tau), number(s.tau_ceiling),
+        s.pairs, number(s.baseline_tau), s.shared_accelerator(), number(s.regret),
+        s.coverage ? fmt::format("{:.6f}", *s.coverage) : "null", number(s.undisturbed), s.peak_error,
         s.worst_peak_error, s.verdicts, s.right_verdicts, s.undecided_verdicts, s.enforced_verdicts,
         s.right_enforced_verdicts, s.by_tier[0], s.by_tier[1], s.by_tier[2],
         s.repeat ? RepeatJson(*s.repeat) : "");

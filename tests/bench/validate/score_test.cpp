@@ -193,6 +193,29 @@ TEST_F(ScoreTest, ARealLimitIsAVerdictAndNoStep) {
   EXPECT_EQ(wrong.verdicts - wrong.right_verdicts, 1);
 }
 
+// Where the limit leaves no placement, verdicts are all there is; the other workloads are scored as ever.
+TEST_F(ScoreTest, NoPlacementThatFittedLeavesVerdicts) {
+  Recording recording = Made(200, 203);
+  const std::string roomy = "{name: a, kind: cpu, memory: 1GiB}";
+  recording.cluster.replace(recording.cluster.find(roomy), roomy.size(), "{name: a, kind: cpu, memory: 10B}");
+  for (MeasuredPlacement& placement : recording.placements) {
+    placement.steps_us.clear();
+    placement.traced.reset();
+    placement.oom = {
+        .device = 0, .op = 0, .what = sim::OutOfMemory::What::kOutput, .needed = 1024, .capacity = 10};
+  }
+  std::vector<Score> scores(5, ScoreRecording(Made(200, 203), costs_));
+  scores.insert(scores.begin(), ScoreRecording(recording, costs_));
+  SetIntervals(&scores);
+  EXPECT_FALSE(scores[0].timed());
+  EXPECT_EQ(scores[0].verdicts, 2);
+  EXPECT_EQ(scores[0].right_verdicts, 2);
+  EXPECT_FALSE(scores[0].coverage.has_value());
+  EXPECT_TRUE(scores[1].coverage.has_value());
+  EXPECT_THAT(PrintScores(scores), HasSubstr("–"));
+  EXPECT_NO_THROW(formats::ParseJson(PrintScoresJson(scores), "scores"));
+}
+
 TEST_F(ScoreTest, OneCostModelMayPriceAllRecordings) {
   formats::WriteFile(folder_.path() + "/other.json.zst", profiler::PrintStepRecording(Made(200, 406)));
   EXPECT_THROW(ScoreFolder(folder_.path()), InputError);
