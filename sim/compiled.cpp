@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/error.h"
+
 namespace berth::sim {
 namespace {
 
@@ -28,6 +30,11 @@ std::vector<RawEdge> DistinctEdges(const OpGraph& graph) {
 }
 
 void CompileOutputs(const OpGraph& graph, Compiled& c) {
+  std::size_t outputs = 0;
+  for (const Op& op : graph.ops) outputs += op.outputs.size();
+  c.output_producer.reserve(outputs);
+  c.output_shares.reserve(outputs);
+  for (auto* bytes : {&c.output_bytes, &c.output_storage}) bytes->reserve(outputs);
   for (OpIndex op = 0; op < graph.size(); ++op) {
     c.rows[op].output = static_cast<Compiled::Id>(c.output_bytes.size());
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
@@ -42,6 +49,10 @@ void CompileOutputs(const OpGraph& graph, Compiled& c) {
 void CompileEdges(const OpGraph& graph, Compiled& c) {
   const std::vector<RawEdge> edges = DistinctEdges(graph);
   std::vector<Compiled::Id> next_input(graph.ops.size() + 1, 0);
+  for (auto* column : {&c.edge_output, &c.edge_consumer, &c.edge_input}) column->reserve(edges.size());
+  std::size_t consumers = 0;
+  for (OpIndex op = 0; op < graph.size(); ++op) consumers += graph.consumers(op).size();
+  c.consumer.reserve(consumers);
   for (const RawEdge& edge : edges) {
     ++c.rows[edge.producer + 1].edge;
     if (edge.output >= 0) ++c.rows[edge.consumer + 1].input;
@@ -60,6 +71,22 @@ void CompileEdges(const OpGraph& graph, Compiled& c) {
     c.edge_consumer.push_back(edge.consumer);
     c.edge_input.push_back(data ? next_input[static_cast<std::size_t>(edge.consumer)]++ : Compiled::kNone);
   }
+}
+
+// Needs outputs and edges. Each output, and the control dependencies of an op, goes to each other device once.
+void CountTransfers(Compiled& c) {
+  const auto edges = static_cast<Compiled::Id>(c.edge_consumer.size());
+  Compiled::Id end = 0;
+  for (OpIndex op = 0; op < c.ops; ++op) {
+    for (Compiled::Id begin = c.rows[op].edge; begin < c.rows[op + 1].edge; begin = end) {
+      const Compiled::Id output = c.edge_output[begin];
+      for (end = begin; end < c.rows[op + 1].edge && c.edge_output[end] == output;) ++end;
+      const auto most = static_cast<std::size_t>(std::min(end - begin, c.devices - 1));
+      c.most_transfers += most;
+      if (output == Compiled::kNone || c.output_bytes[output] == 0) c.most_light += most;
+    }
+  }
+  BERTH_CHECK_EQ(end, edges);
 }
 
 // Needs outputs and edges.
@@ -132,6 +159,7 @@ void CompileMoves(Compiled& c) {
       if (number == Compiled::kMoveClasses) continue;
       bandwidths.push_back(route.narrowest);
       ById<Picos>& moves = c.moves.emplace_back();
+      moves.reserve(c.output_bytes.size());
       for (const Bytes bytes : c.output_bytes)
         moves.push_back(MulDivNearest(bytes, kPicosPerSecond, route.narrowest));
     }
@@ -150,7 +178,9 @@ Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, con
       cluster(&cluster_in) {
   CompileOutputs(graph, *this);
   CompileEdges(graph, *this);
+  CountTransfers(*this);
   CompileViews(graph, *this);
+  persistent.reserve(graph.ops.size());
   for (OpIndex i = 0; i < ops; ++i) {
     const Op& op = graph.ops[static_cast<std::size_t>(i)];
     persistent.push_back(op.persistent_bytes);

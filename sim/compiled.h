@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/exact.h"
@@ -22,6 +23,7 @@ struct Problem::Compiled {
   using Id = std::int32_t;
   static constexpr Id kNone = -1;
 
+  // Reads the graph, the cluster and the costs as long as it lives.
   Compiled(const OpGraph& graph, const Cluster& cluster, const CostTable& costs);
 
   OpIndex ops = 0;
@@ -56,8 +58,11 @@ struct Problem::Compiled {
 
   // By op.
   ById<Bytes> persistent;
-  std::vector<Picos> cost;  // [op * devices + device]
-  std::vector<OpIndex> program_order;
+  std::span<const Picos> cost;  // [op * devices + device]
+  std::span<const OpIndex> program_order;
+
+  // No placement makes more transfers, and more light ones.
+  std::size_t most_transfers = 0, most_light = 0;
 
   // By device.
   ById<Picos> dispatch_cost;  // of one framework op

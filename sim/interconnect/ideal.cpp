@@ -10,7 +10,7 @@ class IdealLinks {
  public:
   static constexpr bool kExclusive = false;
   IdealLinks(const Problem::Compiled& compiled, std::int32_t spare) : c_(compiled) {
-    const std::size_t most = c_.edge_consumer.size() + static_cast<std::size_t>(spare);
+    const std::size_t most = c_.most_transfers + static_cast<std::size_t>(spare);
     waiting_.reserve(most);
     due_.Reserve(most);
   }

@@ -7,7 +7,7 @@ namespace {
 
 // How many transfers can have started and not ended.
 std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
-  const std::size_t transfers = c.edge_consumer.size();
+  const std::size_t transfers = c.most_transfers;
   if (sharing == Sharing::kExclusive) return std::min(transfers, 2 * c.cluster->links.size());
   for (const auto& route : c.routes) {
     if (route.from != route.to && route.engine == Problem::Compiled::kNone) return transfers;
@@ -21,7 +21,7 @@ std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
 QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare)
     : c_(compiled),
       resources_(compiled, sharing),
-      queues_(compiled.edge_consumer.size(), resources_.units().size(),
+      queues_(compiled.most_transfers, resources_.units().size(),
               1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0), spare),
       flows_(compiled, sharing, MostAtOnce(compiled, sharing), LongestRoute(compiled)) {
   const std::size_t most = MostAtOnce(compiled, sharing);

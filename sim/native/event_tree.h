@@ -77,7 +77,8 @@ class EventTree {
  private:
   std::uint64_t KeyOf(std::int32_t timer) const {
     // Unsigned: a shift into the past makes the epoch negative, and kNever lies further from it than a Picos reaches.
-    const std::uint64_t since = static_cast<std::uint64_t>(times_[timer]) - static_cast<std::uint64_t>(epoch_);
+    const std::uint64_t since =
+        static_cast<std::uint64_t>(times_[timer]) - static_cast<std::uint64_t>(epoch_);
     return std::min(since, far_) << bits_ | static_cast<std::uint64_t>(timer);
   }
   void MoveEpoch() {

@@ -116,7 +116,8 @@ const Outcome& NativeIncremental<Links>::Base(const Placement& placement) {
   RunBase();
   queued_ = s_.queued;
   for (TransferIndex t = 0; t < static_cast<TransferIndex>(queued_.size()); ++t) number_[queued_[t]] = t;
-  const std::vector<OpIndex>& list = base_.order.empty() ? c_.program_order : base_.order;
+  const std::span<const OpIndex> list =
+      base_.order.empty() ? c_.program_order : std::span<const OpIndex>(base_.order);
   for (std::size_t i = 0; i < list.size(); ++i) rank_[list[i]] = static_cast<std::int32_t>(i);
   engine_.FinishOutcome();
   for (DeviceIndex d = 0; d < c_.devices; ++d) {

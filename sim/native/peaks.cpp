@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <tuple>
+
+#include "sim/error.h"
 
 namespace berth::sim {
 
@@ -11,7 +12,7 @@ Peaks::Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks)
       table_(cluster.devices.size() << bits_),
       peaks_(cluster.devices.size()) {
   for (const Device& device : cluster.devices) capacity_.push_back(device.capacity());
-  changes_.reserve(2 * blocks);
+  changes_.resize(2 * blocks + 2);
 }
 
 void Peaks::Find(const ById<Bytes>& live, std::span<const Block> blocks, Moment last) {
@@ -50,33 +51,51 @@ void Peaks::FindWanted(const ById<Bytes>& live_at_start) {
   }
 }
 
+// Nearly always all of them find room together.
 void Peaks::GoThroughWanted(std::span<const Block> blocks) {
-  changes_.clear();
-  for (const Block& block : blocks) {
-    const Bucket* const buckets = BucketsOf(block.device);
-    const auto copy = static_cast<std::int32_t>(&block - blocks.data()) + 2;
-    if (buckets[block.allocated >> shift_].before != kUnwanted)
-      changes_.push_back({block.allocated, block.device, block.owner < 0 ? copy : 1, &block});
-    if (buckets[block.freed >> shift_].before != kUnwanted)
-      changes_.push_back({block.freed, block.device, 0, &block});
-  }
-  std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) { return a.Before(b); });
-
   refused_.reset();
+  if (const auto changes = ChangesOf(kAllDevices, blocks)) return GoThrough(*changes, blocks);
+  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
+    const auto changes = ChangesOf(d, blocks);
+    BERTH_CHECK(changes.has_value());
+    GoThrough(*changes, blocks);
+  }
+}
+
+// Those in wanted buckets, in their order; nothing if there is no room for them.
+std::optional<std::span<const Peaks::Change>> Peaks::ChangesOf(DeviceIndex device,
+                                                               std::span<const Block> blocks) {
+  Change* end = changes_.data();
+  const Change* const full = end + changes_.size() - 1;
+  for (const Block& block : blocks) {
+    if (device != kAllDevices && block.device != device) continue;
+    const Bucket* const buckets = BucketsOf(block.device);
+    const auto place = static_cast<std::int32_t>(&block - blocks.data());
+    if (buckets[block.allocated >> shift_].before != kUnwanted)
+      *end++ = {block.allocated, block.device, place};
+    if (buckets[block.freed >> shift_].before != kUnwanted) *end++ = {block.freed, block.device, ~place};
+    if (end >= full) return std::nullopt;
+  }
+  const auto before = [&](const Change& a, const Change& b) { return IsBefore(a, b, blocks); };
+  std::sort(changes_.data(), end, before);
+  return std::span<const Change>(changes_.data(), end);
+}
+
+void Peaks::GoThrough(std::span<const Change> changes, std::span<const Block> blocks) {
   const Bucket* bucket = nullptr;
   Bytes live = 0;
-  for (auto change = changes_.begin(); change != changes_.end();) {
-    const Bucket* const mine = BucketsOf(change->device) + (change->at >> shift_);
+  for (auto change = changes.begin(); change != changes.end();) {
+    const auto first = change;
+    const DeviceIndex device = first->device;
+    const Bucket* const mine = BucketsOf(device) + (first->at >> shift_);
     if (mine != bucket) live = mine->before;
     bucket = mine;
-    const auto first = change;
-    for (; change != changes_.end() && !first->Before(*change); ++change)
-      live += change->turn == 0 ? -change->block->bytes : change->block->bytes;
-    const DeviceIndex device = first->device;
+    for (; change != changes.end() && !IsBefore(*first, *change, blocks); ++change)
+      live += change->block < 0 ? -BlockOf(*change, blocks).bytes : BlockOf(*change, blocks).bytes;
     peaks_[device] = std::max(peaks_[device], live);
-    if (first->turn != 0 && live > capacity_[device] &&
-        (!refused_ || IsBefore(*first->block, *refused_->block)))
-      refused_ = {first->block, live};
+    if (first->block >= 0 && live > capacity_[device] &&
+        (!refused_ || IsBefore(BlockOf(*first, blocks), *refused_->block)))
+      refused_ = {&BlockOf(*first, blocks), live};
   }
 }
 

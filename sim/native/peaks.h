@@ -24,7 +24,7 @@ struct Block {
 // request that does not fit, can be are gone through in their order.
 class Peaks {
  public:
-  // No more than so many blocks.
+  // No more than so many blocks on one device.
   Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks);
 
   // live: by device, at the start. The blocks' copies stand in the order of queueing; nothing happens after
@@ -40,21 +40,15 @@ class Peaks {
 
  private:
   static constexpr Bytes kUnwanted = -1;
+  static constexpr DeviceIndex kAllDevices = -1;
   struct Bucket {
     Bytes allocated = 0, freed = 0;
     Bytes before = kUnwanted;  // live bytes, where the order of the bucket's changes is wanted
   };
-  // Frees come first and have no order; then the device's op, then copies.
   struct Change {
     Moment at;
     DeviceIndex device;
-    std::int32_t turn;  // 0: a free, 1: of an op, else of a copy
-    const Block* block;
-    bool Before(const Change& other) const {
-      return device != other.device ? device < other.device
-             : at != other.at       ? at < other.at
-                                    : turn < other.turn;
-    }
+    std::int32_t block;  // its place; ~place: a free
   };
 
   Bucket* BucketsOf(DeviceIndex device) {
@@ -63,13 +57,27 @@ class Peaks {
   void AddUp(std::span<const Block> blocks);
   void FindWanted(const ById<Bytes>& live);
   void GoThroughWanted(std::span<const Block> blocks);
+  std::optional<std::span<const Change>> ChangesOf(DeviceIndex device, std::span<const Block> blocks);
+  void GoThrough(std::span<const Change> changes, std::span<const Block> blocks);
+  static const Block& BlockOf(const Change& change, std::span<const Block> blocks) {
+    return blocks[static_cast<std::size_t>(change.block < 0 ? ~change.block : change.block)];
+  }
+  // A free, then the device's op, then copies.
+  static std::int32_t Turn(const Change& change, std::span<const Block> blocks) {
+    return change.block < 0 ? 0 : BlockOf(change, blocks).owner < 0 ? change.block + 2 : 1;
+  }
+  static bool IsBefore(const Change& a, const Change& b, std::span<const Block> blocks) {
+    return a.device != b.device ? a.device < b.device
+           : a.at != b.at       ? a.at < b.at
+                                : Turn(a, blocks) < Turn(b, blocks);
+  }
   static bool IsBefore(const Block& a, const Block& b);
 
   ById<Bytes> capacity_;
   int bits_;  // of the number of buckets of a device
   int shift_ = 0;
   std::vector<Bucket> table_;
-  std::vector<Change> changes_;
+  std::vector<Change> changes_;  // room for those of one device
   ById<Bytes> peaks_;
   std::optional<Refused> refused_;
 };

@@ -46,7 +46,8 @@ class ShortestWay final : public Simulator {
            (placement.priority.empty() && problem_.cluster().dispatch.order == Dispatch::Order::kProgram);
   }
   std::span<const OpIndex> List(const Placement& placement) const {
-    return placement.order.empty() ? problem_.compiled().program_order : placement.order;
+    if (placement.order.empty()) return problem_.compiled().program_order;
+    return placement.order;
   }
 
   const Problem& problem_;

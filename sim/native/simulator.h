@@ -119,7 +119,7 @@ NativeSimulator<Links>::NativeSimulator(const Problem& problem, std::int32_t spa
       plan_(c_,
             std::any_of(problem.cluster().devices.begin(), problem.cluster().devices.end(), NeedsUnfinished)),
       s_(c_, shared_thread_ ? 1 : c_.devices, spare),
-      threads_to_run_(c_.devices),
+      threads_to_run_(shared_thread_ ? 1 : c_.devices),
       devices_to_start_(c_.devices),
       rates_to_update_(c_.devices) {
   for (auto* list : {&ended_, &sending_, &starting_}) list->reserve(static_cast<std::size_t>(c_.ops));

@@ -38,9 +38,16 @@ Picos LongestDuration(const Compiled& c) {
   return longest;
 }
 
-// Outputs, workspaces and copies, and nothing.
+// Outputs and workspaces. On one device there are no more blocks, since copies are of outputs on others.
+std::size_t MostOwn(const Compiled& c) {
+  const auto workspaces = std::count_if(c.rows.begin(), c.rows.end(),
+                                        [](const Compiled::OpRow& row) { return row.workspace != 0; });
+  return c.output_bytes.size() + static_cast<std::size_t>(workspaces);
+}
+
+// All of them, copies, and nothing.
 std::size_t MostBlocks(const Compiled& c) {
-  return c.output_bytes.size() + static_cast<std::size_t>(c.ops) + c.edge_consumer.size() + 1;
+  return MostOwn(c) + c.most_transfers - c.most_light + 1;
 }
 
 }  // namespace
@@ -68,12 +75,17 @@ SoloDevices::SoloDevices(const Problem& problem_in)
       blocks_(MostBlocks(c)),
       output_block_(c.output_bytes.size()),
       persistent_(static_cast<std::size_t>(c.devices)),
-      peaks_(problem.cluster(), c.ops, MostBlocks(c)) {
+      peaks_(problem.cluster(), c.ops, MostOwn(c)) {
   for (const Device& device : problem.cluster().devices) granularity_.push_back(device.granularity);
   CompileGraph();
 }
 
 void SoloDevices::CompileGraph() {
+  std::size_t most_senders = 1;
+  for (Id e = 0; e < static_cast<Id>(c.edge_output.size()); ++e)
+    most_senders += e == 0 || c.edge_output[e] == Compiled::kNone || c.edge_output[e] != c.edge_output[e - 1];
+  senders.reserve(most_senders);
+  edges.reserve(c.edge_consumer.size());
   for (OpIndex op = 0; op <= c.ops; ++op) {
     const Compiled::OpRow& row = c.rows[op];
     rows[op] = {static_cast<Id>(senders.size()), row.output, row.input, row.dispatch_ops, row.workspace};

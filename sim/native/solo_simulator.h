@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,12 +33,6 @@ class SoloSimulator {
   using Sender = SoloDevices::Sender;
   using Edge = SoloDevices::Edge;
 
-  // A consumer of an op, in op order, and how many dependencies on it that has.
-  struct Consumer {
-    OpIndex op;
-    std::int32_t dependencies;
-  };
-
   void CompileConsumers();
   void CountTransfers();
   Moment NextPass() const;
@@ -62,8 +57,7 @@ class SoloSimulator {
   OpIndex ended_count_ = 0;
   bool transfers_changed_ = false;
 
-  ById<Consumer> consumers_;
-  ById<Id> first_consumer_;  // by op, and the end
+  ById<std::int32_t> consumer_dependencies_;  // by place in Compiled::consumer: on that op, of how many edges
   // An issue is looked at when something else happens to its device, and at the op's end at the latest.
   ById<std::int32_t> seen_;  // by device: those of places in SoloDevices::order before this one have been
   ById<Moment> issued_;      // by place in SoloDevices::order
@@ -98,33 +92,29 @@ SoloSimulator<Links>::SoloSimulator(const Problem& problem)
       seen_(static_cast<std::size_t>(c_.devices)),
       issued_(static_cast<std::size_t>(c_.ops)),
       route_parcels_(c_.routes.size()),
-      parcels_(c_.edge_consumer.size()),
-      sent_block_(c_.edge_consumer.size()),
-      copy_block_(c_.edge_consumer.size()),
+      parcels_(c_.most_transfers),
+      numbers_(c_.most_transfers),
+      sent_block_(c_.most_transfers),
+      copy_block_(c_.most_transfers),
       readers_(c_.edge_consumer.size()),
       destinations_(static_cast<std::size_t>(c_.devices)),
       no_devices_(c_.devices) {
-  const std::size_t transfers = c_.edge_consumer.size();
-  for (Id t = 0; t < static_cast<Id>(transfers); ++t) numbers_.push_back(t);
-  light_.Reserve(transfers);
+  std::iota(numbers_.begin(), numbers_.end(), 0);
+  light_.Reserve(c_.most_light);
   sending_.reserve(static_cast<std::size_t>(c_.ops));
-  for (auto* list : {&arrived_, &started_}) list->reserve(transfers);
+  for (auto* list : {&arrived_, &started_}) list->reserve(c_.most_transfers);
   CompileConsumers();
 }
 
 template <typename Links>
 void SoloSimulator<Links>::CompileConsumers() {
-  std::vector<OpIndex> of_op;
-  for (OpIndex op = 0; op <= c_.ops; ++op) {
-    first_consumer_.push_back(static_cast<Id>(consumers_.size()));
-    if (op == c_.ops) break;
-    of_op.assign(c_.edge_consumer.begin() + c_.rows[op].edge,
-                 c_.edge_consumer.begin() + c_.rows[op + 1].edge);
-    std::sort(of_op.begin(), of_op.end());
-    for (std::size_t i = 0; i < of_op.size(); ++i) {
-      if (i == 0 || of_op[i] != of_op[i - 1]) consumers_.push_back({of_op[i], 0});
-      ++consumers_.back().dependencies;
-    }
+  consumer_dependencies_.resize(c_.consumer.size());
+  for (OpIndex op = 0; op < c_.ops; ++op) {
+    const auto begin = c_.consumer.begin() + c_.rows[op].consumer;
+    const auto end = c_.consumer.begin() + c_.rows[op + 1].consumer;
+    for (Id e = c_.rows[op].edge; e < c_.rows[op + 1].edge; ++e)
+      ++consumer_dependencies_[static_cast<Id>(std::lower_bound(begin, end, c_.edge_consumer[e]) -
+                                               c_.consumer.begin())];
   }
 }
 
@@ -164,11 +154,15 @@ void SoloSimulator<Links>::CountTransfers() {
     for (Id i = s_.rows[op].sender; i < s_.rows[op + 1].sender; ++i) {
       if (s_.senders[i].bytes == 0) continue;
       IndexSet reached = no_devices_;
-      for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
-        reached.Add(s_.waiting[s_.edges[e].consumer].device);
-      // With many devices the set may hold some that are not reached: there is room for more transfers than
-      // come.
-      reached.Drain([&](DeviceIndex to) { route_parcels_[c_.RouteIndex(device, to)] += to != device; });
+      for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e) {
+        const DeviceIndex to = s_.waiting[s_.edges[e].consumer].device;
+        reached.Add(to);
+        destinations_[to].readers = to != device;
+      }
+      // With many devices the set may hold some that are not reached.
+      reached.Drain([&](DeviceIndex to) {
+        route_parcels_[c_.RouteIndex(device, to)] += std::exchange(destinations_[to].readers, 0);
+      });
     }
   }
 }
@@ -221,9 +215,9 @@ void SoloSimulator<Links>::SatisfyLocals(OpIndex op, DeviceIndex device, Moment 
     for (Id e = s_.senders[i].edge; e < s_.senders[i + 1].edge; ++e)
       s_.input_block[s_.edges[e].input] = block;
   }
-  for (Id i = first_consumer_[op]; i < first_consumer_[op + 1]; ++i) {
-    const Consumer consumer = consumers_[i];
-    if (s_.waiting[consumer.op].device == device) Satisfy(consumer.op, consumer.dependencies, when);
+  for (Id i = c_.rows[op].consumer; i < c_.rows[op + 1].consumer; ++i) {
+    const OpIndex consumer = c_.consumer[i];
+    if (s_.waiting[consumer].device == device) Satisfy(consumer, consumer_dependencies_[i], when);
   }
 }
 

@@ -68,7 +68,8 @@ std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
     RunOptions options;
     if (dice.Percent(20)) {
       const Picos runtime = simulator->Run(moved).runtime;
-      options.cutoff = dice.OneOf<Picos>({0, runtime / 3, runtime - 30 * kPicosPerMicro, runtime - 1, runtime});
+      options.cutoff =
+          dice.OneOf<Picos>({0, runtime / 3, runtime - 30 * kPicosPerMicro, runtime - 1, runtime});
     }
     if (dice.Percent(5)) options.record = RunOptions::Record::kTimeline;
     difference = compare(incremental->Try(moves, options), moved, options, moves);

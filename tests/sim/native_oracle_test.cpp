@@ -61,6 +61,23 @@ TEST(NativeOracle, RecordingLessChangesNothing) {
   }
 }
 
+// Sets of devices have a bit for several of them then (sim/native/index_set.h).
+TEST(NativeOracle, EngineAndOracleAgreeOnMoreThan64Devices) {
+  for (std::uint64_t seed = 1; seed <= Cases() / 50; ++seed) {
+    const RandomCase c = MakeRandomCase(
+        seed, {.max_ops = 250, .least_devices = 65, .most_devices = 150, .solo = seed % 3 != 0});
+    const Problem problem(c.graph, c.cluster, c.costs);
+    const auto simulator = MakeSimulator(problem);
+    Outcome expected = OracleRun(c.graph, c.cluster, c.costs, c.placement);
+    const Outcome& actual = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
+    ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << PrintCase(c);
+    expected.ops.clear();
+    expected.transfers.clear();
+    expected.memory.clear();
+    ASSERT_EQ("", FirstDifference(expected, simulator->Run(c.placement), c.graph, c.cluster)) << PrintCase(c);
+  }
+}
+
 // Devices that work alone have engines of their own (sim/native/shortest_way.h).
 TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
   const std::uint64_t cases = Cases() / 2;

@@ -219,7 +219,7 @@ void MakeSolo(Cluster& cluster, Dice& dice) {
 Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
   Cluster cluster;
   cluster.name = "random";
-  const auto devices = static_cast<DeviceIndex>(dice.Between(1, 5));
+  const auto devices = static_cast<DeviceIndex>(dice.Between(shape.least_devices, shape.most_devices));
   for (DeviceIndex d = 0; d < devices; ++d) {
     cluster.devices.push_back(MakeDevice(d, numbers, dice));
   }

@@ -47,6 +47,7 @@ class Dice {
 // What a kind of test needs of its cases; the defaults allow everything.
 struct CaseShape {
   int max_ops = 60;
+  int least_devices = 1, most_devices = 5;
   bool may_tie = true;       // half of the cases: few different times and sizes, so that much happens at once
   bool chain = false;        // each op reads one output of the one before: never two transfers at a time
   bool solo = false;         // each device has its own thread and runs one op at a time at a fixed rate

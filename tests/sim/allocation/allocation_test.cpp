@@ -86,6 +86,62 @@ TEST(Allocation, NoRunButTheFirstAllocates) {
   }
 }
 
+// Layers of `width` ops, each of which reads two of the layer before, on four devices that are linked with each other.
+struct Layers {
+  Layers(int ops, int width) {
+    graph.name = "layers";
+    Dice dice(1);
+    for (int i = 0; i < ops; ++i) {
+      Op op;
+      op.name = std::to_string(i);
+      op.type = "Opaque";
+      op.outputs.push_back({.bytes = dice.Between(1, 1 << 20)});
+      for (int k = 0; k < 2 && i >= width; ++k)
+        op.inputs.push_back({static_cast<OpIndex>(i / width * width - dice.Between(1, width)), 0});
+      graph.ops.push_back(std::move(op));
+    }
+    graph.Finish();
+    cluster.name = "four";
+    for (int d = 0; d < 4; ++d) {
+      cluster.devices.push_back({.name = "gpu" + std::to_string(d), .kind = "gpu", .memory = Bytes{1} << 40});
+      for (int other = 0; other < d; ++other)
+        cluster.links.push_back({.name = "link" + std::to_string(other) + std::to_string(d),
+                                 .ends = {other, d},
+                                 .bandwidth = 10'000'000'000});
+    }
+    cluster.Finish();
+    costs = {.cost_model = "drawn", .devices = 4, .picos = {}, .tier = {}};
+    for (int i = 0; i < 4 * ops; ++i) costs.picos.push_back(dice.Between(1, 100) * kPicosPerMicro);
+    costs.tier.assign(costs.picos.size(), Tier::kMeasured);
+    for (int i = 0; i < ops; ++i) placement.device.push_back(static_cast<DeviceIndex>(dice.Between(0, 3)));
+  }
+
+  OpGraph graph;
+  Cluster cluster;
+  CostTable costs;
+  Placement placement;
+};
+
+// DESIGN 11: at most 200 bytes for each op and edge, of what is compiled and of what runs it together; the graph and the
+// costs are the caller's.
+TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
+  constexpr std::int64_t kMost = 200;
+  Layers layers(20'000, 100);
+  const auto size = static_cast<std::int64_t>(layers.graph.ops.size() + layers.graph.edges());
+  for (const Machine& machine : Machines()) {
+    layers.cluster.preset = machine.preset;
+    layers.cluster.interconnect = machine.interconnect;
+    layers.cluster.dispatch.per = machine.per;
+    layers.cluster.dispatch.order = machine.order;
+    const std::int64_t before = BytesInUse();
+    const Problem problem(layers.graph, layers.cluster, layers.costs);
+    const auto simulator = MakeSimulator(problem);
+    simulator->Run(layers.placement);
+    const std::int64_t all = BytesInUse() - before;
+    EXPECT_LE(all / size, kMost) << ToString(machine.preset) << " " << machine.interconnect;
+  }
+}
+
 // All ops of a random graph in turn go to each device; the first round may allocate.
 TEST(Allocation, NoTryButTheFirstAllocates) {
   for (const Machine& machine : Machines()) {

@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <new>
 
+#include <malloc.h>
+
 namespace {
 
-std::atomic<std::int64_t> allocations{0};
+std::atomic<std::int64_t> allocations{0}, bytes_in_use{0};
 
 void* Allocate(std::size_t size, std::size_t alignment) {
   ++allocations;
@@ -15,13 +17,22 @@ void* Allocate(std::size_t size, std::size_t alignment) {
   void* memory = alignment <= alignof(std::max_align_t) ? std::malloc(size == 0 ? 1 : size)
                                                         : std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
+  bytes_in_use += static_cast<std::int64_t>(::malloc_usable_size(memory));
   return memory;
+}
+
+void Free(void* memory) {
+  bytes_in_use -= static_cast<std::int64_t>(::malloc_usable_size(memory));
+  std::free(memory);
 }
 
 }  // namespace
 
 std::int64_t berth::sim::CountAllocations() {
   return allocations;
+}
+std::int64_t berth::sim::BytesInUse() {
+  return bytes_in_use;
 }
 
 void* operator new(std::size_t size) {
@@ -31,14 +42,14 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  Free(memory);
 }

@@ -1,4 +1,4 @@
-// A program that is linked with this counts its calls of operator new.
+// A program that is linked with this counts its calls of operator new, and the bytes that are in use of them.
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,6 @@
 namespace berth::sim {
 
 std::int64_t CountAllocations();  // since the program began
+std::int64_t BytesInUse();        // as the allocator rounds them
 
 }  // namespace berth::sim
