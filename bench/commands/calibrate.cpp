@@ -111,7 +111,6 @@ class CalibrateCommand : public Command {
     fs::path stem = path.filename();
     while (stem.extension() == ".zst" || stem.extension() == ".json") stem = stem.stem();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    formats::PrepareOutput(out_);
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
                              folder / (stem.string() + ".report.html")};
     for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html})
@@ -158,6 +157,7 @@ class CalibrateCommand : public Command {
                          "`berth-profile record` and Kineto JSON");
       }
     }
+    formats::PrepareOutput(out_);
     const cost_models::CalibrationResult result =
         cost_models::Calibrate(probes, steps, options, cost_models::BuiltinCatalogue());
     const ReportPage report = MakeFitReport(result);

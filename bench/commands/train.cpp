@@ -71,6 +71,7 @@ class TrainCommand : public Command {
     const std::string state = out_ + ".state";
     if (options_.resume && !std::filesystem::exists(state))
       throw InputError(fmt::format("--resume: there is no {} to go on from; start without --resume.", state));
+    formats::PrepareOutput(out_);
     options_.checkpoint = state;
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
@@ -112,7 +113,6 @@ class TrainCommand : public Command {
     if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
     if (options_.threads < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
-    formats::PrepareOutput(out_);
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
 

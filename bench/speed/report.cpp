@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,20 @@
 
 namespace berth::bench {
 namespace {
+
+// Sorts "ops:100" before "ops:1000": text and the number behind it, in turn.
+std::vector<std::pair<std::string, double>> NaturalKey(const std::string& name) {
+  constexpr const char* kDigits = "0123456789";
+  std::vector<std::pair<std::string, double>> key;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t digits = std::min(name.find_first_of(kDigits, at), name.size());
+    const std::size_t end = std::min(name.find_first_not_of(kDigits, digits), name.size());
+    key.emplace_back(name.substr(at, digits - at),
+                     digits == end ? -1.0 : std::stod(name.substr(digits, end - digits)));
+    at = end;
+  }
+  return key;
+}
 
 using Json = nlohmann::json;
 
@@ -192,12 +207,7 @@ void AddBenchmarks(SpeedResults& results, std::string_view json, const std::stri
       if (const auto spread = spreads.find(row.name); spread != spreads.end()) row.spread = spread->second;
     }
     // Interleaved measurements come in no order.
-    const auto key = [](const SpeedRow& row) {
-      std::string what = row.name.substr(0, row.name.find("ops:"));
-      what.erase(what.find_last_not_of("0123456789") + 1);
-      return std::tuple(std::move(what), row.ops, row.edges, row.devices);
-    };
-    std::ranges::stable_sort(results.rows, {}, key);
+    std::ranges::stable_sort(results.rows, {}, [](const SpeedRow& row) { return NaturalKey(row.name); });
   });
 }
 

@@ -59,12 +59,12 @@ struct TableStore::Impl {
     if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
   }
 
-  // For what turns a read into a write: there SQLite does not wait for others, who may be waiting for this one (ranks
-  // that open a new store at once), but says that it is busy.
-  void ExecuteInTurn(const std::string& sql) const {
+  // Changing the journal's mode turns a read into a write. There SQLite does not wait for others, who may be waiting for
+  // this one (ranks that open a new store at once), but says at once that it is busy.
+  void WriteAhead() const {
     const auto until = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
-      const int status = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
+      const int status = sqlite3_exec(database, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
       if (status == SQLITE_OK) return;
       if (status != SQLITE_BUSY || std::chrono::steady_clock::now() > until) Fail();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -88,9 +88,9 @@ TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()
   if (!folder.empty()) formats::MakeFolder(folder.string());
   if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
   sqlite3_busy_timeout(impl_->database, static_cast<int>(kPatience.count()));
-  impl_->ExecuteInTurn("PRAGMA journal_mode=WAL");
+  impl_->WriteAhead();
   impl_->Execute("PRAGMA synchronous=FULL");
-  impl_->ExecuteInTurn(
+  impl_->Execute(
       fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
                   Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
   // A store of another version has other columns.

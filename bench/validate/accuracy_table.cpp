@@ -16,24 +16,20 @@ namespace fs = std::filesystem;
 // DESIGN 11: of the median error of step times, and of tau.
 constexpr double kGoalOnCpus = 0.10, kGoalOnGpus = 0.07, kGoalTau = 0.9;
 
-std::string Percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
 bool MeetsError(const Score& score) {
-  return score.timed() && score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
+  return score.median_error && *score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
+}
+bool MeetsTau(const Score& score) {
+  return score.tau && *score.tau >= kGoalTau;
 }
 
 std::string GoalText(const Score& score) {
-  if (!score.timed()) return "no steps: none fitted";
-  const bool error = MeetsError(score), tau = score.tau >= kGoalTau;
-  if (error && tau) return "both met";
+  if (!score.median_error) return "none fits: verdicts alone";
+  const bool error = MeetsError(score);
+  if (!score.tau) return error ? "error met, no tau" : "error missed, no tau";
+  if (error && MeetsTau(score)) return "both met";
   if (error) return "tau missed";
-  return tau ? "error missed" : "both missed";
-}
-
-std::string VerdictsText(const Score& score) {
-  return score.verdicts == 0 ? "–" : Percent(score.right_verdicts / static_cast<double>(score.verdicts));
+  return MeetsTau(score) ? "error missed" : "both missed";
 }
 
 ReportSection FolderSection(const ScoredFolder& folder) {
@@ -42,20 +38,21 @@ ReportSection FolderSection(const ScoredFolder& folder) {
                                    "machine's own tau", "regret", "covered", "memory verdicts right"},
                         .left_columns = 2};
   std::vector<std::string> machines, dates;
-  int error = 0, tau = 0, enforced = 0, right = 0;
+  int errors = 0, met_errors = 0, taus = 0, met_taus = 0, enforced = 0, right = 0;
   double covered = 0, placements = 0, measured = 1;
   for (const Score& s : folder.scores) {
-    const auto timed = [&s](std::string text) { return s.timed() ? std::move(text) : std::string("–"); };
     section.rows.push_back(
         {s.workload + (s.shared_accelerator() ? " (accelerators are one GPU)" : ""), GoalText(s),
-         std::to_string(s.placements.size()), timed(Percent(s.median_error)), timed(Percent(s.p95_error)),
-         timed(fmt::format("{:.3f}", s.tau)), timed(fmt::format("{:.3f}", s.tau_ceiling)),
+         std::to_string(s.placements.size()), PercentText(s.median_error), PercentText(s.p95_error),
+         NumberText(s.tau), NumberText(s.tau_ceiling),
          s.repeat ? fmt::format("{:.3f} ({:.3f})", s.repeat->tau, s.repeat->simulated_tau) : std::string("–"),
-         timed(Percent(s.regret)), s.coverage ? Percent(*s.coverage) : std::string("–"), VerdictsText(s)});
+         PercentText(s.regret), PercentText(s.coverage), RightVerdictsText(s)});
     machines.push_back(s.machine);
     dates.push_back(s.date.substr(0, 10));
-    error += MeetsError(s) ? 1 : 0;
-    tau += s.tau >= kGoalTau ? 1 : 0;
+    errors += s.median_error ? 1 : 0;
+    met_errors += MeetsError(s) ? 1 : 0;
+    taus += s.tau ? 1 : 0;
+    met_taus += MeetsTau(s) ? 1 : 0;
     enforced += s.enforced_verdicts;
     right += s.right_enforced_verdicts;
     covered += s.coverage.value_or(0) * static_cast<double>(s.placements.size());
@@ -67,18 +64,20 @@ ReportSection FolderSection(const ScoredFolder& folder) {
   section.sentences.push_back(fmt::format("{}, {} to {}", fmt::join(machines, "; "),
                                           *std::ranges::min_element(dates),
                                           *std::ranges::max_element(dates)));
-  section.sentences.push_back(fmt::format("of {} workloads {} meet the goal of the error and {} that of tau",
-                                          folder.scores.size(), error, tau));
+  section.sentences.push_back(
+      fmt::format("of {} workloads with steps {} meet the goal of the error; of {} with pairs to order {} "
+                  "meet that of tau",
+                  errors, met_errors, taus, met_taus));
   if (std::ranges::any_of(folder.scores, [](const Score& s) { return s.coverage.has_value(); }))
     section.sentences.push_back(
-        fmt::format("of all placements {} are within the 90 % interval", Percent(covered / placements)));
+        fmt::format("of all placements {} are within the 90 % interval", PercentText(covered / placements)));
   if (enforced > 0)
     section.sentences.push_back(
         fmt::format("{} placements broke a limit that was in force, or were simulated to; both did {} times",
                     enforced, right));
   section.sentences.push_back(
       fmt::format("priced by what was measured (tier A): at least {} of the time of each workload's ops",
-                  Percent(measured)));
+                  PercentText(measured)));
   return section;
 }
 
@@ -86,8 +85,8 @@ ReportSection HeldOutSection(const ScoredFolder& folder) {
   ReportSection section{.title = folder.name + ": ops of a workload, predicted from the probes of the others",
                         .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"}};
   for (const HeldOutOps& one : folder.held_out) {
-    section.rows.push_back({one.family, std::to_string(one.ops), Percent(one.mape), Percent(one.median),
-                            Percent(one.p95), Percent(one.time_weighted)});
+    section.rows.push_back({one.family, std::to_string(one.ops), PercentText(one.mape),
+                            PercentText(one.median), PercentText(one.p95), PercentText(one.time_weighted)});
   }
   return section;
 }
@@ -150,7 +149,7 @@ std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFo
   for (const ScoredFolder& folder : folders) {
     figures += "<section>\n<h2>" + folder.name + ": measured against simulated</h2>\n<div class=\"bars\">\n";
     for (const Score& score : folder.scores) {
-      if (!score.timed()) continue;
+      if (score.placements.empty()) continue;
       Plot plot{
           .title = score.workload, .x_label = "simulated, us", .y_label = "measured, us", .diagonal = true};
       PlotSeries steps{.name = "placements"};

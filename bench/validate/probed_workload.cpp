@@ -1,7 +1,6 @@
 #include "bench/validate/probed_workload.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -11,6 +10,8 @@
 #include "bench/provenance.h"
 #include "bench/validate/statistics.h"
 #include "cost_models/calibration/copy_fit.h"
+#include "cost_models/calibration/host_fit.h"
+#include "cost_models/calibration/observations.h"
 #include "cost_models/op_work.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cpu/pace.h"
@@ -25,12 +26,12 @@ namespace {
 using profiler::ProbeOptions;
 
 constexpr const char* kKind = "cpu";
-constexpr double kMicro = 1e-3;          // [us/ns]
-constexpr double kLeastOverlap = 0.001;  // what a cluster file can say
+constexpr double kMicro = 1e-3;  // [us/ns]
 
-std::vector<double> Micros(const std::vector<std::int64_t>& ns) {
+template <typename T>
+std::vector<double> Micros(const std::vector<T>& ns) {
   std::vector<double> us;
-  for (const auto value : ns) us.push_back(static_cast<double>(value) * kMicro);
+  for (const T value : ns) us.push_back(static_cast<double>(value) * kMicro);
   return us;
 }
 
@@ -126,7 +127,8 @@ class Prober {
     const auto empty = [](const auto& probed) { return probed.ns.empty(); };
     if (std::ranges::any_of(probes.copies, empty)) return "copies";
     if (probes.dispatch_ns.empty()) return "dispatch";
-    if (std::ranges::any_of(probes.overlap, [](const auto& end) { return end.Rates().empty(); }))
+    if (std::ranges::any_of(probes.overlap,
+                            [](const auto& end) { return end.alone.empty() || end.both.empty(); }))
       return "ops beside copies";
     const auto op = std::ranges::find_if(probes.ops, empty);
     return op == probes.ops.end() ? "" : probes.signatures.names[op->set];
@@ -151,29 +153,25 @@ class Prober {
         fmt::format("bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", "));
   }
 
+  // As `berth calibrate` fits them.
   void AddKind(const std::vector<std::int64_t>& dispatch_ns,
                const std::vector<profiler::ProbedOverlap>& overlap) {
-    const auto fitted = [](const std::vector<double>& samples) {
-      return cost_models::FittedNumber{
-          .value = Quantile(samples, 0.5),
-          .evidence = {.samples = static_cast<std::int64_t>(samples.size()), .spread = Spread(samples)}};
-    };
-    cost_models::KindParameters& kind = made_.parameters.kinds.emplace_back();
-    kind.kind = kKind;
-    kind.dispatch_us = fitted(Micros(dispatch_ns));
-    std::vector<double> rates;
-    std::array<std::vector<double>, 2> by_end;
-    for (const profiler::ProbedOverlap& end : overlap) {
-      for (const double rate : end.Rates()) {
-        rates.push_back(rate);
-        by_end[end.receives ? 1 : 0].push_back(rate);
-      }
-    }
-    kind.overlap_copy = fitted(rates);
-    // One rate stands for both ends.
-    kind.overlap_copy->value =
-        std::clamp((Quantile(by_end[0], 0.5) + Quantile(by_end[1], 0.5)) / 2, kLeastOverlap, 1.0);
-    made_.cluster.overlap = kind.overlap_copy->value;
+    using End = cost_models::ObservedPair::End;
+    cost_models::IssueProbes observed;
+    observed.dispatch = cost_models::RepeatsOf(Micros(dispatch_ns));
+    for (const profiler::ProbedOverlap& end : overlap)
+      observed.pairs.push_back({.name = "ops | copy",
+                                .calls = 1,
+                                .with_copy = true,
+                                .end = end.receives ? End::kReceiver : End::kSender,
+                                .first = cost_models::RepeatsOf(Micros(end.alone)),
+                                .second = cost_models::RepeatsOf(Micros(end.copying)),
+                                .both = cost_models::RepeatsOf(Micros(end.both))});
+    made_.parameters.kinds.push_back(
+        cost_models::FitHost(observed, sim::DeviceClass::kCpu, kKind).parameters);
+    const cost_models::KindParameters& kind = made_.parameters.kinds.back();
+    // Where copies take no time worth telling, they take nothing from the ops.
+    made_.cluster.overlap = kind.overlap_copy ? kind.overlap_copy->value : 1;
     made_.cluster.dispatch =
         fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", kind.dispatch_us->value);
   }

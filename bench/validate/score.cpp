@@ -91,10 +91,7 @@ class Scorer {
   void CompareVerdicts(const sim::Outcome& outcome, const MeasuredPlacement& measured) {
     if (!measured.oom && !outcome.oom) return;
     if (measured.exhausted) return;  // no limit of the cluster was in force
-    const sim::OutOfMemory& failed = measured.oom ? *measured.oom : *outcome.oom;
-    const auto needed = static_cast<double>(
-        measured.oom ? failed.needed : measured.peak_bytes[static_cast<std::size_t>(failed.device)]);
-    if (std::abs(needed / static_cast<double>(failed.capacity) - 1) < kBand) {
+    if (std::abs(Demand(outcome, measured) - 1) < kBand) {
       ++score_.undecided_verdicts;
       return;
     }
@@ -103,6 +100,18 @@ class Scorer {
     ++score_.enforced_verdicts;
     score_.right_verdicts += right;
     score_.right_enforced_verdicts += right;
+  }
+
+  // What was wanted of the capacity, at most of all devices: measured where all of it was given; else, since a measured step
+  // ends at the first request that is refused, simulated, where the run goes on without limits.
+  double Demand(const sim::Outcome& outcome, const MeasuredPlacement& measured) const {
+    double demand = 0;
+    for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
+      const auto capacity = static_cast<double>(problem_.cluster().devices[d].capacity());
+      const sim::Bytes peak = measured.oom ? outcome.devices[d].peak : measured.peak_bytes[d];
+      demand = std::max(demand, static_cast<double>(peak) / capacity);
+    }
+    return demand;
   }
 
   void ComparePeak(sim::Bytes simulated, const MeasuredPlacement& measured, std::size_t device) {
@@ -141,15 +150,17 @@ class Scorer {
       score_.peak_error = Quantile(peak_errors_, 0.5);
       score_.worst_peak_error = Quantile(peak_errors_, 1);
     }
-    if (!score_.timed()) return;
+    if (score_.placements.empty()) return;
     score_.median_error = Quantile(errors, 0.5);
     score_.p95_error = Quantile(errors, 0.95);
     score_.bias = Quantile(signed_errors, 0.5);
     const RankCorrelation tau = KendallTauB(measured, simulated, margin);
-    score_.tau = tau.tau_b;
     score_.pairs = tau.pairs;
-    score_.baseline_tau = KendallTauB(measured, busiest, margin).tau_b;
-    score_.tau_ceiling = TauCeiling(KendallTauB(halves[0], halves[1], measured, margin).tau_b);
+    if (tau.pairs > 0) {
+      score_.tau = tau.tau_b;
+      score_.baseline_tau = KendallTauB(measured, busiest, margin).tau_b;
+      score_.tau_ceiling = TauCeiling(KendallTauB(halves[0], halves[1], measured, margin).tau_b);
+    }
     const auto chosen = std::min_element(simulated.begin(), simulated.end()) - simulated.begin();
     score_.regret =
         measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end()) - 1;
@@ -222,17 +233,15 @@ std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cos
 }
 
 void SetIntervals(std::vector<Score>* scores) {
-  if (std::ranges::count_if(*scores, &Score::timed) < kFewestForIntervals) return;
+  const auto has_steps = [](const Score& score) { return !score.placements.empty(); };
+  if (std::ranges::count_if(*scores, has_steps) < kFewestForIntervals) return;
   constexpr int kParts = 20;  // of each workload as many quantiles, whatever the number of its placements
   std::vector<std::vector<double>> ratios;
   for (const Score& score : *scores) {
-    if (!score.timed()) {
-      ratios.emplace_back();
-      continue;
-    }
+    std::vector<double>& quantiles = ratios.emplace_back();
+    if (!has_steps(score)) continue;
     std::vector<double> all;
     for (const ScoredPlacement& p : score.placements) all.push_back(p.measured_us / p.simulated_us);
-    std::vector<double>& quantiles = ratios.emplace_back();
     for (int i = 0; i < kParts; ++i) quantiles.push_back(Quantile(all, (i + 0.5) / kParts));
   }
   for (std::size_t held_out = 0; held_out < scores->size(); ++held_out) {
@@ -241,7 +250,7 @@ void SetIntervals(std::vector<Score>* scores) {
       if (i != held_out) others.insert(others.end(), ratios[i].begin(), ratios[i].end());
     const double low = Quantile(others, 0.05), high = Quantile(others, 0.95);
     Score& score = (*scores)[held_out];
-    if (!score.timed()) continue;
+    if (!has_steps(score)) continue;
     int covered = 0;
     for (ScoredPlacement& p : score.placements) {
       p.low_us = low * p.simulated_us;

@@ -47,22 +47,23 @@ struct Score {
   // several GPUs.
   bool shared_accelerator() const { return accelerators > 1; }
   std::vector<ScoredPlacement> placements;  // that fitted
-  // Where none did, memory verdicts alone are scored: errors, tau, regret and coverage say nothing.
-  bool timed() const { return !placements.empty(); }
 
-  double median_error = 0;  // of |simulated / measured - 1|
-  double p95_error = 0;
-  double bias = 0;  // median of simulated / measured - 1
-  double tau = 0;   // Kendall's tau-b over pairs further apart than their spread
-  long long pairs = 0;
-  double baseline_tau = 0;  // of busiest_us, over the same pairs
-  double tau_ceiling = 0;   // TauCeiling() of the halves of the steps, over the same pairs
-  double regret = 0;  // measured step of the placement that is simulated fastest, over the fastest's, less 1
-  std::optional<double> coverage;  // share of the measured medians within [low, high]
-  double undisturbed = 0;          // share of the steps during which no device lost its core
+  // Nothing where no placement fitted:
+  std::optional<double> median_error;  // of |simulated / measured - 1|
+  std::optional<double> p95_error;
+  std::optional<double> bias;  // median of simulated / measured - 1
+  std::optional<double>
+      regret;  // measured step of the placement that is simulated fastest, over the fastest's, less 1
+  std::optional<double> coverage;     // share of the measured medians within [low, high]
+  std::optional<double> undisturbed;  // share of the steps during which no device lost its core
+  // Median and largest of |simulated / measured peak - 1|, by placement and device.
+  std::optional<double> peak_error, worst_peak_error;
 
-  double peak_error = 0;  // median of |simulated / measured peak - 1|, by placement and device
-  double worst_peak_error = 0;
+  long long pairs = 0;  // of placements further apart than their spread
+  // Nothing where there is no such pair:
+  std::optional<double> tau;           // Kendall's tau-b
+  std::optional<double> baseline_tau;  // of busiest_us
+  std::optional<double> tau_ceiling;   // TauCeiling() of the halves of the steps
   // Placements with a limit that was in force and the measured or the simulated one hit.
   int enforced_verdicts = 0;
   int right_enforced_verdicts = 0;
@@ -101,6 +102,11 @@ void SetIntervals(std::vector<Score>* scores);
 
 // Where `folder` has recordings of the same workloads, too: what of their placements both measured.
 void CompareRepeats(const std::string& folder, std::vector<Score>* scores);
+
+// "12.3 %", "0.123" for tables; "–" for nothing.
+std::string PercentText(std::optional<double> share);
+std::string NumberText(std::optional<double> number);
+std::string RightVerdictsText(const Score& score);
 
 std::string PrintScores(const std::vector<Score>& scores);  // for people
 std::string PrintScoresJson(const std::vector<Score>& scores);

@@ -11,12 +11,10 @@
 namespace berth::bench {
 namespace {
 
-std::string Percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
+constexpr const char* kNothing = "–";
 
-double FractionRight(const Score& score) {
-  return score.verdicts == 0 ? 0 : score.right_verdicts / static_cast<double>(score.verdicts);
+std::string JsonNumber(std::optional<double> number) {
+  return number ? fmt::format("{:.6f}", *number) : "null";
 }
 
 using Align = TextTable::Align;
@@ -43,7 +41,7 @@ std::string RepeatText(const std::vector<Score>& scores) {
     if (!s.repeat) continue;
     table.AddRow({NameOf(s), std::to_string(s.repeat->placements), fmt::format("{:.3f}", s.repeat->tau),
                   fmt::format("{:.3f}", s.repeat->simulated_tau), fmt::format("{:.3f}", s.repeat->speed),
-                  Percent(s.repeat->spread)});
+                  PercentText(s.repeat->spread)});
   }
   if (table.empty()) return "";
   return "Against another measurement of the same placements\n\n" + table.ToString(2) +
@@ -53,6 +51,19 @@ std::string RepeatText(const std::vector<Score>& scores) {
 }
 
 }  // namespace
+
+std::string PercentText(std::optional<double> share) {
+  return share ? fmt::format("{:.1f} %", 100 * *share) : kNothing;
+}
+
+std::string NumberText(std::optional<double> number) {
+  return number ? fmt::format("{:.3f}", *number) : kNothing;
+}
+
+std::string RightVerdictsText(const Score& score) {
+  if (score.verdicts == 0) return kNothing;
+  return PercentText(score.right_verdicts / static_cast<double>(score.verdicts));
+}
 
 std::string PrintScores(const std::vector<Score>& scores) {
   TextTable times;
@@ -69,19 +80,18 @@ std::string PrintScores(const std::vector<Score>& scores) {
   for (const char* title : {"A measured", "B interpolated", "C structural"})
     prices.AddColumn(title, Align::kRight);
   for (const Score& s : scores) {
-    const auto timed = [&s](std::string text) { return s.timed() ? std::move(text) : std::string("–"); };
-    times.AddRow({NameOf(s), std::to_string(s.placements.size()), timed(Percent(s.median_error)),
-                  timed(Percent(s.p95_error)), timed(fmt::format("{:+.1f} %", 100 * s.bias)),
-                  timed(fmt::format("{:.3f}", s.tau)), timed(fmt::format("{:.3f}", s.tau_ceiling)),
-                  CountText(s.pairs), timed(fmt::format("{:.3f}", s.baseline_tau)), timed(Percent(s.regret)),
-                  s.coverage ? Percent(*s.coverage) : "–",
+    times.AddRow({NameOf(s), std::to_string(s.placements.size()), PercentText(s.median_error),
+                  PercentText(s.p95_error), s.bias ? fmt::format("{:+.1f} %", 100 * *s.bias) : kNothing,
+                  NumberText(s.tau), NumberText(s.tau_ceiling), CountText(s.pairs),
+                  NumberText(s.baseline_tau), PercentText(s.regret), PercentText(s.coverage),
                   s.op_time_ratio ? fmt::format("{:.2f}", *s.op_time_ratio) : "",
                   s.copy_time_ratio ? fmt::format("{:.2f}", *s.copy_time_ratio) : "",
-                  timed(Percent(s.undisturbed))});
-    memory.AddRow({NameOf(s), Percent(s.peak_error), Percent(s.worst_peak_error), std::to_string(s.verdicts),
-                   Percent(FractionRight(s)), std::to_string(s.undecided_verdicts),
+                  PercentText(s.undisturbed)});
+    memory.AddRow({NameOf(s), PercentText(s.peak_error), PercentText(s.worst_peak_error),
+                   std::to_string(s.verdicts), RightVerdictsText(s), std::to_string(s.undecided_verdicts),
                    std::to_string(s.enforced_verdicts), std::to_string(s.right_enforced_verdicts)});
-    prices.AddRow({NameOf(s), Percent(s.by_tier[0]), Percent(s.by_tier[1]), Percent(s.by_tier[2])});
+    prices.AddRow(
+        {NameOf(s), PercentText(s.by_tier[0]), PercentText(s.by_tier[1]), PercentText(s.by_tier[2])});
   }
   std::string out =
       "Simulated against measured step times\n\n" + times.ToString(2) +
@@ -129,9 +139,6 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
   std::string out = "{\"workloads\": [";
   std::string_view comma;
   for (const Score& s : scores) {
-    const auto number = [&s](double value) {
-      return s.timed() ? fmt::format("{:.6f}", value) : std::string("null");
-    };
     out += fmt::format(
         "{}\n {{\"workload\": {}, \"machine\": {}, \"date\": {}, \"commit\": {}, \"load_before\": {}, "
         "\"load_after\": {},\n"
@@ -141,17 +148,17 @@ std::string PrintScoresJson(const std::vector<Score>& scores) {
         "\"pairs\": {}, \"baseline_tau_b\": {}, \"shared_accelerator\": {},\n  \"regret\": {}, "
         "\"coverage\": {}, "
         "\"undisturbed\": {}, "
-        "\"peak_error\": {:.6f}, \"worst_peak_error\": {:.6f}, \"verdicts\": {}, \"right_verdicts\": {}, "
+        "\"peak_error\": {}, \"worst_peak_error\": {}, \"verdicts\": {}, \"right_verdicts\": {}, "
         "\"undecided_verdicts\": {}, \"enforced_verdicts\": {}, \"right_enforced_verdicts\": {},\n  "
         "\"by_tier\": "
         "[{:.6f}, {:.6f}, {:.6f}]{}}}",
         comma, formats::JsonString(s.workload), formats::JsonString(s.machine), formats::JsonString(s.date),
         formats::JsonString(s.commit), s.load_before, s.load_after, s.placements.size(),
-        number(s.median_error), number(s.p95_error), number(s.bias), number(s.tau), number(s.tau_ceiling),
-        s.pairs, number(s.baseline_tau), s.shared_accelerator(), number(s.regret),
-        s.coverage ? fmt::format("{:.6f}", *s.coverage) : "null", number(s.undisturbed), s.peak_error,
-        s.worst_peak_error, s.verdicts, s.right_verdicts, s.undecided_verdicts, s.enforced_verdicts,
-        s.right_enforced_verdicts, s.by_tier[0], s.by_tier[1], s.by_tier[2],
+        JsonNumber(s.median_error), JsonNumber(s.p95_error), JsonNumber(s.bias), JsonNumber(s.tau),
+        JsonNumber(s.tau_ceiling), s.pairs, JsonNumber(s.baseline_tau), s.shared_accelerator(),
+        JsonNumber(s.regret), JsonNumber(s.coverage), JsonNumber(s.undisturbed), JsonNumber(s.peak_error),
+        JsonNumber(s.worst_peak_error), s.verdicts, s.right_verdicts, s.undecided_verdicts,
+        s.enforced_verdicts, s.right_enforced_verdicts, s.by_tier[0], s.by_tier[1], s.by_tier[2],
         s.repeat ? RepeatJson(*s.repeat) : "");
     comma = ",";
   }

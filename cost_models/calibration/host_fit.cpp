@@ -1,6 +1,7 @@
 #include "cost_models/calibration/host_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -53,7 +54,13 @@ class Fit {
     if (observed_.nodes.size() >= 2) made.graph_node_us = GraphNode();
     for (const ObservedPair& pair : observed_.pairs) fit_.pairs.push_back(Look(pair));
     FitRates();
-    if (device_class_ == sim::DeviceClass::kCpu) return std::move(fit_);
+    if (device_class_ == sim::DeviceClass::kCpu) {
+      // Of what was not probed at all nothing is said: a host beside an accelerator is no device of its own.
+      if (!observed_.pairs.empty() && !made.overlap_copy)
+        Missing("ops beside copies, at both ends of them, in which the ops outlast the copies",
+                "`overlap_copy: auto` is refused");
+      return std::move(fit_);
+    }
     if (!observed_.dispatch)
       Missing("what launching costs", "`dispatch: {cost: auto}` stays the catalogue's");
     if (!observed_.kernel_gap) Missing("the gap between kernels", "op times lack it");
@@ -105,16 +112,20 @@ class Fit {
     return look;
   }
 
-  // Of all pairs that say something the median; the others are predicted with it too.
+  // Of all pairs that say something the median; of CPU devices of each end, then their mean, since one rate stands for
+  // both. The other pairs are predicted with it too.
   std::optional<FittedNumber> Rate(bool with_copy) {
-    std::vector<double> rates, spreads;
+    std::array<std::vector<double>, 3> rates;  // by end
+    std::vector<double> spreads;
     for (std::size_t i = 0; i < fit_.pairs.size(); ++i) {
       if (fit_.pairs[i].with_copy != with_copy || fit_.pairs[i].rate <= 0) continue;
-      rates.push_back(fit_.pairs[i].rate);
+      rates[static_cast<std::size_t>(observed_.pairs[i].end)].push_back(fit_.pairs[i].rate);
       spreads.push_back(observed_.pairs[i].both.spread());
     }
-    if (rates.empty()) return std::nullopt;
-    FittedNumber number{Rounded(MedianOf(rates)), {}};
+    const auto& [any, receivers, senders] = rates;
+    if (any.empty() && (receivers.empty() || senders.empty())) return std::nullopt;
+    FittedNumber number{Rounded(any.empty() ? (MedianOf(receivers) + MedianOf(senders)) / 2 : MedianOf(any)),
+                        {}};
     std::vector<std::pair<double, double>> pairs;
     for (std::size_t i = 0; i < fit_.pairs.size(); ++i) {
       PairFit& pair = fit_.pairs[i];
@@ -124,7 +135,7 @@ class Fit {
           with_copy ? BothWithCopy(first, second, number.value) : BothOfCompute(first, second, number.value);
       pairs.emplace_back(pair.measured_us, pair.predicted_us);
     }
-    number.evidence = {.samples = static_cast<std::int64_t>(rates.size()),
+    number.evidence = {.samples = static_cast<std::int64_t>(spreads.size()),
                        .spread = Rounded(MedianOf(spreads)),
                        .fit_error = Rounded(RmsLog(pairs))};
     return number;
@@ -134,6 +145,7 @@ class Fit {
     if (const auto rate = Rate(false))
       fit_.parameters.concurrency = Concurrency{{1, rate->value}, rate->evidence};
     fit_.parameters.overlap_copy = Rate(true);
+    if (device_class_ == sim::DeviceClass::kCpu) return;
     const auto recorded = [&](bool with_copy) {
       return std::ranges::any_of(fit_.pairs,
                                  [&](const PairFit& pair) { return pair.with_copy == with_copy; });

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "profiler/probes.h"
+#include "profiler/statistics.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
@@ -190,6 +191,11 @@ class Reader {
   }
 
   bool ReadCpuPart(const std::string& name, const Facts& result) {
+    if (const auto disturbed = result.Find("disturbed"); disturbed && disturbed->Is(true))
+      made_.left_out.push_back(
+          result.place() +
+          " was measured in disturbed steps, since too few others were: measure it again on "
+          "a quiet machine");
     if (name == "copy_host") {
       ReadHostCopies(result.Require("rows"));
     } else if (name == "copy_cores") {
@@ -312,6 +318,8 @@ class Reader {
       pair.name = row.Require("pair").Text();
       pair.calls = row.Require("calls").Int(1, 1 << 30);
       pair.with_copy = pair.name.find("| copy") != std::string::npos;
+      if (const auto end = row.Find("end"))
+        pair.end = end->Text() == "receiver" ? ObservedPair::End::kReceiver : ObservedPair::End::kSender;
       pair.first = ReadRepeats(row.Require("first"));
       pair.second = ReadRepeats(row.Require("second"));
       pair.both = ReadRepeats(row.Require("both"));
@@ -330,6 +338,10 @@ const char* ToString(CopyPath path) {
   static constexpr const char* kNames[kCopyPaths] = {"pinned h2d",   "pinned d2h", "pageable h2d",
                                                      "pageable d2h", "on device",  "between CPUs"};
   return kNames[static_cast<std::size_t>(path)];
+}
+
+Repeats RepeatsOf(const std::vector<double>& samples_us) {
+  return ReadRepeats(Facts(sim::Attribute{profiler::Summarise(samples_us)}, "samples"));
 }
 
 double ExcessOfEvents(const Observations& observed) {

@@ -69,6 +69,8 @@ struct ObservedPair {
   std::string name;
   std::int64_t calls = 0;  // on each stream
   bool with_copy = false;  // the second stream copies
+  // Of CPU devices: at which end of the copies the ops are. One of an accelerator is both.
+  enum class End : std::uint8_t { kBoth, kReceiver, kSender } end = End::kBoth;
   Repeats first, second, both;
 };
 
@@ -86,6 +88,7 @@ struct IssueProbes {
   std::vector<ObservedNodes> nodes;  // by nodes
   std::vector<ObservedPair> pairs;
 };
+Repeats RepeatsOf(const std::vector<double>& samples_us);
 
 struct Observations {
   std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape

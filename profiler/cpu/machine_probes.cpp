@@ -108,8 +108,7 @@ struct OverlapGraph {
   }
 };
 
-OverlapGraph MakeOverlapGraph() {
-  constexpr double kFlops = 1e6;  // some tens of microseconds
+OverlapGraph MakeOverlapGraph(double flops) {
   constexpr sim::Bytes kBytes = sim::Bytes{256} << 10;
   OverlapGraph made;
   made.graph.name = "overlap";
@@ -122,7 +121,7 @@ OverlapGraph MakeOverlapGraph() {
   };
   for (int i = 0; i < 2 * OverlapGraph::kLinks; ++i) {
     sim::Op& op = add("Opaque");
-    op.flops = kFlops;
+    op.flops = flops;
     if (i % OverlapGraph::kLinks > 0) op.control = {i - 1};
   }
   for (int i = 0; i < OverlapGraph::kSources; ++i) {
@@ -190,17 +189,11 @@ std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const Cores
   return ns;
 }
 
-std::vector<double> ProbedOverlap::Rates() const {
-  std::vector<double> rates;
-  if (alone.empty()) return rates;
-  const double without = Quantile(alone, 0.5);
-  for (std::size_t i = 0; i < both.size(); ++i) rates.push_back(1 - (both[i] - without) / copying[i]);
-  return rates;
-}
+namespace {
 
-std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
-                                        const ProbeOptions& options) {
-  const OverlapGraph overlap = MakeOverlapGraph();
+std::vector<ProbedOverlap> ProbeOverlapOf(double flops, const sim::Cluster& cluster,
+                                          const CoresByDevice& cores, const ProbeOptions& options) {
+  const OverlapGraph overlap = MakeOverlapGraph(flops);
   const auto executor = MakeCpuExecutor(overlap.graph, cluster, cores);
   std::vector<ProbedOverlap> probed;
   for (const sim::DeviceIndex from : {0, 1}) {
@@ -223,6 +216,26 @@ std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const Cores
     }
   }
   return probed;
+}
+
+// Or who computes meanwhile has nothing left to be late with.
+bool Outlast(const std::vector<ProbedOverlap>& ends) {
+  constexpr double kTimes = 2;
+  return std::ranges::all_of(ends, [](const ProbedOverlap& end) {
+    return end.alone.empty() || end.copying.empty() ||
+           Quantile(end.alone, 0.5) > kTimes * Quantile(end.copying, 0.5);
+  });
+}
+
+}  // namespace
+
+std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
+                                        const ProbeOptions& options) {
+  constexpr double kFirst = 1e6, kLast = 64e6;  // of an op: from some tens of microseconds
+  for (double flops = kFirst;; flops *= 4) {
+    std::vector<ProbedOverlap> ends = ProbeOverlapOf(flops, cluster, cores, options);
+    if (flops >= kLast || Outlast(ends) || (options.stop && options.stop())) return ends;
+  }
 }
 
 }  // namespace berth::profiler

@@ -15,8 +15,8 @@ MeasureProbe FindMeasurement(std::string_view probe);  // null if nobody measure
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureGraphOpsOnCpu(const sim::OpGraph& graph, const MeasureOptions& options);
 sim::Attribute MeasureHostCopies(const Probe& probe, const MeasureOptions& options);
-// Of devices of options.cores each, all rows in one go of some seconds. The first and the last throw Unavailable where there
-// are no cores for a second one.
+// Of devices of options.cores each, all rows in one go; no rows if it is stopped. The first and the last throw Unavailable
+// where there are no cores for a second device.
 sim::Attribute MeasureCopiesBetweenDevices(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureDispatch(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureOverlap(const Probe& probe, const MeasureOptions& options);

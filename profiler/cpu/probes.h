@@ -63,12 +63,8 @@ struct ProbedOverlap {
   std::vector<double> alone;    // the chain, without copies
   std::vector<double> copying;  // all copies of a step, and
   std::vector<double> both;     // the chain beside them
-
-  // What the device keeps of its rate meanwhile: 1 - (what the chain is later with the copies) / time of the copies, by step
-  // with copies. Below 0 or above 1 where noise is larger than the effect.
-  std::vector<double> Rates() const;
 };
-// Both ends of both directions between the first two devices; without steps where none was undisturbed.
+// The chains take at least twice as long as the copies, so that there is something to be late with. Both ends of both directions between the first two devices; without steps where none was undisturbed.
 std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
                                         const ProbeOptions& options);
 

@@ -144,12 +144,35 @@ TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
   EXPECT_THAT(without.err, HasSubstr("concurrency is auto, but it was not measured"));
 }
 
+// The cluster of CPU devices in docs/calibration.md: two ops of 10 us, each issued at the measured cost, and the copy of
+// 1 MiB between them.
+TEST_F(Calibrate, SimulationsOfCpuDevicesUseWhatWasMeasured) {
+  const cost_models::testing::Truth truth;
+  profiler::WriteRecording(folder_ / "cpu.trace.zst", FabricatedCpuProbes(truth).recording);
+  ASSERT_EQ(RunBerth({"calibrate", folder_ / "cpu.trace.zst", "--out", folder_ / "cpu.json"}).status, 0);
+  formats::WriteFile(folder_ / "two.yaml",
+                     "format: berth.cluster\nversion: 1\nname: two\ndevices:\n"
+                     "  - {name: cpu0, kind: cpu, memory: 4GiB, overlap_copy: auto}\n"
+                     "  - {name: cpu1, kind: cpu, memory: 4GiB, overlap_copy: auto}\n"
+                     "links:\n  - {name: copies, ends: [cpu0, cpu1], kind: cpu-copies}\n"
+                     "dispatch: {per: device, order: ready, cost: auto}\n");
+  const ProgramResult result =
+      RunBerth({"simulate", "--graph", "chain(ops=2,us=10,bytes=1048576)", "--cluster", folder_ / "two.yaml",
+                "--placement", "round_robin", "--cost-model", folder_ / "cpu.json", "--json", "-"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const double copy = truth.cpu_copy_us + (1 << 20) / (truth.cpu_gigabytes * 1e3);
+  EXPECT_NEAR(nlohmann::json::parse(result.out).at("runtime_us").get<double>(),
+              2 * (truth.cpu_dispatch_us + 10) + copy, 0.05);
+}
+
 TEST_F(Calibrate, WrongCallsGetOneSentence) {
   ExpectRefused({}, "either TRACE... --out PARAMETERS");
   ExpectRefused({probes_, "--table", "hierarchical"}, "either TRACE... --out PARAMETERS");
   ExpectRefused({probes_}, "needs --out PARAMETERS");
   formats::WriteFile(folder_ / "file", "mine");
-  ExpectRefused({probes_, "--out", folder_ / "file/p.json"}, "file");
+  ExpectRefused({probes_, "--out", folder_ / "file/p.json"}, "cannot be made one");
+  ExpectRefused({probes_, "--out", folder_ / "absent/p.json", "--kind", "h200"}, "wanted CLASS=KIND");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "absent"));
   ExpectRefused({probes_, "--out", out_, "--kind", "h200"}, "wanted CLASS=KIND");
   ExpectRefused({probes_, "--out", out_, "--steps-in-table"}, "--steps-in-table needs --steps");
   ExpectRefused({folder_ / "missing.trace", "--out", out_}, "missing.trace");

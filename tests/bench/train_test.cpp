@@ -78,7 +78,7 @@ TEST(Train, RefusesWrongCalls) {
   refused({"--samples", "10", "--threads", "-1"}, "--threads -1");
   EXPECT_TRUE(folder.Files().empty());
   formats::WriteFile(folder / "file", "mine");
-  ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "file");
+  ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "cannot be made one");
 }
 
 }  // namespace

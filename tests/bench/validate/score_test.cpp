@@ -70,13 +70,13 @@ TEST_F(ScoreTest, SaysHowFarSimulatedIsFromMeasured) {
   EXPECT_DOUBLE_EQ(score.placements[0].busiest_us, 200);
   EXPECT_DOUBLE_EQ(score.placements[1].simulated_us, 203);
   EXPECT_DOUBLE_EQ(score.placements[1].busiest_us, 100);
-  EXPECT_DOUBLE_EQ(score.median_error, 0.25);  // of 0 and 0.5
-  EXPECT_DOUBLE_EQ(score.bias, -0.25);
+  EXPECT_DOUBLE_EQ(score.median_error.value(), 0.25);  // of 0 and 0.5
+  EXPECT_DOUBLE_EQ(score.bias.value(), -0.25);
   EXPECT_EQ(score.tau, 1);
   EXPECT_EQ(score.pairs, 1);
   EXPECT_EQ(score.baseline_tau, -1);
   EXPECT_EQ(score.regret, 0);
-  EXPECT_DOUBLE_EQ(score.undisturbed, 0.8);
+  EXPECT_DOUBLE_EQ(score.undisturbed.value(), 0.8);
   EXPECT_EQ(score.peak_error, 0);
   EXPECT_EQ(score.verdicts, score.right_verdicts);
   EXPECT_DOUBLE_EQ(score.op_time_ratio.value(), 1);
@@ -126,7 +126,7 @@ TEST_F(ScoreTest, AcceleratorsThatAreOneGpuAreMarked) {
 }
 
 TEST_F(ScoreTest, RegretIsWhatTheSimulatorsChoiceCosts) {
-  EXPECT_DOUBLE_EQ(ScoreRecording(Made(300, 200), costs_).regret, 0.5);
+  EXPECT_DOUBLE_EQ(ScoreRecording(Made(300, 200), costs_).regret.value(), 0.5);
 }
 
 TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
@@ -135,7 +135,7 @@ TEST_F(ScoreTest, VerdictsAreWrongWhereTheMeasuredPeakIsElsewhere) {
   measured.peak_bytes = measured.least_peak_bytes = measured.most_peak_bytes = {4096, 0};
   const Score score = ScoreRecording(recording, costs_);
   EXPECT_EQ(score.verdicts - score.right_verdicts, 4);  // the limits above the simulated 2048
-  EXPECT_DOUBLE_EQ(score.worst_peak_error, 0.5);
+  EXPECT_DOUBLE_EQ(score.worst_peak_error.value(), 0.5);
 }
 
 TEST_F(ScoreTest, LimitsBetweenMeasuredPeaksAreLeftOut) {
@@ -207,13 +207,35 @@ TEST_F(ScoreTest, NoPlacementThatFittedLeavesVerdicts) {
   std::vector<Score> scores(5, ScoreRecording(Made(200, 203), costs_));
   scores.insert(scores.begin(), ScoreRecording(recording, costs_));
   SetIntervals(&scores);
-  EXPECT_FALSE(scores[0].timed());
+  EXPECT_FALSE(scores[0].median_error.has_value());
+  EXPECT_FALSE(scores[0].tau.has_value());
+  EXPECT_FALSE(scores[0].peak_error.has_value());
   EXPECT_EQ(scores[0].verdicts, 2);
   EXPECT_EQ(scores[0].right_verdicts, 2);
   EXPECT_FALSE(scores[0].coverage.has_value());
   EXPECT_TRUE(scores[1].coverage.has_value());
-  EXPECT_THAT(PrintScores(scores), HasSubstr("–"));
+  EXPECT_THAT(PrintScores(scores), HasSubstr("chain(ops=2,bytes=1000)           0       –      –"));
+  EXPECT_THAT(PrintScoresJson(scores), HasSubstr("\"median_error\": null"));
   EXPECT_NO_THROW(formats::ParseJson(PrintScoresJson(scores), "scores"));
+}
+
+// The first request that is refused may lie a byte above the capacity, however much more was wanted: what decides is the
+// demand.
+TEST_F(ScoreTest, AVerdictIsDecidedByTheDemandAndNotByTheRefusedRequest) {
+  const std::string roomy = "{name: a, kind: cpu, memory: 1GiB}";
+  const auto verdicts = [&](const char* memory) {
+    Recording recording = Made(200, 203);
+    recording.cluster.replace(recording.cluster.find(roomy), roomy.size(),
+                              std::string("{name: a, kind: cpu, memory: ") + memory + "}");
+    recording.placements.resize(1);
+    recording.placements[0].steps_us.clear();
+    recording.placements[0].oom = {
+        .device = 0, .op = 1, .what = sim::OutOfMemory::What::kOutput, .needed = 2048, .capacity = 2040};
+    const Score score = ScoreRecording(recording, costs_);
+    return std::pair(score.enforced_verdicts, score.undecided_verdicts);
+  };
+  EXPECT_EQ(verdicts("1500B"), std::pair(1, 0));
+  EXPECT_EQ(verdicts("2040B"), std::pair(0, 1));
 }
 
 TEST_F(ScoreTest, OneCostModelMayPriceAllRecordings) {

@@ -18,7 +18,7 @@ TEST(StatisticsTest, QuantilesAreLinearBetweenOrderStatistics) {
 }
 
 TEST(StatisticsTest, SpreadIsTheMedianDeviationOverTheMedian) {
-  EXPECT_DOUBLE_EQ(Spread({8, 10, 10, 13}), 0.1);  // deviations 2, 0, 0, 3
+  EXPECT_DOUBLE_EQ(Spread({8, 10, 10, 13}), 0.1);      // deviations 2, 0, 0, 3
   EXPECT_DOUBLE_EQ(Spread({-8, -10, -10, -13}), 0.1);  // noise about 0 may have a median below it
   EXPECT_EQ(Spread({0, 0}), 0);
 }

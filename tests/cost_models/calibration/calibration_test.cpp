@@ -224,6 +224,17 @@ TEST(Calibrate, CpuDevicesHaveCopiesDispatchAndOverlap) {
   EXPECT_EQ(link.kind, "cpu-copies");
   EXPECT_CLOSE(link.knots.front().us, truth.cpu_copy_us, 1e-3);
   EXPECT_CLOSE(static_cast<double>(link.bandwidth), truth.cpu_gigabytes * 1e9, 1e-3);
+  // One rate stands for both ends: without one of them there is none.
+  NamedRecording receivers = FabricatedCpuProbes(truth);
+  for (auto& [name, part] : receivers.recording.parts) {
+    if (name != "overlap") continue;
+    auto& rows =
+        std::get<sim::Attribute::List>(std::get<sim::Attributes>(part.result.value).front().second.value);
+    rows.resize(2);
+  }
+  const CalibrationResult lacking = CalibrateAll({receivers});
+  EXPECT_FALSE(lacking.parameters.Find("cpu")->overlap_copy.has_value());
+  EXPECT_THAT(lacking.notes, Contains(HasSubstr("at both ends of them")));
   // Of the accelerator nothing is said that was not probed, and the other way round.
   std::vector<NamedRecording> both = FabricatedProbes({});
   both.push_back(FabricatedCpuProbes(truth));

@@ -143,8 +143,10 @@ class Maker {
   }
   sim::Attribute CpuOverlap() {
     sim::Attribute::List rows;
-    for (const double rate : {truth_.cpu_overlap - 0.3, truth_.cpu_overlap + 0.3}) {
-      rows.push_back({sim::Attributes{{"pair", {std::string("ops of cpu0 | copy cpu0 to cpu1")}},
+    for (const bool receiver : {true, true, false, false}) {
+      const double rate = truth_.cpu_overlap + (receiver ? -0.4 : 0.4);
+      rows.push_back({sim::Attributes{{"pair", {std::string("ops of cpu0 | copy between cpu0 and cpu1")}},
+                                      {"end", {std::string(receiver ? "receiver" : "sender")}},
                                       {"calls", {std::int64_t{1}}},
                                       {"first", Summary(1000)},
                                       {"second", Summary(400)},

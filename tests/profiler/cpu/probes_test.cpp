@@ -11,10 +11,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Gt;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 sim::Output F32(std::vector<std::int64_t> shape) {
@@ -92,12 +90,6 @@ TEST(ProbeOverlapTest, GivesBothEndsOfEveryStepOfBothDirections) {
   }
   EXPECT_THAT(ends, SizeIs(4));
   EXPECT_EQ(receivers, 2);
-}
-
-TEST(ProbeOverlapTest, ARateIsWhatIsKeptBesideTheCopies) {
-  const ProbedOverlap end{.alone = {90, 100, 110}, .copying = {40, 40, 40}, .both = {100, 120, 140}};
-  EXPECT_THAT(end.Rates(), ElementsAre(1, 0.5, 0));
-  EXPECT_THAT(ProbedOverlap{}.Rates(), IsEmpty());
 }
 
 TEST(ProbeOptionsTest, StopEndsAProbeWithWhatThereIs) {
