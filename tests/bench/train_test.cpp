@@ -68,6 +68,15 @@ TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
                 "--agent heft: learns nothing");
 }
 
+// Before anything is trained, and nothing is made for what is refused.
+TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "file", "mine");
+  ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "cannot be made one");
+  ExpectRefused(Train(folder / "absent/p", {"--samples", "10", "--resume"}), "there is no");
+  EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
+}
+
 TEST(Train, RefusesWrongCalls) {
   const TempFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& says) {
@@ -77,8 +86,6 @@ TEST(Train, RefusesWrongCalls) {
   refused({"--samples", "10", "--family", "ptb"}, "wanted FAMILY:train");
   refused({"--samples", "10", "--threads", "-1"}, "--threads -1");
   EXPECT_TRUE(folder.Files().empty());
-  formats::WriteFile(folder / "file", "mine");
-  ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "cannot be made one");
 }
 
 }  // namespace
