@@ -170,7 +170,7 @@ class Prober {
     made_.parameters.kinds.push_back(
         cost_models::FitHost(observed, sim::DeviceClass::kCpu, kKind).parameters);
     const cost_models::KindParameters& kind = made_.parameters.kinds.back();
-    // Where copies take no time worth telling, they take nothing from the ops.
+    // Chains that did not outlast their copies, however long they were made, tell nothing of overlap.
     made_.cluster.overlap = kind.overlap_copy ? kind.overlap_copy->value : 1;
     made_.cluster.dispatch =
         fmt::format("dispatch: {{per: device, order: ready, cost: {:.3f}us}}\n", kind.dispatch_us->value);

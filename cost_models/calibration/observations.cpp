@@ -201,7 +201,8 @@ class Reader {
     } else if (name == "copy_cores") {
       ReadCopies(result.Require("rows"), CopyPath::kBetweenCpus);
     } else if (name == "dispatch") {
-      made_.cpu.dispatch = ReadRepeats(result.Require("gap"));
+      // One that was stopped has no number yet, only no rows.
+      if (!result.Find("rows")) made_.cpu.dispatch = ReadRepeats(result.Require("gap"));
     } else if (name == "overlap") {
       ReadPairs(result.Require("rows"), &made_.cpu.pairs);
     } else {

@@ -36,6 +36,7 @@ TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
       return 0.0;
     };
     SCOPED_TRACE(now.workload);
+    ASSERT_TRUE(now.median_error && now.p95_error && now.tau) << now.workload;
     EXPECT_LE(now.median_error, number("median_error") + kErrorMargin);
     EXPECT_LE(now.p95_error, number("p95_error") + 3 * kErrorMargin);
     EXPECT_GE(now.tau, number("tau_b") - kTauMargin);

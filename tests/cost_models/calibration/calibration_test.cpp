@@ -235,6 +235,16 @@ TEST(Calibrate, CpuDevicesHaveCopiesDispatchAndOverlap) {
   const CalibrationResult lacking = CalibrateAll({receivers});
   EXPECT_FALSE(lacking.parameters.Find("cpu")->overlap_copy.has_value());
   EXPECT_THAT(lacking.notes, Contains(HasSubstr("at both ends of them")));
+  // What was stopped before its first number lacks that alone.
+  NamedRecording stopped = FabricatedCpuProbes(truth);
+  for (auto& [name, part] : stopped.recording.parts) {
+    if (name != "dispatch") continue;
+    part.result = {sim::Attributes{{"rows", {sim::Attribute::List{}}}}};
+    part.incomplete = "stopped behind 0 rows; the same command continues there";
+  }
+  const CalibrationResult later = CalibrateAll({stopped});
+  EXPECT_FALSE(later.parameters.Find("cpu")->dispatch_us.has_value());
+  EXPECT_THAT(later.notes, Contains(HasSubstr("dispatch is incomplete")));
   // Of the accelerator nothing is said that was not probed, and the other way round.
   std::vector<NamedRecording> both = FabricatedProbes({});
   both.push_back(FabricatedCpuProbes(truth));
