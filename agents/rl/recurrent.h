@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
@@ -21,6 +22,21 @@ class Lstm {
     at::Tensor h;  // [steps, batch, width]
     State last;    // of each direction where it ends
   };
+  struct Weights {
+    at::Tensor input, hidden, bias;  // [input, 4 width], [width, 4 width], [4 width]
+  };
+  // An Lstm of one direction step by step, with the weights of the moment in which it was made and without gradients.
+  class Walk {
+   public:
+    // What the inputs [rows, input] alone say to the gates, [rows, 4 width]: rows that come again need it once.
+    at::Tensor Sums(const at::Tensor& inputs) const;
+    State Step(const at::Tensor& sums, const State& state) const;
+
+   private:
+    friend class Lstm;
+    explicit Walk(Weights weights) : weights_(std::move(weights)) {}
+    Weights weights_;
+  };
 
   // `width` is that of the output: with both directions each has half of it. Glorot weights over all gates.
   Lstm(std::int64_t input, std::int64_t width, bool both_directions, Bias bias, at::ScalarType type,
@@ -28,13 +44,12 @@ class Lstm {
 
   // `inputs` [steps, batch, input]. The first state is zero where none is given (one direction only).
   Output Forward(const at::Tensor& inputs, const State* first = nullptr) const;
-  // One step of an Lstm of one direction: `input` [batch, input].
-  State Step(const at::Tensor& input, const State& state) const;
+  Walk Start() const;
 
   const Tensors& parameters() const { return parameters_; }
 
  private:
-  Tensors Biases() const;  // input and hidden, in torch's order of the gates
+  Tensors Biases() const;  // of each direction: [4 hidden], in torch's order of the gates
 
   std::int64_t hidden_, directions_;
   Bias bias_;

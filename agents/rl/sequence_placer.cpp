@@ -76,11 +76,17 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   const at::NoGradGuard no_grad;
   const std::int64_t sequences = encoded.last.h.size(0), rows = sequences * draws;
   Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
+  const Lstm::Walk walk = decoder_.Start();
+  // Where nothing but the choice before is read, there are as many different inputs as choices.
+  const at::Tensor sums_by_choice = sizes_.aligned ? at::Tensor() : walk.Sums(embeddings_);
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
   Tensors actions, log_probabilities, noises;
   for (const at::Tensor& memory : encoded.memory) {
     for (std::int64_t item = 0; item < memory.size(1); ++item) {
-      state = decoder_.Step(InputsOf(before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
+      state =
+          walk.Step(sizes_.aligned ? walk.Sums(InputsOf(before.unsqueeze(0), memory.narrow(1, item, 1))[0])
+                                   : sums_by_choice.index_select(0, before),
+                    state);
       at::Tensor logits =
           LogitsOf(state.h.view({sequences, draws, sizes_.width}), memory).view({rows, sizes_.choices});
       if (noise > 0 && rng != nullptr) {
