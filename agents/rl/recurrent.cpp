@@ -1,5 +1,8 @@
 #include "agents/rl/recurrent.h"
 
+#include <utility>
+#include <vector>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -10,19 +13,22 @@ namespace berth::agents::rl {
 namespace {
 
 // Torch's own layer spends a dozen small ops on a step, and learning adds a product to the gradient of the weights in
-// each. Here a step is a product, two tanh and two loops, and the weights get one product over all steps: an `rnn`
-// search over 160 units takes two thirds of the time.
+// each. Here a step is a product, two tanh and two loops, and the weights get one product over all steps.
 
-// Gates stand in torch's order: input, forget, cell, output. One tanh serves all four: sigmoid(x) = (1 + tanh(x / 2)) / 2,
-// so what makes the three others is halved.
-Lstm::Weights Halved(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& bias) {
-  const std::int64_t width = hidden.size(1);
-  at::Tensor scale = at::full({4 * width}, 0.5, hidden.options().requires_grad(false));
-  scale.narrow(0, 2 * width, width).fill_(1);
-  return {(input * scale.unsqueeze(1)).t(), (hidden * scale.unsqueeze(1)).t(), bias * scale};
+// One tanh serves all four gates: sigmoid(x) = (1 + tanh(x / 2)) / 2, so what makes the three others is halved. In float a
+// gate below 1e-7 is 0, and so is its gradient.
+at::Tensor GateScale(const at::Tensor& hidden_weights) {
+  const std::int64_t hidden = hidden_weights.size(1);
+  at::Tensor scale = at::full({4 * hidden}, 0.5, hidden_weights.options().requires_grad(false));
+  scale.narrow(0, 2 * hidden, hidden).fill_(1);
+  return scale;
 }
 
-// Sizes of one step, and the steps in the order in which they are read.
+at::Tensor Halved(const at::Tensor& hidden_weights) {
+  return (hidden_weights * GateScale(hidden_weights).unsqueeze(1)).t();
+}
+
+// Sizes of a step, and the steps in the order in which they are read.
 struct Sweep {
   std::int64_t steps, rows, hidden;
   bool backwards;
@@ -31,19 +37,20 @@ struct Sweep {
   std::int64_t state_size() const { return rows * hidden; }
 };
 
-// `gates` [rows, 4 hidden]: tanh of the (halved) sums in, the gates out; `after` is the new cell.
+// `gates` [rows, 4 hidden]: tanh of the halved sums in, the gates out. `before` and `after`: cells [rows, hidden].
 template <typename T>
 void OpenGates(const Sweep& sweep, T* gates, const T* before, T* after) {
   const std::int64_t hidden = sweep.hidden;
-  for (std::int64_t row = 0; row < sweep.rows;
-       ++row, gates += 4 * hidden, before += hidden, after += hidden) {
-    T *const in = gates, *const forget = in + hidden, *const cell = forget + hidden,
-             *const out = cell + hidden;
+  for (std::int64_t row = 0; row < sweep.rows; ++row) {
+    T* in = gates + 4 * row * hidden;
+    T *forget = in + hidden, *cell = in + 2 * hidden, *out = in + 3 * hidden;
+    const T* old = before + row * hidden;
+    T* next = after + row * hidden;
     for (std::int64_t k = 0; k < hidden; ++k) {
       in[k] = (1 + in[k]) / 2;
       forget[k] = (1 + forget[k]) / 2;
       out[k] = (1 + out[k]) / 2;
-      after[k] = forget[k] * before[k] + in[k] * cell[k];
+      next[k] = forget[k] * old[k] + in[k] * cell[k];
     }
   }
 }
@@ -52,50 +59,59 @@ void OpenGates(const Sweep& sweep, T* gates, const T* before, T* after) {
 template <typename T>
 void Emit(const Sweep& sweep, const T* gates, const T* tanh_cell, T* h) {
   const std::int64_t hidden = sweep.hidden;
-  for (std::int64_t row = 0; row < sweep.rows; ++row, gates += 4 * hidden, tanh_cell += hidden, h += hidden) {
-    for (std::int64_t k = 0; k < hidden; ++k) h[k] = gates[3 * hidden + k] * tanh_cell[k];
+  for (std::int64_t row = 0; row < sweep.rows; ++row) {
+    const T *out = gates + (4 * row + 3) * hidden, *state = tanh_cell + row * hidden;
+    T* emitted = h + row * hidden;
+    for (std::int64_t k = 0; k < hidden; ++k) emitted[k] = out[k] * state[k];
   }
 }
 
-// Of one step: from the gradients of h, which come from outside (`d_h`) and from the step behind (`d_next`), and of the
-// cell (`d_cell`, becomes that of the cell before) to those of the sums, `d_sums` [rows, 4 hidden].
+// What a step left: gates [rows, 4 hidden], tanh of its cell and the cell before [rows, hidden].
 template <typename T>
-void GradientsOfStep(const Sweep& sweep, const T* gates, const T* tanh_cell, const T* before, const T* d_h,
-                     const T* d_next, T* d_cell, T* d_sums) {
+struct StepDone {
+  const T *gates, *tanh_cell, *before;
+};
+
+// From the gradients of h and of the cell, which becomes that of the cell before, to those of the sums, `d_sums` [rows, 4
+// hidden].
+template <typename T>
+void GradientsOfStep(const Sweep& sweep, const StepDone<T>& step, const T* d_h, T* d_cell, T* d_sums) {
   const std::int64_t hidden = sweep.hidden;
   for (std::int64_t row = 0; row < sweep.rows; ++row) {
-    const T *const in = gates, *const forget = in + hidden, *const cell = forget + hidden,
-                   *const out = cell + hidden;
+    const T* in = step.gates + 4 * row * hidden;
+    const T *forget = in + hidden, *cell = in + 2 * hidden, *out = in + 3 * hidden;
+    const T *tanh_cell = step.tanh_cell + row * hidden, *before = step.before + row * hidden;
+    const T* dh = d_h + row * hidden;
+    T* dc = d_cell + row * hidden;
+    T* d_in = d_sums + 4 * row * hidden;
+    T *d_forget = d_in + hidden, *d_new = d_in + 2 * hidden, *d_out = d_in + 3 * hidden;
     for (std::int64_t k = 0; k < hidden; ++k) {
-      const T dh = d_h[k] + d_next[k];
-      const T dc = d_cell[k] + dh * out[k] * (1 - tanh_cell[k] * tanh_cell[k]);
-      d_sums[k] = dc * cell[k] * in[k] * (1 - in[k]);
-      d_sums[hidden + k] = dc * before[k] * forget[k] * (1 - forget[k]);
-      d_sums[2 * hidden + k] = dc * in[k] * (1 - cell[k] * cell[k]);
-      d_sums[3 * hidden + k] = dh * tanh_cell[k] * out[k] * (1 - out[k]);
-      d_cell[k] = dc * forget[k];
+      const T d = dc[k] + dh[k] * out[k] * (1 - tanh_cell[k] * tanh_cell[k]);
+      d_in[k] = d * cell[k] * in[k] * (1 - in[k]);
+      d_forget[k] = d * before[k] * forget[k] * (1 - forget[k]);
+      d_new[k] = d * in[k] * (1 - cell[k] * cell[k]);
+      d_out[k] = dh[k] * tanh_cell[k] * out[k] * (1 - out[k]);
+      dc[k] = d * forget[k];
     }
-    gates += 4 * hidden, d_sums += 4 * hidden;
-    tanh_cell += hidden, before += hidden, d_h += hidden, d_next += hidden, d_cell += hidden;
   }
 }
 
-// What a sweep leaves: [steps, rows, 4 hidden], then [steps, rows, hidden] each.
+// Of all steps: [steps, rows, 4 hidden], then [steps, rows, hidden] each.
 struct Trace {
   at::Tensor gates, cells, tanh_cells, h;
 };
 
-// `sums` [steps, rows, 4 hidden] become the gates.
+// `halved` [hidden, 4 hidden]; `sums` [steps, rows, 4 hidden], halved too, become the gates.
 template <typename T>
-Trace SweepForwardAs(const Sweep& sweep, const at::Tensor& sums, const at::Tensor& hidden_weights,
-                     at::Tensor h, const at::Tensor& first_cell) {
+Trace SweepForwardAs(const Sweep& sweep, at::Tensor sums, const at::Tensor& halved, at::Tensor h,
+                     const at::Tensor& first_c) {
   const at::Tensor cells = at::empty({sweep.steps, sweep.rows, sweep.hidden}, sums.options());
-  Trace trace{sums, cells, at::empty_like(cells), at::empty_like(cells)};
-  const T* before = first_cell.data_ptr<T>();
+  Trace trace{std::move(sums), cells, at::empty_like(cells), at::empty_like(cells)};
+  const T* before = first_c.data_ptr<T>();
   for (std::int64_t i = 0; i < sweep.steps; ++i) {
     const std::int64_t t = sweep.At(i);
-    at::Tensor gates = sums.select(0, t), tanh_cell = trace.tanh_cells.select(0, t);
-    gates.addmm_(h, hidden_weights).tanh_();
+    at::Tensor gates = trace.gates.select(0, t), tanh_cell = trace.tanh_cells.select(0, t);
+    gates.addmm_(h, halved).tanh_();
     T* const cell = cells.data_ptr<T>() + t * sweep.state_size();
     OpenGates(sweep, gates.data_ptr<T>(), before, cell);
     at::tanh_out(tanh_cell, cells.select(0, t));
@@ -106,81 +122,71 @@ Trace SweepForwardAs(const Sweep& sweep, const at::Tensor& sums, const at::Tenso
   return trace;
 }
 
-Trace SweepForward(const Sweep& sweep, const at::Tensor& sums, const at::Tensor& hidden_weights,
-                   const at::Tensor& first_h, const at::Tensor& first_cell) {
+Trace SweepForward(const Sweep& sweep, at::Tensor sums, const at::Tensor& halved, const at::Tensor& first_h,
+                   const at::Tensor& first_c) {
   return sums.scalar_type() == at::kFloat
-             ? SweepForwardAs<float>(sweep, sums, hidden_weights, first_h, first_cell)
-             : SweepForwardAs<double>(sweep, sums, hidden_weights, first_h, first_cell);
+             ? SweepForwardAs<float>(sweep, std::move(sums), halved, first_h, first_c)
+             : SweepForwardAs<double>(sweep, std::move(sums), halved, first_h, first_c);
 }
 
 struct SweepGradients {
-  at::Tensor sums, first_h, first_cell;
+  at::Tensor sums, first_h, first_c;
 };
 
+// `d_h` [steps, rows, hidden] is what comes from outside; each step adds what comes from the one behind it.
 template <typename T>
 SweepGradients SweepBack(const Sweep& sweep, const Trace& trace, const at::Tensor& hidden_weights,
-                         const at::Tensor& first_cell, const at::Tensor& d_h, const at::Tensor& d_last_cell) {
-  SweepGradients d{at::empty_like(trace.gates), at::zeros_like(first_cell), d_last_cell.clone()};
-  const auto step_of = [&](const at::Tensor& all, std::int64_t t) {
+                         const at::Tensor& first_c, const at::Tensor& d_h, const at::Tensor& d_last_c) {
+  SweepGradients d{at::empty_like(trace.gates), d_h.select(0, sweep.At(sweep.steps - 1)), d_last_c.clone()};
+  const auto state_at = [&](const at::Tensor& all, std::int64_t t) {
     return all.data_ptr<T>() + t * sweep.state_size();
   };
   for (std::int64_t i = sweep.steps - 1; i >= 0; --i) {
     const std::int64_t t = sweep.At(i);
     const at::Tensor d_sums = d.sums.select(0, t);
-    GradientsOfStep<T>(sweep, step_of(trace.gates, 4 * t), step_of(trace.tanh_cells, t),
-                       i == 0 ? first_cell.data_ptr<T>() : step_of(trace.cells, sweep.At(i - 1)),
-                       step_of(d_h, t), d.first_h.data_ptr<T>(), d.first_cell.data_ptr<T>(),
-                       d_sums.data_ptr<T>());
-    at::mm_out(d.first_h, d_sums, hidden_weights);
+    const T* const before = i == 0 ? first_c.data_ptr<T>() : state_at(trace.cells, sweep.At(i - 1));
+    GradientsOfStep<T>(sweep, {state_at(trace.gates, 4 * t), state_at(trace.tanh_cells, t), before},
+                       d.first_h.data_ptr<T>(), d.first_c.data_ptr<T>(), d_sums.data_ptr<T>());
+    d.first_h = i == 0 ? d_sums.mm(hidden_weights)
+                       : at::addmm(d_h.select(0, sweep.At(i - 1)), d_sums, hidden_weights);
   }
   return d;
 }
 
-// One direction of a layer: inputs [steps, rows, in], first h and cell [rows, hidden], weights [4 hidden, in] and [4
-// hidden, hidden], bias [4 hidden] -> h [steps, rows, hidden] and the last cell.
+// One direction: what the inputs say to the gates [steps, rows, 4 hidden], first h and cell [rows, hidden], weights [4
+// hidden, hidden] -> h [steps, rows, hidden] and the last cell.
 struct LstmFunction : torch::autograd::Function<LstmFunction> {
   static torch::autograd::tensor_list forward(torch::autograd::AutogradContext* context,
-                                              const at::Tensor& given, const at::Tensor& first_h,
-                                              const at::Tensor& first, const at::Tensor& input_weights,
-                                              const at::Tensor& hidden_weights, const at::Tensor& bias,
+                                              const at::Tensor& sums, const at::Tensor& first_h,
+                                              const at::Tensor& first_c, const at::Tensor& hidden_weights,
                                               bool backwards) {
-    const at::Tensor inputs = given.contiguous(), first_cell = first.contiguous();
-    const Sweep sweep{inputs.size(0), inputs.size(1), hidden_weights.size(1), backwards};
-    const Lstm::Weights weights = Halved(input_weights, hidden_weights, bias);
-    const at::Tensor sums =
-        at::addmm(weights.bias, inputs.view({sweep.steps * sweep.rows, -1}), weights.input);
-    const Trace trace =
-        SweepForward(sweep, sums.view({sweep.steps, sweep.rows, -1}), weights.hidden, first_h, first_cell);
-    context->save_for_backward({inputs, first_h, first_cell, input_weights, hidden_weights, trace.gates,
-                                trace.cells, trace.tanh_cells, trace.h});
+    const at::Tensor first_cell = first_c.contiguous();
+    const Sweep sweep{sums.size(0), sums.size(1), hidden_weights.size(1), backwards};
+    const Trace trace = SweepForward(sweep, (sums * GateScale(hidden_weights)).contiguous(),
+                                     Halved(hidden_weights), first_h, first_cell);
+    context->save_for_backward(
+        {first_h, first_cell, hidden_weights, trace.gates, trace.cells, trace.tanh_cells, trace.h});
     context->saved_data["backwards"] = backwards;
-    context->saved_data["inputs learn"] = given.requires_grad();
     return {trace.h, trace.cells.select(0, sweep.At(sweep.steps - 1)).clone()};
   }
 
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
                                                torch::autograd::tensor_list gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &inputs = saved[0], &first_h = saved[1], &first_cell = saved[2],
-                     &input_weights = saved[3], &hidden_weights = saved[4];
-    const Trace trace{saved[5], saved[6], saved[7], saved[8]};
-    const Sweep sweep{inputs.size(0), inputs.size(1), hidden_weights.size(1),
+    const at::Tensor &first_h = saved[0], &first_c = saved[1], &hidden_weights = saved[2];
+    const Trace trace{saved[3], saved[4], saved[5], saved[6]};
+    const Sweep sweep{trace.h.size(0), trace.h.size(1), trace.h.size(2),
                       context->saved_data["backwards"].toBool()};
     const at::Tensor d_h = gradients[0].contiguous(), d_last = gradients[1].contiguous();
     const SweepGradients d = d_h.scalar_type() == at::kFloat
-                                 ? SweepBack<float>(sweep, trace, hidden_weights, first_cell, d_h, d_last)
-                                 : SweepBack<double>(sweep, trace, hidden_weights, first_cell, d_h, d_last);
+                                 ? SweepBack<float>(sweep, trace, hidden_weights, first_c, d_h, d_last)
+                                 : SweepBack<double>(sweep, trace, hidden_weights, first_c, d_h, d_last);
     const std::int64_t rest = sweep.steps - 1;
     const at::Tensor before = sweep.backwards ? at::cat({trace.h.narrow(0, 1, rest), first_h.unsqueeze(0)})
                                               : at::cat({first_h.unsqueeze(0), trace.h.narrow(0, 0, rest)});
-    const at::Tensor d_sums = d.sums.view({sweep.steps * sweep.rows, -1});
-    const auto flat = [&](const at::Tensor& all) { return all.view({sweep.steps * sweep.rows, -1}); };
-    at::Tensor d_inputs;
-    if (context->saved_data["inputs learn"].toBool())
-      d_inputs = d_sums.mm(input_weights).view(inputs.sizes());
-    return {
-        d_inputs,      d.first_h,   d.first_cell, d_sums.t().mm(flat(inputs)), d_sums.t().mm(flat(before)),
-        d_sums.sum(0), at::Tensor()};
+    const at::Tensor d_hidden_weights =
+        d.sums.view({-1, 4 * sweep.hidden}).t().mm(before.view({-1, sweep.hidden}));
+    return {d.sums, d.first_h, d.first_c, d_hidden_weights, at::Tensor()};
   }
 };
 
@@ -219,41 +225,50 @@ Tensors Lstm::Biases() const {
   return biases;
 }
 
-Lstm::Output Lstm::Forward(const at::Tensor& inputs, const State* first) const {
-  BERTH_CHECK(first == nullptr || directions_ == 1);
+at::Tensor Lstm::GateSums(const at::Tensor& inputs, std::size_t direction) const {
+  const at::Tensor rows = inputs.reshape({-1, inputs.size(-1)});
+  std::vector<std::int64_t> sizes = inputs.sizes().vec();
+  sizes.back() = 4 * hidden_;
+  return at::addmm(Biases()[direction], rows, parameters_[2 * direction].t()).view(sizes);
+}
+
+at::Tensor Lstm::GateSums(const at::Tensor& inputs) const {
+  BERTH_CHECK_EQ(directions_, 1);
+  return GateSums(inputs, 0);
+}
+
+Lstm::Output Lstm::Forward(const at::Tensor& inputs) const {
   const at::Tensor zeros =
       at::zeros({inputs.size(1), hidden_}, parameters_[0].options().requires_grad(false));
-  const Tensors biases = Biases();
-  Tensors all, last_h, last_c;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(directions_); ++d) {
-    const bool backwards = d == 1;
-    const Tensors out =
-        LstmFunction::apply(inputs, first == nullptr ? zeros : first->h, first == nullptr ? zeros : first->c,
-                            parameters_[2 * d], parameters_[2 * d + 1], biases[d], backwards);
-    all.push_back(out[0]);
-    last_h.push_back(out[0].select(0, backwards ? 0 : inputs.size(0) - 1));
-    last_c.push_back(out[1]);
-  }
-  if (directions_ == 1) return {all[0], {last_h[0], last_c[0]}};
-  return {at::cat(all, 2), {at::cat(last_h, 1), at::cat(last_c, 1)}};
+  const auto read = [&](std::size_t direction) {
+    return LstmFunction::apply(GateSums(inputs, direction), zeros, zeros, parameters_[2 * direction + 1],
+                               /*backwards=*/direction == 1);
+  };
+  const Tensors there = read(0);
+  const State last{there[0].select(0, inputs.size(0) - 1), there[1]};
+  if (directions_ == 1) return {there[0], last};
+  const Tensors back = read(1);
+  return {at::cat({there[0], back[0]}, 2),
+          {at::cat({last.h, back[0].select(0, 0)}, 1), at::cat({last.c, back[1]}, 1)}};
 }
 
-Lstm::Walk Lstm::Start() const {
+Lstm::Output Lstm::Continue(const at::Tensor& sums, const State& from) const {
+  BERTH_CHECK_EQ(directions_, 1);
+  const Tensors out = LstmFunction::apply(sums, from.h, from.c, parameters_[1], /*backwards=*/false);
+  return {out[0], {out[0].select(0, sums.size(0) - 1), out[1]}};
+}
+
+Lstm::Walk Lstm::StartWalk() const {
   BERTH_CHECK_EQ(directions_, 1);
   const at::NoGradGuard no_grad;
-  return Walk(Halved(parameters_[0], parameters_[1], Biases()[0]));
-}
-
-at::Tensor Lstm::Walk::Sums(const at::Tensor& inputs) const {
-  const at::NoGradGuard no_grad;
-  return at::addmm(weights_.bias, inputs, weights_.input);
+  return {Halved(parameters_[1]), GateScale(parameters_[1])};
 }
 
 Lstm::State Lstm::Walk::Step(const at::Tensor& sums, const State& state) const {
   const at::NoGradGuard no_grad;
-  const Sweep sweep{1, sums.size(0), weights_.hidden.size(0), false};
-  const at::Tensor gates = sums.clone().unsqueeze(0);
-  const Trace trace = SweepForward(sweep, gates, weights_.hidden, state.h, state.c.contiguous());
+  const Sweep sweep{1, sums.size(0), halved_.size(0), false};
+  const Trace trace =
+      SweepForward(sweep, (sums * scale_).unsqueeze(0), halved_, state.h, state.c.contiguous());
   return {trace.h[0], trace.cells[0]};
 }
 

@@ -1,6 +1,7 @@
 // Long short-term memory (Hochreiter, Schmidhuber 1997) over a sequence, in one direction or in both.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -22,34 +23,39 @@ class Lstm {
     at::Tensor h;  // [steps, batch, width]
     State last;    // of each direction where it ends
   };
-  struct Weights {
-    at::Tensor input, hidden, bias;  // [input, 4 width], [width, 4 width], [4 width]
-  };
-  // An Lstm of one direction step by step, with the weights of the moment in which it was made and without gradients.
+  // Steps one by one, with the weights of the moment in which it was made and without gradients.
   class Walk {
    public:
-    // What the inputs [rows, input] alone say to the gates, [rows, 4 width]: rows that come again need it once.
-    at::Tensor Sums(const at::Tensor& inputs) const;
-    State Step(const at::Tensor& sums, const State& state) const;
+    State Step(const at::Tensor& sums, const State& state) const;  // sums [batch, 4 width]
 
    private:
     friend class Lstm;
-    explicit Walk(Weights weights) : weights_(std::move(weights)) {}
-    Weights weights_;
+    Walk(at::Tensor halved, at::Tensor scale) : halved_(std::move(halved)), scale_(std::move(scale)) {}
+
+    at::Tensor halved_;  // [width, 4 width], those of the hidden state as the steps want them
+    at::Tensor scale_;   // [4 width], what the sums must be multiplied with
   };
 
   // `width` is that of the output: with both directions each has half of it. Glorot weights over all gates.
   Lstm(std::int64_t input, std::int64_t width, bool both_directions, Bias bias, at::ScalarType type,
        Rng& init);
 
-  // `inputs` [steps, batch, input]. The first state is zero where none is given (one direction only).
-  Output Forward(const at::Tensor& inputs, const State* first = nullptr) const;
-  Walk Start() const;
+  // From zeros on: `inputs` [steps, batch, input].
+  Output Forward(const at::Tensor& inputs) const;
+
+  // The rest is for one direction. What inputs [..., input] say to the gates, [..., 4 width]; rows that come again need
+  // it once.
+  at::Tensor GateSums(const at::Tensor& inputs) const;
+  // From a state on: `sums` [steps, batch, 4 width].
+  Output Continue(const at::Tensor& sums, const State& from) const;
+  Walk StartWalk() const;
 
   const Tensors& parameters() const { return parameters_; }
 
  private:
-  Tensors Biases() const;  // of each direction: [4 hidden], in torch's order of the gates
+  at::Tensor GateSums(const at::Tensor& inputs, std::size_t direction) const;
+  Tensors Biases()
+      const;  // of each direction: [4 hidden], in torch's order of the gates: input, forget, cell, output
 
   std::int64_t hidden_, directions_;
   Bias bias_;

@@ -56,12 +56,17 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
   return encoded;
 }
 
-// What the decoder reads, [items, rows, input]: the choices before, `before` [items, rows], and the items themselves.
-at::Tensor SequencePlacer::InputsOf(const at::Tensor& before, const at::Tensor& memory) const {
+at::Tensor SequencePlacer::Fed() const {
+  return sizes_.aligned ? embeddings_ : decoder_.GateSums(embeddings_);
+}
+
+at::Tensor SequencePlacer::GateSums(const at::Tensor& fed, const at::Tensor& before,
+                                    const at::Tensor& memory) const {
   const std::int64_t items = before.size(0), rows = before.size(1);
-  const at::Tensor fed = embeddings_.index_select(0, before.reshape({-1})).view({items, rows, -1});
-  if (!sizes_.aligned) return fed;
-  return at::cat({fed, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1);
+  const at::Tensor read = fed.index_select(0, before.reshape({-1})).view({items, rows, -1});
+  if (!sizes_.aligned) return read;
+  return decoder_.GateSums(
+      at::cat({read, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1));
 }
 
 // `h` [sequences, queries, width].
@@ -76,17 +81,13 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   const at::NoGradGuard no_grad;
   const std::int64_t sequences = encoded.last.h.size(0), rows = sequences * draws;
   Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
-  const Lstm::Walk walk = decoder_.Start();
-  // Where nothing but the choice before is read, there are as many different inputs as choices.
-  const at::Tensor sums_by_choice = sizes_.aligned ? at::Tensor() : walk.Sums(embeddings_);
+  const Lstm::Walk walk = decoder_.StartWalk();
+  const at::Tensor fed = Fed();
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
   Tensors actions, log_probabilities, noises;
   for (const at::Tensor& memory : encoded.memory) {
     for (std::int64_t item = 0; item < memory.size(1); ++item) {
-      state =
-          walk.Step(sizes_.aligned ? walk.Sums(InputsOf(before.unsqueeze(0), memory.narrow(1, item, 1))[0])
-                                   : sums_by_choice.index_select(0, before),
-                    state);
+      state = walk.Step(GateSums(fed, before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
       at::Tensor logits =
           LogitsOf(state.h.view({sequences, draws, sizes_.width}), memory).view({rows, sizes_.choices});
       if (noise > 0 && rng != nullptr) {
@@ -108,11 +109,12 @@ at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& acti
   const at::Tensor start = at::full({1, rows}, sizes_.choices, at::kLong);
   const at::Tensor before = at::cat({start, actions.t()});  // [items + 1, rows]
   Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
+  const at::Tensor fed = Fed();
   Tensors logits;
   std::int64_t first = 0;
   for (const at::Tensor& memory : encoded.memory) {
     const std::int64_t items = memory.size(1);
-    const Lstm::Output out = decoder_.Forward(InputsOf(before.narrow(0, first, items), memory), &state);
+    const Lstm::Output out = decoder_.Continue(GateSums(fed, before.narrow(0, first, items), memory), state);
     const at::Tensor h = out.h.transpose(0, 1);  // [rows, items, width]
     logits.push_back(LogitsOf(h.reshape({sequences, draws * items, sizes_.width}), memory)
                          .view({rows, items, sizes_.choices}));

@@ -51,7 +51,12 @@ class SequencePlacer {
   const Tensors& parameters() const { return parameters_; }
 
  private:
-  at::Tensor InputsOf(const at::Tensor& before, const at::Tensor& memory) const;
+  // By choice, what the decoder is fed of it: where it reads nothing else, there are no more different inputs than that, and
+  // the rows are already what they say to its gates.
+  at::Tensor Fed() const;
+  // What the decoder's gates get, [items, rows, 4 width]: of the choices before, `before` [items, rows], and aligned of the
+  // items themselves.
+  at::Tensor GateSums(const at::Tensor& fed, const at::Tensor& before, const at::Tensor& memory) const;
   at::Tensor LogitsOf(const at::Tensor& h, const at::Tensor& memory) const;
 
   Sizes sizes_;

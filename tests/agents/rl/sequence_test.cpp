@@ -1,4 +1,7 @@
 // Layers of the sequence placers: recurrent.h, attention.h, sequence_placer.h.
+#include <algorithm>
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -42,47 +45,69 @@ TEST(Lstm, FollowsItsEquations) {
   };
   const double next = sigmoid(gate(1, 1)) * c + sigmoid(gate(0, 0)) * std::tanh(gate(2, 0));
   h = sigmoid(gate(3, 0)) * std::tanh(next);
-  const Lstm::Walk walk = lstm.Start();
-  const Lstm::State step = walk.Step(walk.Sums(at::full({1, 1}, x, at::kDouble)), first);
+  const at::Tensor sums = lstm.GateSums(at::full({1, 1}, x, at::kDouble));
+  const Lstm::State step = lstm.StartWalk().Step(sums, first);
   EXPECT_NEAR(step.c.item<double>(), next, 1e-15);
   EXPECT_NEAR(step.h.item<double>(), h, 1e-15);
-  EXPECT_NEAR(lstm.Forward(at::full({1, 1, 1}, x, at::kDouble), &first).h.item<double>(), h, 1e-15);
+  EXPECT_NEAR(lstm.Continue(sums.unsqueeze(0), first).h.item<double>(), h, 1e-15);
 }
 
 // Against torch's own layer, in float as it is used: outputs, last states and all gradients.
+void ExpectTorchsLayer(bool both, std::int64_t steps, double range) {
+  Rng init(1, "init");
+  const Lstm lstm(5, 16, both, Lstm::Bias::kGates, at::kFloat, init);
+  const Tensors& p = lstm.parameters();
+  const std::int64_t directions = both ? 2 : 1, hidden = 16 / directions;
+  const at::Tensor inputs = RandomTensor({steps, 3, 5}, 2, range).to(at::kFloat).set_requires_grad(true);
+  // One direction goes on from a state, whose rows do not lie one behind the other; two begin at zero.
+  const double first = both ? 0 : 1;
+  const at::Tensor first_h = RandomTensor({16, 3}, 6, first).to(at::kFloat).set_requires_grad(true);
+  const at::Tensor first_c = RandomTensor({16, 3}, 7, first).to(at::kFloat).set_requires_grad(true);
+  const at::Tensor no_bias = at::zeros({4 * hidden}, at::kFloat);
+  const Tensors weights = both ? Tensors{p[0], p[1], p[4], no_bias, p[2], p[3], p[5], no_bias}
+                               : Tensors{p[0], p[1], p[2], no_bias};
+  const auto run_torchs = [&] {
+    const auto state = [&](const at::Tensor& of) {
+      return of.view({directions, hidden, 3}).transpose(1, 2).contiguous();
+    };
+    const auto joined = [](const at::Tensor& last) { return last.transpose(0, 1).reshape({3, -1}); };
+    const auto [h, last_h, last_c] =
+        at::lstm(inputs, {state(first_h), state(first_c)}, weights, /*has_biases=*/true, /*num_layers=*/1,
+                 /*dropout=*/0, /*train=*/false, both, /*batch_first=*/false);
+    return Tensors{h, joined(last_h), joined(last_c)};
+  };
+  const auto run_ours = [&] {
+    const Lstm::Output out =
+        both ? lstm.Forward(inputs) : lstm.Continue(lstm.GateSums(inputs), {first_h.t(), first_c.t()});
+    return Tensors{out.h, out.last.h, out.last.c};
+  };
+  const Tensors torchs = run_torchs(), ours = run_ours();
+  for (std::size_t i = 0; i < torchs.size(); ++i) EXPECT_LT(Difference(ours[i], torchs[i]), 1e-6);
+
+  Tensors learned = p;
+  learned.push_back(inputs);
+  if (!both) Append(learned, {first_h, first_c});
+  for (const std::size_t from : {0, 2}) {  // of all outputs, of the last cell alone
+    const auto gradients = [&](const Tensors& outputs) {
+      at::Tensor loss = at::zeros({}, at::kFloat);
+      for (std::size_t i = from; i < outputs.size(); ++i)
+        loss = loss + (outputs[i] * RandomTensor(outputs[i].sizes(), 3 + i).to(at::kFloat)).sum();
+      return Gradients(loss, learned);
+    };
+    const Tensors expected = gradients(run_torchs()), found = gradients(run_ours());
+    EXPECT_GT(expected[0].abs().max().item<double>(), 0.01);
+    for (std::size_t i = 0; i < learned.size(); ++i) {
+      const double largest = expected[i].abs().max().item<double>();
+      EXPECT_LT(Difference(found[i], expected[i]), 1e-5 * std::max(1.0, largest))
+          << "tensor " << i << ", steps " << steps;
+    }
+  }
+}
+
 TEST(Lstm, IsTorchsLayer) {
   for (const bool both : {false, true}) {
-    Rng init(1, "init");
-    const Lstm lstm(5, 16, both, Lstm::Bias::kGates, at::kFloat, init);
-    const Tensors& p = lstm.parameters();
-    const std::int64_t directions = both ? 2 : 1, hidden = 16 / directions;
-    const at::Tensor inputs = RandomTensor({9, 3, 5}, 2).to(at::kFloat).set_requires_grad(true);
-    const at::Tensor zeros = at::zeros({directions, 3, hidden}, at::kFloat);
-    const at::Tensor no_bias = at::zeros({4 * hidden}, at::kFloat);
-    const Tensors weights = both ? Tensors{p[0], p[1], p[4], no_bias, p[2], p[3], p[5], no_bias}
-                                 : Tensors{p[0], p[1], p[2], no_bias};
-    const auto [h, last_h, last_c] =
-        at::lstm(inputs, {zeros, zeros}, weights, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0,
-                 /*train=*/false, both, /*batch_first=*/false);
-    const auto joined = [](const at::Tensor& state) { return state.transpose(0, 1).reshape({3, -1}); };
-    const Lstm::Output out = lstm.Forward(inputs);
-    EXPECT_LT(Difference(out.h, h), 1e-6);
-    EXPECT_LT(Difference(out.last.h, joined(last_h)), 1e-6);
-    EXPECT_LT(Difference(out.last.c, joined(last_c)), 1e-6);
-
-    const auto loss = [](const at::Tensor& all, const at::Tensor& end_h, const at::Tensor& end_c) {
-      return (all * RandomTensor({9, 3, 16}, 3).to(at::kFloat)).sum() +
-             (end_h * RandomTensor({3, 16}, 4).to(at::kFloat)).sum() +
-             (end_c * RandomTensor({3, 16}, 5).to(at::kFloat)).sum();
-    };
-    Tensors learned = p;
-    learned.push_back(inputs);
-    const Tensors ours = Gradients(loss(out.h, out.last.h, out.last.c), learned);
-    const Tensors torchs = Gradients(loss(h, joined(last_h), joined(last_c)), learned);
-    for (std::size_t i = 0; i < learned.size(); ++i) {
-      EXPECT_GT(torchs[i].abs().max().item<double>(), 0.1);
-      EXPECT_LT(Difference(ours[i], torchs[i]), 1e-5) << "tensor " << i;
-    }
+    for (const std::int64_t steps : {1, 9}) ExpectTorchsLayer(both, steps, 1);
+    ExpectTorchsLayer(both, 9, 60);  // gates that are shut and wide open
   }
 }
 
@@ -92,9 +117,9 @@ TEST(Lstm, StepsEqualTheSequenceAndBothWaysReadBackwards) {
   const at::Tensor inputs = RandomTensor({6, 2, 3}, 2);
   const Lstm::Output all = lstm.Forward(inputs);
   Lstm::State state{at::zeros({2, 4}, at::kDouble), at::zeros({2, 4}, at::kDouble)};
-  const Lstm::Walk walk = lstm.Start();
+  const Lstm::Walk walk = lstm.StartWalk();
   for (std::int64_t t = 0; t < 6; ++t) {
-    state = walk.Step(walk.Sums(inputs[t]), state);
+    state = walk.Step(lstm.GateSums(inputs[t]), state);
     EXPECT_LT(Difference(state.h, all.h[t]), 1e-14);
   }
   EXPECT_LT(Difference(state.c, all.last.c), 1e-14);
