@@ -150,8 +150,9 @@ RenderedChart CurvesOf(const std::string& title, const std::vector<Race>& races,
       if (samples >= budget) break;
     }
     if (series.points.empty()) continue;
-    series.key = fmt::format("{} {:.2f}", column->title, series.points.back().second);
-    series.spoken = fmt::format("{} ends at {:.2f}", column->title, series.points.back().second);
+    series.name = column->title;
+    series.value = fmt::format("{:.2f}", series.points.back().second);
+    series.spoken = fmt::format("{} ends at {}", series.name, series.value);
     all.emplace_back(std::move(series), column->learner);
   }
   chart.series = Readable(std::move(all));

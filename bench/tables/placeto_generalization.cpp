@@ -133,9 +133,9 @@ const TableColumn& ColumnOf(const TableBlock& block, const std::string& key) {
 
 RenderedSeries Cdf(const std::string& title, const std::vector<double>& values, std::size_t graphs) {
   RenderedSeries series;
-  const std::string median = SecondsDigits(Median(values));
-  series.key = title + " " + median;
-  series.spoken = fmt::format("{}: median {}", title, median);
+  series.name = title;
+  series.value = SecondsDigits(Median(values));
+  series.spoken = fmt::format("{}: median {}", title, series.value);
   series.points.emplace_back(values.front(), 0);
   for (std::size_t i = 0; i < values.size(); ++i)
     series.points.emplace_back(values[i], static_cast<double>(i + 1) / static_cast<double>(graphs));

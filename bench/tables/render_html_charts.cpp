@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -46,8 +48,10 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
                           cell.published.empty() ? "" : ", published " + cell.published);
   }
   std::string ticks;
-  for (const int e : axis.decades()) {
-    ticks += fmt::format("<b style=\"left:{:.1f}%\">{} s</b>", 100 * axis.At(std::pow(10, e)), PowerText(e));
+  const std::vector<int> decades = axis.decades();
+  for (const int e : decades) {
+    ticks += fmt::format("<b style=\"left:{:.1f}%\">{}{}</b>", 100 * axis.At(std::pow(10, e)), PowerText(e),
+                         e == decades.back() ? " s" : "");
   }
   return fmt::format(
       "<figure><figcaption>{}, {} GPUs</figcaption>\n<div role=\"img\" aria-label=\"{}\" "
@@ -58,7 +62,32 @@ std::string Figure(const RenderedBlock& block, const RenderedLine& line, const L
 }
 
 constexpr double kWidth = 360, kHeight = 210, kLeft = 44, kRight = 8, kTop = 8, kBottom = 30;
-constexpr int kStyles = 10;  // .s0 to .s9 of the style sheet: colour and dashes
+constexpr std::size_t kStyles = 10;  // .s0 to .s9 of the style sheet: colour and dashes
+
+// Which style a series has: the first ten names on the page have one each, those behind them take what is free in their
+// chart.
+class Styles {
+ public:
+  std::vector<std::size_t> Of(const RenderedChart& chart) {
+    std::vector<std::size_t> styles;
+    std::set<std::size_t> taken;
+    for (const RenderedSeries& series : chart.series) {
+      styles.push_back(rank_.try_emplace(series.name, rank_.size()).first->second);
+      taken.insert(styles.back());
+    }
+    for (std::size_t& style : styles) {
+      if (style < kStyles) continue;
+      style %= kStyles;
+      for (std::size_t tried = 0; tried < kStyles && taken.contains(style); ++tried)
+        style = (style + 1) % kStyles;
+      taken.insert(style);
+    }
+    return styles;
+  }
+
+ private:
+  std::map<std::string, std::size_t> rank_;  // in the order in which names come
+};
 
 // The horizontal axis of a chart: log from whole decades, or linear between its ends.
 class XAxis {
@@ -100,7 +129,7 @@ class XAxis {
   double high_ = 0;
 };
 
-std::string Drawing(const RenderedChart& chart) {
+std::string Drawing(const RenderedChart& chart, const std::vector<std::size_t>& styles) {
   const XAxis x(chart);
   double low = 1e300, high = 0;
   for (const RenderedSeries& series : chart.series) {
@@ -115,8 +144,7 @@ std::string Drawing(const RenderedChart& chart) {
   const bool log_y = chart.log_x && low > 0;
   const auto scaled = [&](double value) { return log_y ? std::log(value) : value; };
   const auto y = [&](double value) {
-    return kTop +
-           (kHeight - kTop - kBottom) * (scaled(high) - scaled(value)) / (scaled(high) - scaled(low));
+    return kTop + (kHeight - kTop - kBottom) * (scaled(high) - scaled(value)) / (scaled(high) - scaled(low));
   };
   std::string svg = fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                                 kLeft, kTop, kWidth - kLeft - kRight, kHeight - kTop - kBottom);
@@ -135,18 +163,18 @@ std::string Drawing(const RenderedChart& chart) {
       points += fmt::format("{:.1f},{:.1f} ", x.At(at), y(value));
       last = value;
     }
-    svg += fmt::format("<polyline class=\"s{}\" points=\"{}\"/>\n", s % kStyles, points);
+    svg += fmt::format("<polyline class=\"s{}\" points=\"{}\"/>\n", styles[s], points);
   }
   return svg;
 }
 
-std::string Legend(const RenderedChart& chart) {
+std::string Legend(const RenderedChart& chart, const std::vector<std::size_t>& styles) {
   std::string legend = "<p class=\"key\">";
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     legend += fmt::format(
         "<span><svg style=\"width:1.8rem\" viewBox=\"0 0 28 6\" aria-hidden=\"true\"><polyline class=\"s{}\" "
-        "points=\"0,3 28,3\"/></svg>{}</span>",
-        s % kStyles, EscapeHtml(chart.series[s].key));
+        "points=\"0,3 28,3\"/></svg>{} {}</span>",
+        styles[s], EscapeHtml(chart.series[s].name), EscapeHtml(chart.series[s].value));
   }
   return legend + "</p>\n";
 }
@@ -174,13 +202,16 @@ std::string HtmlBars(const RenderedBlock& block) {
 
 std::string HtmlCharts(const std::vector<RenderedChart>& charts) {
   std::string text = "<div class=\"bars\">\n";
+  Styles styles_of;
   for (const RenderedChart& chart : charts) {
+    const std::vector<std::size_t> styles = styles_of.Of(chart);
     std::string spoken = chart.spoken;
     for (const RenderedSeries& series : chart.series) spoken += " " + series.spoken + ";";
     text += fmt::format(
         "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" "
         "aria-label=\"{}\">\n{}</svg>\n{}</figure>\n",
-        EscapeHtml(chart.title), kWidth, kHeight, EscapeHtml(spoken), Drawing(chart), Legend(chart));
+        EscapeHtml(chart.title), kWidth, kHeight, EscapeHtml(spoken), Drawing(chart, styles),
+        Legend(chart, styles));
   }
   return text + "</div>\n";
 }

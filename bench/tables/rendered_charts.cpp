@@ -46,7 +46,7 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
                   [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
         const auto points = CurvePoints(*sorted[(sorted.size() - 1) / 2]);
         const std::string last = SecondsDigits(points.back().second);
-        series.emplace_back(RenderedSeries{column.title + " " + last,
+        series.emplace_back(RenderedSeries{column.title, last,
                                            fmt::format("{} ends at {} s after {:.0f} samples", column.title,
                                                        last, points.back().first),
                                            points},

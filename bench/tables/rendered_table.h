@@ -45,7 +45,8 @@ struct RenderedBlock {
 
 // A staircase: each value holds until the next.
 struct RenderedSeries {
-  std::string key;                                // "random 1.21"
+  std::string name;                               // "random", drawn alike wherever it comes
+  std::string value;                              // behind it in the legend: "1.21"
   std::string spoken;                             // "random ends at 1.21 s after 1000 samples"
   std::vector<std::pair<double, double>> points;  // ascending in x, which is above 0
 };

@@ -1,7 +1,11 @@
 // Golden renderings of a made-up table. `BERTH_UPDATE_GOLDEN=1 test_bench` writes them anew.
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/tables/html.h"
@@ -47,6 +51,34 @@ TEST(Render, HtmlSaysWithWordsWhatItSaysWithColours) {
   EXPECT_NE(html.find("scope=\"row\""), std::string::npos);
   EXPECT_NE(html.find("aria-label=\"Bars of seconds per step. CPU only: ours 6.20, published 6.89;"),
             std::string::npos);
+}
+
+// The legend of each chart: "s3 random; s0 genetic; ".
+std::vector<std::string> StylesIn(const std::string& html) {
+  std::vector<std::string> charts;
+  const std::regex sample(R"re(<figure>|class="(s\d)" points="0,3 28,3"/></svg>(\S+) )re");
+  for (auto it = std::sregex_iterator(html.begin(), html.end(), sample); it != std::sregex_iterator(); ++it) {
+    if (!(*it)[1].matched) {
+      charts.emplace_back();
+    } else {
+      charts.back() += (*it)[1].str() + " " + (*it)[2].str() + "; ";
+    }
+  }
+  return charts;
+}
+
+// The eleventh name shares with the first, unless both are in one chart.
+TEST(Render, AnAgentIsDrawnAlikeInAllCharts) {
+  const auto chart = [](const std::vector<std::string>& names) {
+    RenderedChart made{.title = "a chart"};
+    for (const std::string& name : names) made.series.push_back({name, "1.0", name, {{1, 2}, {10, 1}}});
+    return made;
+  };
+  const std::string html = HtmlCharts({chart({"a", "b", "c"}), chart({"c", "d", "a"}),
+                                       chart({"e", "f", "g", "h", "i", "j", "k"}), chart({"a", "k", "b"})});
+  EXPECT_THAT(StylesIn(html),
+              ::testing::ElementsAre("s0 a; s1 b; s2 c; ", "s2 c; s3 d; s0 a; ",
+                                     "s4 e; s5 f; s6 g; s7 h; s8 i; s9 j; s0 k; ", "s0 a; s2 k; s1 b; "));
 }
 
 TEST(Render, HtmlEscapesWhatItIsGiven) {
