@@ -54,8 +54,8 @@ class Lstm {
 
  private:
   at::Tensor GateSums(const at::Tensor& inputs, std::size_t direction) const;
-  Tensors Biases()
-      const;  // of each direction: [4 hidden], in torch's order of the gates: input, forget, cell, output
+  // Of each direction: [4 hidden], in torch's order of the gates: input, forget, cell, output.
+  Tensors Biases() const;
 
   std::int64_t hidden_, directions_;
   Bias bias_;
