@@ -54,7 +54,7 @@ class TrainCommand : public Command {
                    "the policy to write; what is needed to go on stands beside it until it is done")
         ->required()
         ->option_text("POLICY");
-    app.add_flag("--resume", options_.resume, "go on where training to --out was stopped");
+    app.add_flag("--resume", options_.resume, "go on where training to --out was stopped, if it was begun");
     app.add_option("--json", json_, "write a summary to this file; - is standard output")
         ->option_text("FILE");
   }
@@ -69,8 +69,11 @@ class TrainCommand : public Command {
           fmt::format("--agent {}: learns nothing that could be applied to other graphs.", agent_));
     Load();
     const std::string state = out_ + ".state";
-    if (options_.resume && !std::filesystem::exists(state))
-      throw InputError(fmt::format("--resume: there is no {} to go on from; start without --resume.", state));
+    if (options_.resume && !std::filesystem::exists(state) && std::filesystem::exists(out_)) {
+      throw InputError(fmt::format(
+          "--resume: {} is complete, its training ended; --init {} with another --out trains it further.", out_,
+          out_));
+    }
     formats::PrepareOutput(out_);
     options_.checkpoint = state;
     agents::Ranks& ranks = agents::World();

@@ -73,8 +73,18 @@ TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
   const TempFolder folder;
   formats::WriteFile(folder / "file", "mine");
   ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "cannot be made one");
-  ExpectRefused(Train(folder / "absent/p", {"--samples", "10", "--resume"}), "there is no");
+  ExpectRefused(Train(folder / "absent/p", {"--samples", "1"}), "at least one for each");
   EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
+}
+
+// One call for the first time and for every later one, as of `berth place` and `berth table`.
+TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
+  const TempFolder folder;
+  const auto call = Train(folder / "p", {"--samples", "20", "--resume"});
+  EXPECT_EQ(JsonOf(RunBerth(call))["samples"], 20);
+  const std::string policy = formats::ReadFile(folder / "p");
+  ExpectRefused(call, "is complete");
+  EXPECT_EQ(formats::ReadFile(folder / "p"), policy);
 }
 
 TEST(Train, RefusesWrongCalls) {
