@@ -62,6 +62,7 @@ Options Defaults(const std::string& preset, bool full) {
     policy.groups = 0;
     policy.placements = 1;
     policy.freeze = 500;
+    SetPlannerNetwork(policy.sequence);
     SetPlannerDefaults(policy.sequence, options.learner);
   }
   return options;

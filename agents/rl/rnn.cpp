@@ -16,9 +16,9 @@
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
 //
-// `code` is the sequence half of TensorFlow's open planner on these groups (PROTOCOL 4.1 and 4.3), which
-// Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias, its group
-// vectors, learner and noise. Not kept of it: freezing the actions after 500 updates, which without a grouper
+// `network=planner` is that of the sequence half of TensorFlow's open planner on these groups (PROTOCOL 4.1 and
+// 4.3), which Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
+// its group vectors. Preset `code` has that network, and the program's learner and noise. Not kept of it: freezing the actions after 500 updates, which without a grouper
 // would end the search; and the program joins step i of the forward with step i of the backward pass, which
 // are different groups (ours joins the same ones). `as_shipped` (fresh actions and a zero input in the loss)
 // belongs to `hierarchical`.
@@ -49,8 +49,9 @@ struct RnnOptions {
   OneShotOptions learner;
 };
 
-RnnOptions Defaults(const std::string& preset, const std::string& size) {
+RnnOptions Defaults(const std::string& preset, const std::string& size, bool planner) {
   RnnOptions options;
+  options.planner = planner;
   options.sequence.placer.width = size == "full" ? 512 : 128;
   options.learner = Tuned(OneShotOptions::Algorithm::kReinforce, 8, 1e-3, 0.1);
   if (preset == "paper") {
@@ -59,17 +60,18 @@ RnnOptions Defaults(const std::string& preset, const std::string& size) {
     options.learner.valid_part = 0.25;
     options.learner.learning_rate = {1e-3, 1e-3, 1};
   }
-  if (preset == "code") {
-    options.planner = true;
-    SetPlannerDefaults(options.sequence, options.learner);
-  }
+  if (planner) SetPlannerNetwork(options.sequence);
+  if (preset == "code") SetPlannerDefaults(options.sequence, options.learner);
   return options;
 }
 
 RnnOptions ReadRnnOptions(const Spec& spec) {
   ParameterReader read(spec);
   const std::string preset = read.Choice("preset", {"tuned", "paper", "code"});
-  RnnOptions options = Defaults(preset, read.Choice("size", {"small", "full"}));
+  const std::string size = read.Choice("size", {"small", "full"});
+  std::vector<std::string> networks = {"icml17", "planner"};
+  if (preset == "code") std::swap(networks[0], networks[1]);
+  RnnOptions options = Defaults(preset, size, read.Choice("network", networks) == "planner");
   options.sequence = ReadSequenceOptions(read, options.sequence);
   options.learner = ReadOneShotOptions(read, options.learner);
   read.Finish();

@@ -14,9 +14,12 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
   return options;
 }
 
-void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner) {
+void SetPlannerNetwork(SequenceOptions& sequence) {
   sequence.placer.both_directions = true;
   sequence.placer.biases = false;
+}
+
+void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner) {
   sequence.placer.tanh_constant = 1;
   sequence.noise = 0.5;
   sequence.noise_updates = 750;

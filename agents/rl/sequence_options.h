@@ -18,10 +18,13 @@ struct SequenceOptions {
 // Reads width, attention, temperature, tanh, noise and noise_updates.
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions defaults);
 
-// The constants of TensorFlow's open planner (PAPERS 2 and PROTOCOL 4.3: read in its program): encoder of
-// both directions, one shared forget bias, tanh; one placement an update, moving average from the failing
-// signal, Adam at 0.1, 5 % less every 50 updates from the 400th on, noise until the 750th, only feasible
-// draws from the 1000th.
+// The network of TensorFlow's open planner (PAPERS 2 and PROTOCOL 4.3: read in its program): encoder of both
+// directions, one shared forget bias.
+void SetPlannerNetwork(SequenceOptions& sequence);
+
+// The program's other constants: tanh; one placement an update, moving average from the failing signal, Adam at
+// 0.1, 5 % less every 50 updates from the 400th on, noise until the 750th, only feasible draws from the
+// 1000th.
 void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner);
 
 }  // namespace berth::agents::rl

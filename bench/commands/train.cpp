@@ -71,8 +71,8 @@ class TrainCommand : public Command {
     const std::string state = out_ + ".state";
     if (options_.resume && !std::filesystem::exists(state) && std::filesystem::exists(out_)) {
       throw InputError(fmt::format(
-          "--resume: {} is complete, its training ended; --init {} with another --out trains it further.", out_,
-          out_));
+          "--resume: {} is complete, its training ended; --init {} with another --out trains it further.",
+          out_, out_));
     }
     formats::PrepareOutput(out_);
     options_.checkpoint = state;
@@ -174,10 +174,13 @@ class TrainCommand : public Command {
     }
     fmt::print(
         "{}\n{}: {} of {} samples{}. The policy is in {}; `berth place --agent {} --init {} --learn no` "
-        "applies "
-        "it.\n",
+        "applies it.\n",
         table.ToString(), agent, CountText(set_.samples()), CountText(samples_),
-        set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_, Spec::Parse(agent_).name, out_);
+        set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_, AgentArgument(), out_);
+  }
+  // As a shell takes it.
+  std::string AgentArgument() const {
+    return agent_.find('(') == std::string::npos ? agent_ : "'" + agent_ + "'";
   }
   static TextTable::Align AlignOf(std::string_view title) {
     return title == "graph" ? TextTable::Align::kLeft : TextTable::Align::kRight;

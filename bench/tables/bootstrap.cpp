@@ -100,12 +100,19 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
   };
   estimate.value = Ratio(value(a), value(b));
   seeds = CommonSeeds(a, b, false);
+  const auto all_open = [](Side side) {
+    for (Runtimes& cell : side) cell.open = cell.sampled;
+    return side;
+  };
+  const Side any_a = all_open(a);
+  const Side any_b = all_open(b);
   if (seeds.size() < kSeedsForClaim) {  // or they were run with different ones
-    for (Side* side : {&a, &b}) {
-      for (Runtimes& cell : *side) cell.open = cell.sampled;
-    }
+    a = any_a;
+    b = any_b;
     seeds.clear();
   }
+  estimate.least = Ratio(Best(any_a, {}, 0), Best(any_b, {}, kInfinity));
+  estimate.most = Ratio(Best(any_a, {}, kInfinity), Best(any_b, {}, 0));
   agents::Rng rng(1, "bootstrap");
   std::vector<double> lows;
   std::vector<double> highs;
@@ -154,14 +161,14 @@ double GeometricMean(const std::vector<double>& values) {
   return std::exp(logs / static_cast<double>(values.size()));
 }
 
-Estimate EstimateMean(const std::vector<double>& ratios) {
+Estimate EstimateMean(const std::vector<double>& ratios, int seeds) {
   BERTH_CHECK(!ratios.empty());
   std::vector<double> logs;
   for (const double ratio : ratios) logs.push_back(std::log(ratio));
   const auto mean = [](const std::vector<double>& values) {
     return std::exp(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
   };
-  Estimate estimate{.value = mean(logs), .sampled = true, .seeds = kSeedsForClaim};
+  Estimate estimate{.value = mean(logs), .sampled = true, .seeds = seeds};
   agents::Rng rng(1, "bootstrap");
   std::vector<double> means, drawn(logs.size());
   for (int i = 0; i < kResamples; ++i) {
@@ -176,8 +183,17 @@ Estimate EstimateMean(const std::vector<double>& ratios) {
 }
 
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>& word_at) {
-  const ClaimWord low = word_at(estimate.low);
-  return low == word_at(estimate.high) ? low : ClaimWord::kUndecided;
+  double low = estimate.low;
+  double high = estimate.high;
+  if (estimate.open()) {
+    low = estimate.least;
+    high = estimate.most;
+  } else if (estimate.sampled && estimate.seeds < kSeedsForSmallDifference) {
+    low = std::max(estimate.least, std::min(low, estimate.value / kSmallDifference));
+    high = std::min(estimate.most, std::max(high, estimate.value * kSmallDifference));
+  }
+  const ClaimWord word = word_at(low);
+  return word == word_at(high) ? word : ClaimWord::kUndecided;
 }
 
 std::string RatioText(double ratio) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,19 @@
 
 namespace berth::bench {
 
-// With fewer seeds nothing that depends on a sampled agent is decided.
+// With fewer seeds nothing that depends on a sampled agent is decided,
 inline constexpr int kSeedsForClaim = 3;
+// with fewer than these no difference below 30 % (PROTOCOL 1.8): of three seeds the interval of a median is
+// nearly the smallest and the largest, and leaves out what is true one time in four.
+inline constexpr int kSeedsForSmallDifference = 10;
+inline constexpr double kSmallDifference = 1.3;
 
 struct Estimate {
   double value = 1;  // the ratio over the seeds that were run
   double low = 1;    // 90 % interval; where seeds are too few, all that the rules' cells leave possible
   double high = 1;
+  double least = 0;  // what the rules' cells alone leave possible, whatever the seeds find
+  double most = std::numeric_limits<double>::infinity();
   bool sampled = false;  // false: rules alone, which are exact
   int seeds = 0;         // that all sampled cells have
 
@@ -43,10 +50,12 @@ Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
 double GeometricMean(const std::vector<double>& values);  // all positive, at least one
 
 // The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18). All positive,
-// at least one.
-Estimate EstimateMean(const std::vector<double>& ratios);
+// at least one. `seeds`: behind each of them, where the mean is judged.
+Estimate EstimateMean(const std::vector<double>& ratios, int seeds = 0);
 
-// What is said at both ends of the interval, undecided where they differ. `word_at` has one step.
+// What is said at both ends of the interval, undecided where they differ. With fewer than
+// kSeedsForSmallDifference seeds the ends are at least kSmallDifference from the value, with fewer than
+// kSeedsForClaim anywhere, as far as the rules' cells leave that possible. `word_at` is monotone.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 
 std::string RatioText(double ratio);  // "0.943", "∞"

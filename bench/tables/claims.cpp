@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -23,14 +24,20 @@ struct Tally {
     rows += fmt::format("{} {} {}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value),
                         IntervalText(ratio));
   }
-  void Fill(ClaimReading& reading, const std::string& what) const {
+  // Of all rows that there are, `wanted` are to be won; 0 = all that were run.
+  void Fill(ClaimReading& reading, const std::string& what, int all = 0, int wanted = 0) const {
     if (rows.empty()) return;
     reading.ours =
         fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
-    reading.word =
-        lost > 0 ? ClaimWord::kDoesNotHold : (undecided > 0 ? ClaimWord::kUndecided : ClaimWord::kHolds);
+    if (wanted == 0) all = wanted = won + undecided + lost;
+    reading.word = won >= wanted         ? ClaimWord::kHolds
+                   : all - lost < wanted ? ClaimWord::kDoesNotHold
+                                         : ClaimWord::kUndecided;
   }
 };
+
+constexpr char kSpeedupExperiment[] =
+    "samples to be as good as the other's final median; section Samples has both counts";
 
 const TableBlock& BlockOf(const TableResults& results, const std::string& key) {
   const std::vector<TableBlock>& blocks = results.table().blocks;
@@ -49,55 +56,63 @@ std::string ReductionText(double from, double to) {
   return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
 }
 
+std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
+                                  const std::string& line, const std::string& except) {
+  std::optional<BestFound> best;
+  for (const TableColumn& column : BlockOf(results, block).columns) {
+    if (column.key == except) continue;
+    for (const CellRecord& record : results.At(block, line, column.key).records) {
+      if (!record.runtime_us || (best && best->seconds <= *record.runtime_us / 1e6)) continue;
+      best = {*record.runtime_us / 1e6,
+              column.title + (column.sampled ? fmt::format(", seed {}", record.seed) : "")};
+    }
+  }
+  return best;
+}
+
 namespace {
 
-// The row's best against a baseline that fits: the ratio, and the reading with its numbers. Empty where there
-// is nothing to compare.
-std::optional<Estimate> AgainstBaseline(const TableResults& results, const std::string& block,
-                                        const std::string& line, const std::string& baseline,
-                                        ClaimReading& reading) {
+// What was found in seconds, infinite where nothing else fits, and the reading with its numbers. Empty where
+// there is nothing to compare.
+std::optional<double> AgainstBaseline(const TableResults& results, const std::string& block,
+                                      const std::string& line, const std::string& baseline,
+                                      ClaimReading& reading) {
   const CellSummary& base = results.At(block, line, baseline);
-  const auto others = CellsThatRan(results, block, line, baseline);
-  if (!base.median || others.empty()) return std::nullopt;
-  const Estimate ratio = EstimateRatio(others, {&base});
+  if (!base.median || CellsThatRan(results, block, line, baseline).empty()) return std::nullopt;
+  const auto best = FindBest(results, block, line, baseline);
   const std::string of_base = SecondsDigits(*base.median) + " s of the baseline";
-  if (std::isinf(ratio.value)) {
-    reading.ours = "nothing else fits" + IntervalText(ratio) + "; the " + of_base;
-  } else {
-    const double best = ratio.value * *base.median;
-    reading.ours = fmt::format("best found {} s{}, {} the {}", SecondsDigits(best),
-                               IntervalText(ratio, *base.median), ReductionText(*base.median, best), of_base);
-  }
-  return ratio;
+  reading.ours = best ? fmt::format("best found {} s ({}), {} the {}", SecondsDigits(best->seconds), best->by,
+                                    ReductionText(*base.median, best->seconds), of_base)
+                      : "nothing else fits; the " + of_base;
+  return best ? best->seconds : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
 
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
-                            const std::string& baseline, double claimed, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested};
-  const auto ratio = AgainstBaseline(results, block, line, baseline, reading);
-  if (!ratio) return reading;
+                            const std::string& baseline, double claimed, const std::string& text,
+                            const std::string& experiment) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  const auto best = AgainstBaseline(results, block, line, baseline, reading);
+  if (!best) return reading;
   const double wanted = (1 - claimed) * *results.At(block, line, baseline).median;
+  reading.word = *best <= wanted ? ClaimWord::kHolds : ClaimWord::kUndecided;
   const std::optional<double> bound = results.Bound(block, line);
   if (bound && *bound > wanted) {
     reading.word = ClaimWord::kDoesNotHold;
     reading.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*bound));
-    return reading;
   }
-  reading.word =
-      Judge(*ratio, [&](double r) { return r <= 1 - claimed ? ClaimWord::kHolds : ClaimWord::kUndecided; });
   return reading;
 }
 
 ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
-                                const std::string& line, const std::string& baseline,
-                                const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested};
-  const auto ratio = AgainstBaseline(results, block, line, baseline, reading);
-  if (!ratio) return reading;
-  reading.word =
-      Judge(*ratio, [](double r) { return r < 0.99 ? ClaimWord::kDoesNotHold : ClaimWord::kHolds; });
+                                const std::string& line, const std::string& baseline, const std::string& text,
+                                const std::string& experiment) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  const auto best = AgainstBaseline(results, block, line, baseline, reading);
+  if (!best) return reading;
+  const double base = *results.At(block, line, baseline).median;
+  reading.word = *best < 0.99 * base ? ClaimWord::kDoesNotHold : ClaimWord::kHolds;
   return reading;
 }
 
@@ -155,9 +170,8 @@ std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std:
 }
 
 ClaimReading SpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
-                          const std::string& theirs, double least, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
-                       "samples to be as good as the other's final median; section Samples has both counts"};
+                          const std::string& theirs, double least, int rows, const std::string& text) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, kSpeedupExperiment};
   Tally tally;
   std::string published;
   for (const TableLine& line : BlockOf(results, block).lines) {
@@ -171,9 +185,36 @@ ClaimReading SpeedupClaim(const TableResults& results, const std::string& block,
     if (const auto as_published = PublishedSpeedup(a, b))
       published += fmt::format("{} {} {}", published.empty() ? "" : ";", line.key, RatioText(*as_published));
   }
-  tally.Fill(reading, "times fewer samples to match (0 = never)");
+  tally.Fill(reading, "times fewer samples to match (0 = never)",
+             static_cast<int>(BlockOf(results, block).lines.size()), rows);
   if (!published.empty())
     reading.ours += ". Ratio of samples to the final best, as the papers count:" + published;
+  return reading;
+}
+
+ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
+                              const std::string& theirs, double least, const std::string& text) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, kSpeedupExperiment};
+  std::vector<std::pair<const CellSummary*, const CellSummary*>> rows;
+  std::vector<const CellSummary*> cells;
+  for (const TableLine& line : BlockOf(results, block).lines) {
+    const CellSummary& a = results.At(block, line.key, ours);
+    const CellSummary& b = results.At(block, line.key, theirs);
+    if (!a.was_run() || !b.was_run() || a.budget() != b.budget()) return reading;
+    rows.emplace_back(&a, &b);
+    cells.insert(cells.end(), {&a, &b});
+  }
+  const Estimate mean = EstimateOver(cells, [&](const std::vector<std::int64_t>& seeds) {
+    std::vector<double> speedups;
+    for (const auto& [a, b] : rows) {
+      const auto budget = static_cast<double>(a->budget());
+      speedups.push_back(std::clamp(SpeedupOver(*a, *b, seeds), 1 / budget, budget));
+    }
+    return GeometricMean(speedups);
+  });
+  reading.ours = fmt::format("{} times fewer samples{}", RatioText(mean.value), IntervalText(mean));
+  reading.word =
+      Judge(mean, [&](double r) { return r >= least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
   return reading;
 }
 

@@ -2,6 +2,7 @@
 // words.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,21 +14,30 @@ namespace berth::bench {
 // "12.3 % below": how far `to` is from `from`.
 std::string ReductionText(double from, double to);
 
-// A claim that a placement `claimed` (0 to 1) below the baseline exists. Found = holds; excluded by the
-// proven bound = does not hold; else undecided: not finding it is no proof.
+// The fastest placement that any seed of any column of the row found.
+struct BestFound {
+  double seconds = 0;
+  std::string by;  // "local search, seed 2"
+};
+std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
+                                  const std::string& line, const std::string& except = {});
+
+// A claim that a placement `claimed` (0 to 1) below the baseline exists. Found by any seed = holds; excluded by
+// the proven bound = does not hold; else undecided: not finding it is no proof. `experiment`: where the
+// explanation is looked for.
 ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
-                            const std::string& baseline, double claimed, const std::string& text);
+                            const std::string& baseline, double claimed, const std::string& text,
+                            const std::string& experiment);
 
-// A claim that no column of the row is faster than the baseline; what is within 1 % is not faster.
+// A claim that nothing faster than the baseline was found; what is within 1 % is not faster.
 ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
-                                const std::string& line, const std::string& baseline,
-                                const std::string& text);
+                                const std::string& line, const std::string& baseline, const std::string& text,
+                                const std::string& experiment);
 
-// A claim that a column ends at most `most` times as long as another. `experiment`: where the explanation is
-// looked for.
+// A claim that a column ends at most `most` times as long as another.
 ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
                         const std::string& ours, const std::string& theirs, double most,
-                        const std::string& text, const std::string& experiment = {});
+                        const std::string& text, const std::string& experiment);
 
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better.
 // Holds if every row that was run is won, does not hold if one is lost.
@@ -41,8 +51,13 @@ std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std:
                                          const std::vector<std::string>& learners);
 
 // A claim that a column needs at least `least` times fewer samples than another to be as good (PROTOCOL 1.7),
-// in every row of a block that was run: rows won, undecided, lost.
+// in `rows` rows of a block: rows won, undecided, lost. Holds if as many are won, does not hold if too few are
+// left to be won.
 ClaimReading SpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
-                          const std::string& theirs, double least, const std::string& text);
+                          const std::string& theirs, double least, int rows, const std::string& text);
+
+// The same of the geometric mean over all rows of a block. Who never gets there counts with its whole budget.
+ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
+                              const std::string& theirs, double least, const std::string& text);
 
 }  // namespace berth::bench

@@ -38,7 +38,7 @@ double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seed
                                          [&](const CellRecord& record) { return record.seed == seed; })));
   }
   std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) / 2];
+  return values[values.size() / 2];
 }
 
 double FinalSeconds(const CellRecord& record) {
@@ -56,17 +56,22 @@ SearchCost CostToReach(const CellRecord& record, double seconds_per_step) {
   return {};
 }
 
+double SpeedupOver(const CellSummary& ours, const CellSummary& theirs,
+                   const std::vector<std::int64_t>& seeds) {
+  const double goal = MedianOver(theirs, seeds, FinalSeconds);
+  if (!std::isfinite(goal)) return kNever;
+  const double their_samples = MedianOver(theirs, seeds, [](const CellRecord& record) {
+    return record.samples_to_1pct ? static_cast<double>(*record.samples_to_1pct) : kNever;
+  });
+  const double our_samples =
+      MedianOver(ours, seeds, [&](const CellRecord& record) { return CostToReach(record, goal).samples; });
+  return std::isfinite(our_samples) ? their_samples / our_samples : 0.0;
+}
+
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs) {
   if (!ours.was_run() || !theirs.median) return std::nullopt;
   return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
-    const double goal = MedianOver(theirs, seeds, FinalSeconds);
-    if (!std::isfinite(goal)) return kNever;
-    const double their_samples = MedianOver(theirs, seeds, [](const CellRecord& record) {
-      return record.samples_to_1pct ? static_cast<double>(*record.samples_to_1pct) : kNever;
-    });
-    const double our_samples =
-        MedianOver(ours, seeds, [&](const CellRecord& record) { return CostToReach(record, goal).samples; });
-    return std::isfinite(our_samples) ? their_samples / our_samples : 0.0;
+    return SpeedupOver(ours, theirs, seeds);
   });
 }
 

@@ -27,15 +27,19 @@ struct SearchCost {
 };
 SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
 
-// Over these seeds of a cell, which has them all: the median by rank (the lower one of two), which stays
-// finite while half of the values are.
+// Over these seeds of a cell, which has them all: the median by rank, of an even number the larger one of the
+// two in the middle, so that it is a value that some seed had and more than half of them reach. The mean of the
+// two would be infinite wherever the second of them never got there; the smaller one is, of two seeds, the best.
 double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
                   const std::function<double(const CellRecord& record)>& value);
 double FinalSeconds(const CellRecord& record);  // infinite where nothing fits
 
 // (median over seeds of theirs to within 1 % of its final best) / (median of ours to be as good as their
-// final median): how many times fewer samples ours needs; 0 where it never gets there. Empty where one was
-// not run or never found anything.
+// final median): how many times fewer samples ours needs; 0 where it never gets there, infinite where theirs
+// found nothing that fits. Both have these seeds.
+double SpeedupOver(const CellSummary& ours, const CellSummary& theirs,
+                   const std::vector<std::int64_t>& seeds);
+// Over the seeds that both have, with its interval. Empty where one was not run or never found anything.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
 // Both cells' samples to their own final best, theirs / ours: the published notion.

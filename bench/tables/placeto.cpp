@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/console.h"
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/claims.h"
 #include "bench/tables/common.h"
@@ -13,6 +14,7 @@
 namespace berth::bench {
 namespace {
 
+constexpr char kSearchAndBound[] = "local search and bound in the same row";
 constexpr char kNative[] = "native";
 constexpr char kRules[] = "placeto_rules";
 
@@ -31,9 +33,11 @@ std::vector<TableColumn> GpuColumns() {
   // What learning adds, and what our settings change (PROTOCOL 4.4).
   columns.push_back({"placeto_untrained", "Placeto, untrained", "placeto(lr=0)", CellKind::kSearched, "",
                      true, true, "gpu", ""});
-  columns.push_back({"placeto_paper", "Placeto, paper's settings", "placeto(preset=paper)",
-                     CellKind::kSearched, "", true, true, "gpu", ""});
-  columns.push_back({"rnn", "RNN", "rnn", CellKind::kSearched, "rnn", true, true, "gpu", "", "rnn_samples"});
+  columns.push_back({"placeto_paper", "Placeto (preset paper)", "placeto(preset=paper)", CellKind::kSearched,
+                     "", true, true, "gpu", ""});
+  // What Placeto's authors probably ran (PROTOCOL 4.1); learner and settings are ours.
+  columns.push_back({"rnn", "RNN", "rnn(network=planner)", CellKind::kSearched, "rnn", true, true, "gpu", "",
+                     "rnn_samples"});
   const std::vector<TableColumn> extra = ExtraColumns("gpu");
   columns.insert(columns.end(), extra.begin(), extra.end());
   return columns;
@@ -116,13 +120,20 @@ ClaimReading ExpertDoesNotFit(const TableResults& results) {
 ClaimReading FourAreSlowerThanTwo(const TableResults& results) {
   ClaimReading reading{"NMT: the best step on 4 GPUs (2.63 s) is longer than on 2 (2.32 s)", "not run",
                        ClaimWord::kCannotBeTested,
-                       "host dispatch: rows NMT of table hierarchical, block process"};
-  const auto two = CellsThatRan(results, kNative, "nmt_2", "cpu_only");
-  const auto four = CellsThatRan(results, kNative, "nmt_4", "cpu_only");
-  if (two.empty() || four.empty()) return reading;
-  const Estimate ratio = EstimateRatio(four, two);
-  reading.ours = fmt::format("{:.2f} times as long{}", ratio.value, IntervalText(ratio));
-  reading.word = Judge(ratio, [](double r) { return r > 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
+                       "one host thread for all devices: not run here; on the NMT rows of table hierarchical "
+                       "it brings such a trend back"};
+  const auto two = FindBest(results, kNative, "nmt_2", "cpu_only");
+  const auto four = FindBest(results, kNative, "nmt_4", "cpu_only");
+  const auto bound_of_two = results.Bound(kNative, "nmt_2");
+  const auto bound_of_four = results.Bound(kNative, "nmt_4");
+  if (!two || !four || !bound_of_two || !bound_of_four) return reading;
+  reading.ours = fmt::format("best found on 4 {} s (proven bound {}), on 2 {} s (bound {})",
+                             SecondsDigits(four->seconds), SecondsDigits(*bound_of_four),
+                             SecondsDigits(two->seconds), SecondsDigits(*bound_of_two));
+  // What is found on one number of GPUs and proven of the other decides.
+  reading.word = four->seconds <= *bound_of_two  ? ClaimWord::kDoesNotHold
+                 : two->seconds < *bound_of_four ? ClaimWord::kHolds
+                                                 : ClaimWord::kUndecided;
   return reading;
 }
 
@@ -137,19 +148,23 @@ ClaimReading AsGoodAsRnn(const TableResults& results, const TableLine& line) {
 std::vector<ClaimReading> Claims(const TableResults& results) {
   std::vector<ClaimReading> claims = {
       ReductionClaim(results, kNative, "inception_v3_2", "single_gpu", 0.24,
-                     "Inception-V3 on 2 dies: a placement 24 % below one GPU exists (1.18 of 1.56 s)"),
+                     "Inception-V3 on 2 dies: a placement 24 % below one GPU exists (1.18 of 1.56 s)",
+                     kSearchAndBound),
       ReductionClaim(results, kNative, "inception_v3_2", "expert", 0.078,
-                     "Inception-V3 on 2 dies: a placement 7.8 % below the expert exists (1.18 of 1.28 s)"),
+                     "Inception-V3 on 2 dies: a placement 7.8 % below the expert exists (1.18 of 1.28 s)",
+                     kSearchAndBound),
       ExpertDoesNotFit(results),
       FourAreSlowerThanTwo(results),
   };
   for (const TableLine& line : results.table().blocks.front().lines)
     claims.push_back(AsGoodAsRnn(results, line));
   for (const char* block : {kNative, kRules}) {
-    claims.push_back(SpeedupClaim(
-        results, block, "placeto", "rnn", 1,
-        fmt::format("Placeto needs fewer samples than the RNN, up to 6.1 times; fewer in 5 of 6 rows ({})",
-                    block == kNative ? "native" : "rules of the published simulator")));
+    const char* rules = block == kNative ? "native" : "rules of the published simulator";
+    claims.push_back(
+        SpeedupClaim(results, block, "placeto", "rnn", 1, 5,
+                     fmt::format("Placeto needs fewer samples than the RNN in 5 of 6 rows ({})", rules)));
+    claims.push_back(SpeedupClaim(results, block, "placeto", "rnn", 6.1, 1,
+                                  fmt::format("in one of them 6.1 times fewer ({})", rules)));
   }
   claims.push_back(
       BeatsClaim(results, kNative, "placeto", {"placeto_untrained"}, "the same network untrained",
@@ -191,7 +206,11 @@ TableDefinition Make() {
       "l * G / L with attention and "
       "softmax beside the top layer for NMT (recalled).",
       "A CPU-only or single-GPU number repeated for 2 and 4 GPUs is one measurement and is counted once.",
-      "The published RNN column was probably made with TensorFlow's hierarchical planner, tuned (recalled).",
+      "The published RNN column was probably made with TensorFlow's hierarchical planner, tuned (recalled). "
+      "Ours is the network of its sequence half (LSTM of both directions, its group vectors, size small: "
+      "width 128 for 512) with the learner and settings that were tuned for `rnn`; the program's own "
+      "learner, "
+      "one placement an update, is `rnn(preset=code)` and was not run.",
   };
   table.blocks = {
       {kNative, "Native",

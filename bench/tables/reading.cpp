@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/bootstrap.h"
 #include "bench/tables/clocks.h"
 #include "bench/tables/rendered_table.h"
 
@@ -231,11 +232,14 @@ RenderedSection SamplesSection(const TableResults& results) {
 RenderedSection ClaimSection(const TableResults& results) {
   RenderedSection section;
   section.title = "The paper's claims";
-  section.sentences = {
+  section.sentences = {fmt::format(
       "One line each: holds, undecided, does not hold, or cannot be tested here. Where seeds decide, our "
       "number has its 90 % bootstrap interval and the number of seeds; a claim is decided only where the "
-      "whole interval says the same, and with fewer than 3 seeds only where the columns without seeds "
-      "decide it alone. No setting was changed after a searched column was seen."};
+      "whole interval says the same, with fewer than {} seeds only by differences of {:.0f} % or more, and "
+      "with fewer than {} only where the columns without seeds decide it alone. That a placement exists is "
+      "shown by any seed that found it, or excluded by the bound. No setting was changed after a searched "
+      "column was seen.",
+      kSeedsForSmallDifference, 100 * (kSmallDifference - 1), kSeedsForClaim)};
   section.header = {"claim", "ours", "word", "experiment"};
   for (const ClaimReading& claim : results.table().claims(results)) {
     section.rows.push_back(

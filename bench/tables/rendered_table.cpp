@@ -16,14 +16,19 @@ std::string PublishedText(const CellSummary& cell) {
   return cell.published->out_of_memory ? "OOM" : fmt::format("{}", *cell.published->value);
 }
 
-std::string SpreadText(const CellSummary& cell) {
+// `seeds`: those of most sampled cells of the table; where a cell has fewer it says so.
+std::string SpreadText(const CellSummary& cell, int seeds) {
   if (cell.feasible < cell.seeds && cell.feasible > 0)
     return fmt::format("{}/{} seeds fit", cell.feasible, cell.seeds);
-  if (!cell.median || cell.seeds < 2 || cell.low == cell.high) return {};
-  return fmt::format("[{}, {}]", SecondsDigits(cell.low), SecondsDigits(cell.high));
+  std::string text;
+  if (cell.median && cell.low < cell.high)
+    text = fmt::format("[{}, {}]", SecondsDigits(cell.low), SecondsDigits(cell.high));
+  if (cell.sampled && cell.seeds < seeds)
+    text += fmt::format("{}{} seed{}", text.empty() ? "" : ", ", cell.seeds, cell.seeds == 1 ? "" : "s");
+  return text;
 }
 
-RenderedCell RenderCell(const CellSummary& cell) {
+RenderedCell RenderCell(const CellSummary& cell, int seeds) {
   RenderedCell rendered;
   rendered.published = PublishedText(cell);
   if (cell.published) rendered.published_seconds = cell.published->value;
@@ -42,19 +47,33 @@ RenderedCell RenderCell(const CellSummary& cell) {
       break;
   }
   rendered.kind = ToString(cell.kind);
-  rendered.spread = SpreadText(cell);
+  rendered.spread = SpreadText(cell, seeds);
   rendered.ours_seconds = cell.median;
   if (cell.ratio()) rendered.ratio = fmt::format("{:.2f}", *cell.ratio());
   if (cell.same_verdict() == false) rendered.remark = "the other verdict about memory";
   return rendered;
 }
 
-RenderedLine RenderLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
+RenderedLine RenderLine(const TableResults& results, const TableBlock& block, const TableLine& line,
+                        int seeds) {
   RenderedLine rendered = DescribeLine(results, block, line);
   for (const TableColumn& column : block.columns) {
-    rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key)));
+    rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key), seeds));
   }
   return rendered;
+}
+
+int MostSeeds(const TableResults& results) {
+  int most = 0;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (cell.sampled) most = std::max(most, cell.seeds);
+      }
+    }
+  }
+  return most;
 }
 
 std::string Joined(const std::set<std::string>& values) {
@@ -127,8 +146,10 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
       "outcome of an agent; compared "
       "by order, not by closeness). OOM = no placement that fits was found, or the rule's placement does not "
       "fit. ! = ours and the "
-      "published one say different things about memory. Bound = no placement can be faster in this model "
-      "(proven). Median over seeds.";
+      "published one say different things about memory. Bound = no placement on the devices that search may "
+      "use "
+      "can be faster in this model (proven). Median over seeds, in brackets the smallest and the largest.";
+  const int seeds = MostSeeds(results);
   for (const TableBlock& block : table.blocks) {
     RenderedBlock out;
     out.key = block.key;
@@ -138,7 +159,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.
       if (!table.papers_csv.empty() || !CellsThatRan(results, block.key, line.key).empty())
-        out.lines.push_back(RenderLine(results, block, line));
+        out.lines.push_back(RenderLine(results, block, line, seeds));
     }
     if (!out.lines.empty()) rendered.blocks.push_back(std::move(out));
   }

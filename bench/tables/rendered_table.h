@@ -14,8 +14,8 @@
 namespace berth::bench {
 
 struct RenderedCell {
-  std::string ours;       // "1.21", "OOM", "not run", "–"
-  std::string spread;     // "[1.20, 1.25]", "2/3 seeds fit", or empty
+  std::string ours;    // "1.21", "OOM", "not run", "–"
+  std::string spread;  // "[1.20, 1.25]", "[1.20, 1.25], 2 seeds" of the others' 3, "2/3 seeds fit", or empty
   std::string published;  // "1.57", "OOM", or empty
   std::string ratio;      // "0.77", or empty
   std::string kind;       // "fitted", "predicted", "searched", or empty where there is nothing of ours

@@ -118,15 +118,20 @@ const CellSummary& TableResults::At(const std::string& block, const std::string&
 }
 
 std::optional<double> TableResults::Bound(const std::string& block, const std::string& line) const {
-  std::optional<double> least;
+  std::optional<double> of_sampled;
+  std::optional<double> of_all;
+  const auto lower = [](std::optional<double>& least, const std::optional<double>& bound) {
+    if (bound && (!least || *bound < *least)) least = bound;
+  };
   for (const TableBlock& b : table_.blocks) {
     if (b.key != block) continue;
     for (const TableColumn& column : b.columns) {
       const CellSummary& cell = At(block, line, column.key);
-      if (cell.bound && (!least || *cell.bound < *least)) least = cell.bound;
+      lower(of_all, cell.bound);
+      if (column.sampled) lower(of_sampled, cell.bound);
     }
   }
-  return least;
+  return of_sampled ? of_sampled : of_all;
 }
 
 std::string TableResults::NameOf(const TableBlock& block, const TableLine& line,

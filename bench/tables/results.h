@@ -54,7 +54,9 @@ class TableResults {
 
   const TableDefinition& table() const { return table_; }
   const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
-  // The smallest bound of the line's cells: it holds on all devices that any of them may use.
+  // What holds for all that search in this line: the smallest bound of its sampled cells, which holds on all
+  // devices that any of them may use (a rule such as CPU only may use others). Where nothing was sampled, of all
+  // its cells.
   std::optional<double> Bound(const std::string& block, const std::string& line) const;
   // "NMT, 2 layers, 2 GPUs, Scotch", and the block where it is not the first.
   std::string NameOf(const TableBlock& block, const TableLine& line, const TableColumn& column) const;

@@ -16,6 +16,8 @@ namespace berth::bench {
 namespace {
 
 constexpr char kBlock[] = "native";
+constexpr char kExperiment[] =
+    "local search and bound in the same row; how much of the spread of rewards a placement explains: not run";
 
 std::vector<TableColumn> Columns() {
   const std::string gpus = "gpu";
@@ -150,14 +152,18 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       MeanReduction(results, "sgdp", "hdp", 0.197,
                     "SGDP is 19.7 % below HDP (geometric mean of seconds over 14 rows)"),
       ReductionClaim(results, kBlock, "rnnlm_8", "human", 0.036,
-                     "RNNLM, 8 layers: a placement 3.6 % below the human one exists (0.320 of 0.332 s)"),
+                     "RNNLM, 8 layers: a placement 3.6 % below the human one exists (0.320 of 0.332 s)",
+                     kExperiment),
       ReductionClaim(results, kBlock, "gnmt_8", "human", 0.217,
-                     "GNMT, 8 layers: a placement 21.7 % below the human one exists (0.440 of 0.562 s)"),
+                     "GNMT, 8 layers: a placement 21.7 % below the human one exists (0.440 of 0.562 s)",
+                     kExperiment),
       MetisDoesNotFit(results),
-      SpeedupClaim(
-          results, kBlock, "sgdp", "hdp", 1.76,
-          "SGDP needs 1.76 to 58.8 times less search than HDP (15 times on average): in every row at least "
-          "the least of these, in samples"),
+      SpeedupClaim(results, kBlock, "sgdp", "hdp", 1.76, 14,
+                   "SGDP needs 1.76 to 58.8 times less search than HDP: in every row at least the least of "
+                   "these, in samples"),
+      MeanSpeedupClaim(results, kBlock, "sgdp", "hdp", 15,
+                       "SGDP needs 15 times less search than HDP on average (geometric mean over 14 rows, in "
+                       "samples)"),
   };
   const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());

@@ -54,6 +54,19 @@ TEST(Bootstrap, RulesAreExactAndHaveNoInterval) {
   EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
 }
 
+// PROTOCOL 1.8. A rule that is faster decides whatever the seeds would find.
+TEST(Bootstrap, FewSeedsDecideNoSmallDifference) {
+  const CellSummary three = Searched({1.0, 1.0, 1.0});
+  const CellSummary ten = Searched(Runtimes(10, 1.0));
+  const CellSummary near = Rule(1.2);
+  const CellSummary far = Rule(1.4);
+  EXPECT_EQ(Judge(EstimateRatio({&three}, {&near}), FasterThanOne), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(EstimateRatio({&three}, {&far}), FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(EstimateRatio({&ten}, {&near}), FasterThanOne), ClaimWord::kHolds);
+  const CellSummary fast = Rule(1.1);
+  EXPECT_EQ(Judge(EstimateRatio({&three, &fast}, {&near}), FasterThanOne), ClaimWord::kHolds);
+}
+
 // The median of three draws from three is the smallest with probability 3 * (1/9) * (2/3) + 1/27 = 26 %, so
 // both ends of a 90 % interval are the extremes.
 TEST(Bootstrap, ThreeSeedsReachToTheirExtremes) {

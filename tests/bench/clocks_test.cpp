@@ -65,6 +65,16 @@ TEST(Clocks, WhoNeverGetsThereHasNoSpeedup) {
   EXPECT_EQ(SampleSpeedup(Cell(bad), good)->value, 0);
 }
 
+// More than half of the seeds reach it, and of two it is not the best.
+TEST(Clocks, AMedianOfAnEvenNumberIsTheLargerOne) {
+  const auto samples = [](const CellRecord& record) { return CostToReach(record, 1).samples; };
+  const CellSummary cell =
+      Cell({Found("random", 1, 40), Found("random", 2, 10), Found("random", 3, 20), Found("random", 4, 30)});
+  EXPECT_EQ(MedianOver(cell, {1, 2}, samples), 40);
+  EXPECT_EQ(MedianOver(cell, {1, 2, 3, 4}, samples), 30);
+  EXPECT_EQ(MedianOver(cell, {2, 3, 4}, samples), 20);
+}
+
 TEST(Clocks, OneSeedDecidesNothing) {
   const auto speedup = SampleSpeedup(Cell({Found("learner", 1, 10)}), Cell({Found("random", 1, 40)}));
   EXPECT_EQ(speedup->value, 4);

@@ -114,8 +114,9 @@ TEST(Compare, ResumeKeepsFinishedSearches) {
   EXPECT_EQ(second.size(), 5u);
   for (const CellRecord& before : first) {
     for (const CellRecord& after : second) {
-      if (after.column == before.column && after.seed == before.seed)
+      if (after.column == before.column && after.seed == before.seed) {
         EXPECT_EQ(ToFields(after), ToFields(before));
+      }
     }
   }
 }

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Every committed page as headless Chromium lays it out, on a laptop in light and on a phone in dark.
+
+    pages_test.py ROOT       exit status 77 where there is no Chromium
+
+Nothing is fetched, nothing is wider than the screen but what scrolls by itself, everything that scrolls can be
+reached with the keyboard and has a name, every drawing has a text, headings leave out no level, text stands out
+from what is behind it (WCAG 2.1, 1.4.3: 4.5 times), and no two labels of an axis overlap.
+"""
+
+import glob
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "."
+CHROMIUM = next((found for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if found),
+                None)
+SCREENS = {"laptop": (1280, 800), "phone": (390, 844)}
+
+# Runs in the page when it is laid out and leaves what it finds as JSON in an element that --dump-dom shows.
+PROBE = """
+<script>
+addEventListener('load', () => {
+  const found = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const named = (e) => (e.getAttribute('aria-label') || '').trim() !== '' || e.hasAttribute('aria-labelledby');
+  const short = (e) => e.outerHTML.slice(0, 80);
+  const screen = document.documentElement.clientWidth;
+  for (const e of document.querySelectorAll('[src], link, object, script:not(:last-of-type)'))
+    found.push('fetches or runs: ' + short(e));
+  for (const e of document.querySelectorAll('style'))
+    if (/url\\(|@import/.test(e.textContent)) found.push('fetches by its style');
+  if (document.documentElement.scrollWidth > screen)
+    found.push('is ' + document.documentElement.scrollWidth + ' px wide on ' + screen);
+  if (!document.documentElement.lang) found.push('names no language');
+  if (!document.title) found.push('has no title');
+  for (const e of all('body *')) {
+    const style = getComputedStyle(e);
+    if ((style.overflowX === 'auto' || style.overflowX === 'scroll') && e.scrollWidth > e.clientWidth &&
+        (e.tabIndex < 0 || !e.hasAttribute('role') || !named(e)))
+      found.push('scrolls without keyboard or name: ' + short(e));
+  }
+  for (const e of all('svg')) {
+    const holder = e.closest('[role=img]');
+    if (!e.closest('[aria-hidden=true]') && !(holder && (named(holder) || holder.querySelector('title'))))
+      found.push('drawing without a text: ' + short(e));
+  }
+  for (const e of all('table')) if (!e.caption && !named(e)) found.push('table without a caption: ' + short(e));
+  for (const e of all('th')) if (!e.hasAttribute('scope')) found.push('header cell without scope: ' + short(e));
+  let level = 0;
+  for (const e of all('h1,h2,h3,h4,h5,h6')) {
+    const own = Number(e.tagName[1]);
+    if (own > level + 1) found.push('heading leaves out a level: ' + short(e));
+    level = own;
+  }
+  if (all('h1').length !== 1) found.push(all('h1').length + ' headings of the first level');
+
+  const light = (c) => {
+    const [r, g, b] = c.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 255)
+        .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor;
+      if (!/, 0\\)$/.test(c)) return c;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const seen = new Set();
+  for (const e of all('body *')) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const ink = e instanceof SVGElement ? style.fill : style.color;
+    const paper = behind(e instanceof SVGElement ? e.closest('svg').parentElement : e);
+    if (seen.has(ink + paper)) continue;
+    seen.add(ink + paper);
+    const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push('text hard to read, ' + ink + ' on ' + paper + ': ' + short(e));
+  }
+  for (const axis of all('.axis div')) {
+    const labels = [...axis.children].map((e) => e.getBoundingClientRect()).filter((r) => r.width)
+        .sort((x, y) => x.left - y.left);
+    for (let i = 1; i < labels.length; ++i)
+      if (labels[i].left < labels[i - 1].right) { found.push('labels overlap: ' + short(axis)); break; }
+  }
+  const out = document.createElement('pre');
+  out.id = 'found';
+  out.textContent = JSON.stringify(found);
+  top.document.body.append(out);
+});
+</script>
+"""
+
+
+def findings(text, screen, dark):
+    """What is wrong with a page, given as its text, on a screen."""
+    assert "</body>" in text
+    width, height = SCREENS[screen]
+    # In a frame, since Chromium's own windows are not as narrow as phones.
+    framed = html.escape(text.replace("</body>", PROBE + "</body>"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "frame.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'<!DOCTYPE html><iframe srcdoc="{framed}" style="width:{width}px;height:{height}px"></iframe>')
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile",
+                   "--window-size=1400,900", "--dump-dom", "file://" + path]
+        if dark:
+            command.insert(1, "--blink-settings=preferredColorScheme=0")
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    left = re.search(r'<pre id="found">(.*?)</pre>', result.stdout, re.DOTALL)
+    assert left, "the probe left nothing: " + result.stderr[-2000:]
+    return json.loads(html.unescape(left.group(1)))
+
+
+class Pages(unittest.TestCase):
+    maxDiff = None
+
+    def test_probe_finds_what_is_wrong(self):
+        page = """<!DOCTYPE html><html><head><title>x</title></head><body style="margin:0"><h1>a</h1><h3>b</h3>
+            <div style="overflow-x:auto;width:90px"><div style="width:200px">wide</div></div>
+            <svg width="9" height="9"></svg><table><tr><th>n</th></tr></table>
+            <p style="color:#999">pale</p><div style="width:1500px">too wide</div><img src="nothing.png">
+            <div class="axis"><div style="position:relative"><b style="position:absolute">left</b>
+            <b style="position:absolute">same</b></div></div></body></html>"""
+        found = " | ".join(findings(page, "laptop", dark=False))
+        for fault in ("fetches", "px wide on", "names no language", "scrolls without keyboard", "drawing without",
+                      "table without", "without scope", "leaves out a level", "hard to read", "labels overlap"):
+            self.assertIn(fault, found)
+
+    def test_committed_pages(self):
+        pages = sorted(glob.glob(os.path.join(ROOT, "results", "*", "table.html")))
+        self.assertGreater(len(pages), 5)
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+            for screen, dark in (("laptop", False), ("phone", True)):
+                with self.subTest(page=os.path.relpath(page, ROOT), screen=screen):
+                    self.assertEqual(findings(text, screen, dark), [])
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("no Chromium here: pages not opened")
+        sys.exit(77)
+    unittest.main()
