@@ -59,6 +59,19 @@ std::string BlockHtml(const RenderedTable& table, const RenderedBlock& block) {
   return text + "</ul>\n</section>\n";
 }
 
+// What is long is shown when it is asked for, by mouse or keyboard.
+constexpr std::size_t kLongest = 40;
+std::string Folded(std::size_t parts, const std::string& what, const std::string& text) {
+  if (parts <= kLongest) return text;
+  return fmt::format("<details><summary>{} {}</summary>\n{}</details>\n", parts, what, text);
+}
+
+std::string ChartsHtml(const RenderedTable& table) {
+  if (table.charts.empty()) return {};
+  return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", EscapeHtml(table.charts_title),
+                     EscapeHtml(table.charts_note), HtmlCharts(table.charts));
+}
+
 std::string SectionHtml(const RenderedSection& section) {
   std::string text = fmt::format("<h3>{}</h3>\n", EscapeHtml(section.title));
   const bool list = section.sentences.size() > 2;
@@ -68,20 +81,20 @@ std::string SectionHtml(const RenderedSection& section) {
   }
   if (list) text += "</ul>\n";
   if (section.rows.empty()) return text;
-  text += fmt::format(
+  std::string rows = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table "
       "class=\"plain\"><caption>{0}</caption>"
       "<thead><tr>",
       EscapeHtml(section.title));
   for (const std::string& title : section.header)
-    text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(title));
-  text += "</tr></thead>\n<tbody>\n";
+    rows += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(title));
+  rows += "</tr></thead>\n<tbody>\n";
   for (const auto& row : section.rows) {
-    text += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
-    for (std::size_t c = 1; c < row.size(); ++c) text += fmt::format("<td>{}</td>", EscapeHtml(row[c]));
-    text += "</tr>\n";
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
+    for (std::size_t c = 1; c < row.size(); ++c) rows += fmt::format("<td>{}</td>", EscapeHtml(row[c]));
+    rows += "</tr>\n";
   }
-  return text + "</tbody></table></div>\n";
+  return text + Folded(section.rows.size(), "rows", rows + "</tbody></table></div>\n");
 }
 
 }  // namespace
@@ -117,17 +130,14 @@ std::string RenderHtml(const RenderedTable& table) {
       "{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<main>\n<h1>{2}</h1>\n<p class=\"soft\">Table "
       "<code>{0}</code> of berth</p>\n<p>{3}</p>\n",
       EscapeHtml(table.name), BenchData("page.css"), EscapeHtml(table.title), EscapeHtml(table.legend));
+  if (table.charts_first) text += ChartsHtml(table);
   for (const RenderedBlock& block : table.blocks) text += BlockHtml(table, block);
-  if (!table.charts.empty()) {
-    text += fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n", EscapeHtml(table.charts_title),
-                        EscapeHtml(table.charts_note)) +
-            HtmlCharts(table.charts) + "</section>\n";
-  }
+  if (!table.charts_first) text += ChartsHtml(table);
   if (!table.timelines.empty()) {
     text += fmt::format(
         "<section>\n<h2>Timelines</h2>\n<p>One step of the best placement of each row, in {} "
         "slices.</p>\n{}</section>\n",
-        kTimelineParts, HtmlTimelines(table.timelines));
+        kTimelineParts, Folded(table.timelines.size(), "timelines", HtmlTimelines(table.timelines)));
   }
   text += "<section>\n<h2>Reading</h2>\n";
   for (const RenderedSection& section : table.reading) text += SectionHtml(section);

@@ -144,11 +144,22 @@ std::string RenderLatex(const RenderedTable& table) {
   return text;
 }
 
+namespace {
+
+bool HasKinds(const RenderedBlock& block) {
+  return std::any_of(block.lines.begin(), block.lines.end(), [](const RenderedLine& line) {
+    return std::any_of(line.cells.begin(), line.cells.end(),
+                       [](const RenderedCell& cell) { return !cell.kind.empty(); });
+  });
+}
+
+}  // namespace
+
 std::string RenderTerminal(const RenderedTable& table) {
   std::string text = fmt::format("{}: {}\n", table.name, table.title);
   for (const RenderedBlock& block : table.blocks) {
     text += fmt::format("\n{}: {}{}\n", block.title, block.shows,
-                        block.bars ? "; f fitted, p predicted, s searched" : "");
+                        HasKinds(block) ? "; f fitted, p predicted, s searched" : "");
     // A screen is narrow: workloads are columns, the table stands on its side.
     TextTable lines;
     lines.AddColumn("");

@@ -11,6 +11,25 @@
 namespace berth::bench {
 namespace {
 
+constexpr char kLegend[] =
+    "Seconds per training step. Letters: p = predicted (a placement fixed by a rule, simulated), s = "
+    "searched "
+    "(the outcome of an agent). OOM = no placement that fits was found, or the rule's placement does not "
+    "fit. "
+    "Bound = no placement on the devices that search may use can be faster in this model (proven). Median "
+    "over "
+    "seeds, in brackets the smallest and the largest. The paper prints no cells.";
+constexpr char kLegendBesidePublished[] =
+    "Seconds per training step: ours, behind it the published number in parentheses. Letters: f = fitted "
+    "(the "
+    "testbed's parameters were chosen to meet it), p = predicted (a placement fixed by a rule, simulated), s "
+    "= "
+    "searched (the outcome of an agent; compared by order, not by closeness). OOM = no placement that fits "
+    "was "
+    "found, or the rule's placement does not fit. ! = ours and the published one say different things about "
+    "memory. Bound = no placement on the devices that search may use can be faster in this model (proven). "
+    "Median over seeds, in brackets the smallest and the largest.";
+
 std::string PublishedText(const CellSummary& cell) {
   if (!cell.published) return {};
   return cell.published->out_of_memory ? "OOM" : fmt::format("{}", *cell.published->value);
@@ -139,22 +158,15 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   RenderedTable rendered;
   rendered.name = table.name;
   rendered.title = table.title;
-  rendered.legend =
-      "Seconds per training step: ours, behind it the published number in parentheses. Letters: f = fitted "
-      "(the testbed's parameters "
-      "were chosen to meet it), p = predicted (a placement fixed by a rule, simulated), s = searched (the "
-      "outcome of an agent; compared "
-      "by order, not by closeness). OOM = no placement that fits was found, or the rule's placement does not "
-      "fit. ! = ours and the "
-      "published one say different things about memory. Bound = no placement on the devices that search may "
-      "use "
-      "can be faster in this model (proven). Median over seeds, in brackets the smallest and the largest.";
+  rendered.legend = table.papers_csv.empty() ? kLegend : kLegendBesidePublished;
   const int seeds = MostSeeds(results);
   for (const TableBlock& block : table.blocks) {
     RenderedBlock out;
     out.key = block.key;
     out.title = block.title;
     out.note = block.note;
+    if (table.papers_csv.empty()) out.shows = "Seconds per step";
+    out.bars = table.charts == nullptr;
     for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.
@@ -173,6 +185,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     rendered.charts_title = table.charts_title;
     rendered.charts_note = table.charts_note;
     rendered.charts = table.charts(results);
+    rendered.charts_first = true;
   }
   rendered.timelines = BuildTimelines(results);
   rendered.reading = BuildReading(results);

@@ -83,6 +83,7 @@ struct RenderedTable {
   std::vector<RenderedBlock> blocks;
   std::string charts_title, charts_note;
   std::vector<RenderedChart> charts;
+  bool charts_first = false;  // they say what the table is for, its cells are the details
   std::vector<RenderedTimeline> timelines;
   std::vector<RenderedSection> reading;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value

@@ -16,6 +16,7 @@ namespace berth::bench {
 namespace {
 
 constexpr double kDoesNotFit = INFINITY;
+constexpr char kNativePreset[] = "native";  // of blocks, and the key of its variant
 
 // All runtimes of one placement: its own, then one for each variant and draw; empty where the variant is its
 // own rule.
@@ -84,17 +85,23 @@ std::size_t FirstDraw() {
   return 1 + RobustVariants().size();
 }
 
-// Median over the seeds of a column; empty where no seed has the variant.
-std::optional<double> MedianGap(const Field& field, const std::string& column,
-                                const std::function<std::optional<double>(std::size_t record)>& gap_of) {
-  std::vector<double> gaps;
+// By rank, as MedianOver in clocks.h: what does not fit is infinite.
+double MedianByRank(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Median over the seeds of a column; empty where no seed has the number.
+std::optional<double> MedianOverSeeds(
+    const Field& field, const std::string& column,
+    const std::function<std::optional<double>(std::size_t record)>& number_of) {
+  std::vector<double> numbers;
   for (std::size_t r = 0; r < field.records.size(); ++r) {
     if (field.records[r]->column != column) continue;
-    if (const auto gap = gap_of(r)) gaps.push_back(*gap);
+    if (const auto number = number_of(r)) numbers.push_back(*number);
   }
-  if (gaps.empty()) return std::nullopt;
-  std::sort(gaps.begin(), gaps.end());
-  return gaps[(gaps.size() - 1) / 2];
+  if (numbers.empty()) return std::nullopt;
+  return MedianByRank(std::move(numbers));
 }
 
 std::optional<double> CostGap(const Field& field, std::size_t record, bool worst) {
@@ -103,8 +110,7 @@ std::optional<double> CostGap(const Field& field, std::size_t record, bool worst
     if (const auto gap = field.Gap(record, v)) gaps.push_back(*gap);
   }
   if (gaps.empty()) return std::nullopt;
-  std::sort(gaps.begin(), gaps.end());
-  return worst ? gaps.back() : gaps[(gaps.size() - 1) / 2];
+  return worst ? *std::max_element(gaps.begin(), gaps.end()) : MedianByRank(std::move(gaps));
 }
 
 // The largest of all rules and of the median draw of costs.
@@ -141,7 +147,8 @@ std::vector<RenderedBlock> Blocks(const std::vector<Field>& fields) {
     line.bound_seconds.reset();
     for (const TableColumn& column : current->columns) {
       RenderedCell& cell = line.cells.emplace_back();
-      cell.ours = GapText(MedianGap(field, column.key, [&](std::size_t r) { return WorstGap(field, r); }));
+      cell.ours =
+          GapText(MedianOverSeeds(field, column.key, [&](std::size_t r) { return WorstGap(field, r); }));
     }
     blocks.back().lines.push_back(std::move(line));
   }
@@ -208,7 +215,8 @@ RenderedSection ByAgent(const std::vector<Field>& fields) {
       for (const Field& field : fields) {
         for (const TableColumn& column : field.block->columns) {
           if (column.title != title) continue;
-          const auto gap = MedianGap(field, column.key, [&](std::size_t r) { return variant.gap(field, r); });
+          const auto gap =
+              MedianOverSeeds(field, column.key, [&](std::size_t r) { return variant.gap(field, r); });
           if (!gap) continue;
           std::isfinite(*gap) ? gaps.push_back(*gap) : void(++lost);
         }
@@ -274,6 +282,55 @@ RenderedSection Winners(const std::vector<Field>& fields) {
   return section;
 }
 
+// The same row in the block of the same table that has berth's own rules.
+const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
+  for (const Field& other : fields) {
+    if (other.results == field.results && other.line->key == field.line->key &&
+        other.block->preset == kNativePreset)
+      return &other;
+  }
+  return nullptr;
+}
+
+// PROTOCOL 1.13: learners that were rewarded by the published simulator, judged by ours.
+RenderedSection WrongSimulator(const std::vector<Field>& fields) {
+  const auto& variants = RobustVariants();
+  const auto native = std::find_if(variants.begin(), variants.end(), [](const RobustVariant& v) {
+    return v.key == std::string(kNativePreset);
+  });
+  const auto variant = static_cast<std::size_t>(1 + (native - variants.begin()));
+  RenderedSection section;
+  section.title = "What a wrong simulator costs";
+  section.sentences = {
+      "Placements that learners found by the rules of the published simulator, by these rules and by berth's "
+      "own, beside what the same learner found by berth's own; medians over seeds. OOM = it does not fit by "
+      "berth's rules; the published ones know no limit."};
+  section.header = {"row and learner", "by its rules [s]", "the same placement by ours [s]",
+                    "found by ours [s]", "loss"};
+  for (const Field& field : fields) {
+    if (field.block->preset == kNativePreset) continue;
+    const Field* ours = NativeOf(fields, field);
+    if (ours == nullptr) continue;
+    const auto seconds = [](const std::optional<double>& micros) {
+      return std::isfinite(*micros) ? SecondsDigits(*micros / 1e6) : "OOM";
+    };
+    for (const TableColumn& column : field.block->columns) {
+      if (!column.learner) continue;
+      const auto of = [&](const Field& f, std::size_t v) {
+        return MedianOverSeeds(f, column.key, [&](std::size_t r) { return f.runtimes[r][v]; });
+      };
+      const auto own = of(field, 0);
+      const auto judged = of(field, variant);
+      const auto native_own = of(*ours, 0);
+      if (!own || !judged || !native_own) continue;
+      section.rows.push_back(
+          {fmt::format("{}, {} GPUs, {}", field.line->title, field.line->gpus, column.title), seconds(own),
+           seconds(judged), seconds(native_own), GapText(*judged / *native_own)});
+    }
+  }
+  return section;
+}
+
 }  // namespace
 
 RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const std::string& rows) {
@@ -294,6 +351,8 @@ RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const st
       "placement of lean ones.";
   table.blocks = Blocks(fields);
   table.reading = {ByAgent(fields), Winners(fields)};
+  if (RenderedSection wrong = WrongSimulator(fields); !wrong.rows.empty())
+    table.reading.push_back(std::move(wrong));
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

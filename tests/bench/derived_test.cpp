@@ -99,6 +99,33 @@ TEST_F(Robustness, TheWinnerOfTwoIsTheOthersMeasure) {
   EXPECT_EQ(CellOf(RenderRobustness(tables_, PrintRobustRows(records)), 0, "random"), "OOM");
 }
 
+// PROTOCOL 1.13: 2 s by the rules that rewarded it are 6 s by ours, where the learner finds 3 s itself.
+TEST_F(Robustness, PlacementsOfAnotherSimulatorAreJudgedByOurs) {
+  TableDefinition table = TinyTable();
+  TableBlock rules = table.blocks.front();
+  rules.key = "rules";
+  rules.preset = "placeto";
+  table.blocks.push_back(rules);
+  const std::vector<TableResults> tables = {TableResults(table, {})};
+  std::vector<RobustRecord> records;
+  for (const char* block : {"native", "rules"}) {
+    RobustRecord& record = records.emplace_back();
+    record = {"tiny", block, "rnnlm", "learner", "learner", 1, "0", block == rules.key ? 2e6 : 3e6, {}, {}};
+    record.variant_us.assign(RobustVariants().size(), "same");
+    record.costs_us.assign(kCostDraws, 1e6);
+  }
+  records[1].variant_us.back() = "6000000";
+  const auto cost = [&] {
+    const RenderedTable rendered = RenderRobustness(tables, PrintRobustRows(records));
+    const RenderedSection& section = rendered.reading.back();
+    EXPECT_EQ(section.title, "What a wrong simulator costs");
+    return section.rows.at(0);
+  };
+  EXPECT_EQ(cost(), (std::vector<std::string>{"rnnlm, 2 GPUs, learner", "2.00", "6.00", "3.00", "2.00"}));
+  records[1].variant_us.back() = "oom";
+  EXPECT_EQ(cost(), (std::vector<std::string>{"rnnlm, 2 GPUs, learner", "2.00", "OOM", "3.00", "OOM"}));
+}
+
 TEST_F(Robustness, RowsOfAnotherTestbedAreRefused) {
   std::vector<CellRecord> records;
   for (const CellRecord* record : tables_.front().records()) records.push_back(*record);

@@ -53,6 +53,22 @@ TEST(Render, HtmlSaysWithWordsWhatItSaysWithColours) {
             std::string::npos);
 }
 
+// What the reader came for comes first, what is long is opened when it is asked for.
+TEST(Render, ATableOfDistributionsBeginsWithThemAndFoldsItsDetails) {
+  RenderedTable table = Tiny();
+  ASSERT_FALSE(table.charts.empty());
+  const std::string charts = "<h2>" + table.charts_title;
+  const std::string block = "<h2>" + table.blocks.front().title;
+  const std::string cells_first = RenderHtml(table);
+  EXPECT_LT(cells_first.find(block), cells_first.find(charts));
+  EXPECT_EQ(cells_first.find("<details>"), std::string::npos);
+  table.charts_first = true;
+  table.reading.push_back({"Long", {}, {"n"}, std::vector<std::vector<std::string>>(100, {"1"})});
+  const std::string charts_first = RenderHtml(table);
+  EXPECT_GT(charts_first.find(block), charts_first.find(charts));
+  EXPECT_NE(charts_first.find("<details><summary>100 rows</summary>"), std::string::npos);
+}
+
 // The legend of each chart: "s3 random; s0 genetic; ".
 std::vector<std::string> StylesIn(const std::string& html) {
   std::vector<std::string> charts;
@@ -68,6 +84,21 @@ std::vector<std::string> StylesIn(const std::string& html) {
 }
 
 // The eleventh name shares with the first, unless both are in one chart.
+TEST(Render, ACellWithFewerSeedsThanTheOthersSaysSo) {
+  std::vector<CellRecord> records;
+  for (int seed = 1; seed <= 3; ++seed)
+    records.push_back(testing::MakeRecord("rnnlm", "random", "searched", seed, seed));
+  for (int seed = 1; seed <= 2; ++seed)
+    records.push_back(testing::MakeRecord("rnnlm", "learner", "searched", seed, seed));
+  records.push_back(testing::MakeRecord("nmt_2", "learner", "searched", 1, 1));
+  const TableDefinition table = testing::TinyTable();
+  const RenderedTable rendered = BuildRenderedTable(TableResults(table, records));
+  const std::vector<RenderedLine>& lines = rendered.blocks.front().lines;
+  EXPECT_EQ(lines[0].cells[2].spread, "[1.00, 3.00]");
+  EXPECT_EQ(lines[0].cells[3].spread, "[1.00, 2.00], 2 seeds");
+  EXPECT_EQ(lines[1].cells[3].spread, "1 seed");
+}
+
 TEST(Render, AnAgentIsDrawnAlikeInAllCharts) {
   const auto chart = [](const std::vector<std::string>& names) {
     RenderedChart made{.title = "a chart"};
