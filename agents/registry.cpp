@@ -64,7 +64,8 @@ const std::vector<AgentRow>& Agents() {
        MakeBruteForce},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, " SEQUENCE ONE_SHOT("reinforce|ppo", "8", "1e-3", "0.1"),
+       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(
+           "reinforce|ppo", "8", "1e-3", "0.1"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",

@@ -33,7 +33,7 @@ struct Runtimes {
     std::vector<double> values;
     values.reserve(seeds.size());
     for (const std::int64_t seed : seeds) values.push_back(by_seed.at(seed));
-    return Median(std::move(values));
+    return MedianByRank(std::move(values));
   }
 };
 using Side = std::vector<Runtimes>;
@@ -185,10 +185,7 @@ Estimate EstimateMean(const std::vector<double>& ratios, int seeds) {
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>& word_at) {
   double low = estimate.low;
   double high = estimate.high;
-  if (estimate.open()) {
-    low = estimate.least;
-    high = estimate.most;
-  } else if (estimate.sampled && estimate.seeds < kSeedsForSmallDifference) {
+  if (estimate.sampled && estimate.seeds < kSeedsForSmallDifference) {
     low = std::max(estimate.least, std::min(low, estimate.value / kSmallDifference));
     high = std::min(estimate.most, std::max(high, estimate.value * kSmallDifference));
   }

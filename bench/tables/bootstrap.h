@@ -19,8 +19,8 @@ namespace berth::bench {
 
 // With fewer seeds nothing that depends on a sampled agent is decided,
 inline constexpr int kSeedsForClaim = 3;
-// with fewer than these no difference below 30 % (PROTOCOL 1.8): of three seeds the interval of a median is
-// nearly the smallest and the largest, and leaves out what is true one time in four.
+// with fewer than these no difference by less than a factor of 1.3 (PROTOCOL 1.8): of three seeds the interval
+// of a median is nearly the smallest and the largest, and leaves out what is true one time in four.
 inline constexpr int kSeedsForSmallDifference = 10;
 inline constexpr double kSmallDifference = 1.3;
 
@@ -49,13 +49,13 @@ Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
 
 double GeometricMean(const std::vector<double>& values);  // all positive, at least one
 
-// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18). All positive,
-// at least one. `seeds`: behind each of them, where the mean is judged.
+// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18), which says
+// nothing of other seeds. All positive, at least one. `seeds`: behind each of them, where the mean is judged.
 Estimate EstimateMean(const std::vector<double>& ratios, int seeds = 0);
 
 // What is said at both ends of the interval, undecided where they differ. With fewer than
-// kSeedsForSmallDifference seeds the ends are at least kSmallDifference from the value, with fewer than
-// kSeedsForClaim anywhere, as far as the rules' cells leave that possible. `word_at` is monotone.
+// kSeedsForSmallDifference seeds the ends are at least kSmallDifference from the value, as far as the rules'
+// cells leave that possible. `word_at` is monotone.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 
 std::string RatioText(double ratio);  // "0.943", "∞"

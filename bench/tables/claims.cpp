@@ -24,12 +24,12 @@ struct Tally {
     rows += fmt::format("{} {} {}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value),
                         IntervalText(ratio));
   }
-  // Of all rows that there are, `wanted` are to be won; 0 = all that were run.
-  void Fill(ClaimReading& reading, const std::string& what, int all = 0, int wanted = 0) const {
+  // Of `all` rows, run or not, `wanted` are to be won.
+  void Fill(ClaimReading& reading, const std::string& what, std::size_t all_rows, int wanted) const {
     if (rows.empty()) return;
+    const int all = static_cast<int>(all_rows);
     reading.ours =
         fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
-    if (wanted == 0) all = wanted = won + undecided + lost;
     reading.word = won >= wanted         ? ClaimWord::kHolds
                    : all - lost < wanted ? ClaimWord::kDoesNotHold
                                          : ClaimWord::kUndecided;
@@ -111,8 +111,13 @@ ClaimReading NothingFasterClaim(const TableResults& results, const std::string& 
   ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
   const auto best = AgainstBaseline(results, block, line, baseline, reading);
   if (!best) return reading;
-  const double base = *results.At(block, line, baseline).median;
-  reading.word = *best < 0.99 * base ? ClaimWord::kDoesNotHold : ClaimWord::kHolds;
+  const double as_fast = 0.99 * *results.At(block, line, baseline).median;
+  reading.word = *best < as_fast ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
+  const std::optional<double> bound = results.Bound(block, line);
+  if (bound && *bound >= as_fast) {
+    reading.word = ClaimWord::kHolds;
+    reading.ours += fmt::format("; the proven bound of {} s leaves nothing faster", SecondsDigits(*bound));
+  }
   return reading;
 }
 
@@ -123,6 +128,11 @@ ClaimReading RatioClaim(const TableResults& results, const std::string& block, c
   const CellSummary& a = results.At(block, line, ours);
   const CellSummary& b = results.At(block, line, theirs);
   if (!a.was_run() || !b.was_run()) return reading;
+  if (!a.median && !b.median) {
+    reading.ours = "neither fits";
+    reading.word = ClaimWord::kUndecided;
+    return reading;
+  }
   const Estimate ratio = EstimateRatio({&a}, {&b});
   reading.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value),
                              TitleOf(BlockOf(results, block), theirs), IntervalText(ratio));
@@ -149,7 +159,9 @@ ClaimReading BeatsClaim(const TableResults& results, const std::string& block, c
     tally.Add(line.key, ratio,
               Judge(ratio, [](double r) { return r < 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; }));
   }
-  tally.Fill(reading, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent));
+  const std::size_t rows = BlockOf(results, block).lines.size();
+  tally.Fill(reading, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
+             static_cast<int>(rows));
   return reading;
 }
 
@@ -179,14 +191,12 @@ ClaimReading SpeedupClaim(const TableResults& results, const std::string& block,
     const CellSummary& b = results.At(block, line.key, theirs);
     const auto speedup = a.budget() == b.budget() ? SampleSpeedup(a, b) : std::nullopt;
     if (!speedup) continue;
-    tally.Add(line.key, *speedup, Judge(*speedup, [&](double r) {
-                return r > least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
-              }));
+    const auto word_at = [&](double r) { return r > least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
+    tally.Add(line.key, *speedup, a.median || b.median ? Judge(*speedup, word_at) : ClaimWord::kUndecided);
     if (const auto as_published = PublishedSpeedup(a, b))
       published += fmt::format("{} {} {}", published.empty() ? "" : ";", line.key, RatioText(*as_published));
   }
-  tally.Fill(reading, "times fewer samples to match (0 = never)",
-             static_cast<int>(BlockOf(results, block).lines.size()), rows);
+  tally.Fill(reading, "times fewer samples to match (0 = never)", BlockOf(results, block).lines.size(), rows);
   if (!published.empty())
     reading.ours += ". Ratio of samples to the final best, as the papers count:" + published;
   return reading;
@@ -208,7 +218,8 @@ ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& bl
     std::vector<double> speedups;
     for (const auto& [a, b] : rows) {
       const auto budget = static_cast<double>(a->budget());
-      speedups.push_back(std::clamp(SpeedupOver(*a, *b, seeds), 1 / budget, budget));
+      const SamplesToMatch samples = CountSamplesToMatch(*a, *b, seeds);
+      speedups.push_back(std::min(samples.theirs, budget) / std::min(samples.ours, budget));
     }
     return GeometricMean(speedups);
   });

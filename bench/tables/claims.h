@@ -29,18 +29,21 @@ ClaimReading ReductionClaim(const TableResults& results, const std::string& bloc
                             const std::string& baseline, double claimed, const std::string& text,
                             const std::string& experiment);
 
-// A claim that nothing faster than the baseline was found; what is within 1 % is not faster.
+// A claim that nothing is faster than the baseline; what is within 1 % is not faster. Found by any seed = does
+// not hold; left out by the proven bound = holds; else undecided.
 ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
                                 const std::string& line, const std::string& baseline, const std::string& text,
                                 const std::string& experiment);
 
-// A claim that a column ends at most `most` times as long as another.
+// A claim that a column ends at most `most` times as long as another; undecided where neither fits.
 ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
                         const std::string& ours, const std::string& theirs, double most,
                         const std::string& text, const std::string& experiment);
 
+inline constexpr double kFaster = 1 - 1e-9;  // as `most`: equal is not faster
+
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better.
-// Holds if every row that was run is won, does not hold if one is lost.
+// Holds if every row is won, does not hold if one is lost.
 ClaimReading BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text);

@@ -37,8 +37,7 @@ double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seed
     values.push_back(value(*std::find_if(cell.records.begin(), cell.records.end(),
                                          [&](const CellRecord& record) { return record.seed == seed; })));
   }
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return MedianByRank(std::move(values));
 }
 
 double FinalSeconds(const CellRecord& record) {
@@ -56,22 +55,27 @@ SearchCost CostToReach(const CellRecord& record, double seconds_per_step) {
   return {};
 }
 
-double SpeedupOver(const CellSummary& ours, const CellSummary& theirs,
-                   const std::vector<std::int64_t>& seeds) {
+double SamplesToMatch::speedup() const {
+  if (!std::isfinite(ours)) return std::isfinite(theirs) ? 0 : 1;
+  return theirs / ours;
+}
+
+SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& theirs,
+                                   const std::vector<std::int64_t>& seeds) {
   const double goal = MedianOver(theirs, seeds, FinalSeconds);
-  if (!std::isfinite(goal)) return kNever;
-  const double their_samples = MedianOver(theirs, seeds, [](const CellRecord& record) {
+  SamplesToMatch samples;
+  samples.theirs = MedianOver(theirs, seeds, [](const CellRecord& record) {
     return record.samples_to_1pct ? static_cast<double>(*record.samples_to_1pct) : kNever;
   });
-  const double our_samples =
+  samples.ours =
       MedianOver(ours, seeds, [&](const CellRecord& record) { return CostToReach(record, goal).samples; });
-  return std::isfinite(our_samples) ? their_samples / our_samples : 0.0;
+  return samples;
 }
 
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs) {
-  if (!ours.was_run() || !theirs.median) return std::nullopt;
+  if (!ours.was_run() || !theirs.was_run()) return std::nullopt;
   return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
-    return SpeedupOver(ours, theirs, seeds);
+    return CountSamplesToMatch(ours, theirs, seeds).speedup();
   });
 }
 
@@ -106,10 +110,10 @@ RenderedSection ClockSection(const TableResults& results) {
           machine.push_back(*record.machine_seconds);
         }
         if (machine.empty()) continue;
-        std::vector<std::string> row = {results.NameOf(block, line, column), Hours(Median(agent)),
-                                        Hours(Median(simulator))};
+        std::vector<std::string> row = {results.NameOf(block, line, column), Hours(MedianByRank(agent)),
+                                        Hours(MedianByRank(simulator))};
         for (const double setup : kSetups)
-          row.push_back(Hours(Median(machine) + setup * cell.samples.value_or(0)));
+          row.push_back(Hours(MedianByRank(machine) + setup * cell.samples.value_or(0)));
         section.rows.push_back(std::move(row));
       }
     }

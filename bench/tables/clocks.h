@@ -27,19 +27,23 @@ struct SearchCost {
 };
 SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
 
-// Over these seeds of a cell, which has them all: the median by rank, of an even number the larger one of the
-// two in the middle, so that it is a value that some seed had and more than half of them reach. The mean of the
-// two would be infinite wherever the second of them never got there; the smaller one is, of two seeds, the best.
+// Over these seeds of a cell, which has them all: the median by rank.
 double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
                   const std::function<double(const CellRecord& record)>& value);
 double FinalSeconds(const CellRecord& record);  // infinite where nothing fits
 
-// (median over seeds of theirs to within 1 % of its final best) / (median of ours to be as good as their
-// final median): how many times fewer samples ours needs; 0 where it never gets there, infinite where theirs
-// found nothing that fits. Both have these seeds.
-double SpeedupOver(const CellSummary& ours, const CellSummary& theirs,
-                   const std::vector<std::int64_t>& seeds);
-// Over the seeds that both have, with its interval. Empty where one was not run or never found anything.
+// Medians over seeds, which both have: samples of theirs to within 1 % of its final best, and of ours to be as
+// good as their final median, or to anything that fits where theirs found nothing. Infinite where it never got
+// there.
+struct SamplesToMatch {
+  double theirs = 0;
+  double ours = 0;
+
+  double speedup() const;  // how many times fewer ours needs: 0 = never, 1 where neither gets anywhere
+};
+SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& theirs,
+                                   const std::vector<std::int64_t>& seeds);
+// The speed-up over the seeds that both have, with its interval. Empty where one was not run.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
 // Both cells' samples to their own final best, theirs / ours: the published notion.

@@ -172,7 +172,7 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
   planner("nmt_4", 1, "NMT, 4 layers: the planner ends no slower than the expert (the direction alone)");
   planner("nmt_8", 1.05, "NMT, 8 layers: the planner ends little behind the expert (4.9 %: 4.07 and 3.88 s)");
   claims.push_back(NothingFasterClaim(results, kBlock, "nmt_8", "expert",
-                                      "NMT, 8 layers: nothing faster than the expert's placement was found",
+                                      "NMT, 8 layers: nothing is faster than the expert's placement",
                                       "one host thread, next line"));
   claims.push_back(NothingFasterClaim(results, "process", "nmt_8", "expert",
                                       "the same with one host thread for all devices", "block process"));

@@ -120,8 +120,8 @@ ClaimReading ExpertDoesNotFit(const TableResults& results) {
 ClaimReading FourAreSlowerThanTwo(const TableResults& results) {
   ClaimReading reading{"NMT: the best step on 4 GPUs (2.63 s) is longer than on 2 (2.32 s)", "not run",
                        ClaimWord::kCannotBeTested,
-                       "one host thread for all devices: not run here; on the NMT rows of table hierarchical "
-                       "it brings such a trend back"};
+                       "one host thread for all devices: not run here; in table hierarchical it makes the "
+                       "expert's step grow with the layers, and the best found grows with and without it"};
   const auto two = FindBest(results, kNative, "nmt_2", "cpu_only");
   const auto four = FindBest(results, kNative, "nmt_4", "cpu_only");
   const auto bound_of_two = results.Bound(kNative, "nmt_2");

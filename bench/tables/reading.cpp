@@ -235,11 +235,11 @@ RenderedSection ClaimSection(const TableResults& results) {
   section.sentences = {fmt::format(
       "One line each: holds, undecided, does not hold, or cannot be tested here. Where seeds decide, our "
       "number has its 90 % bootstrap interval and the number of seeds; a claim is decided only where the "
-      "whole interval says the same, with fewer than {} seeds only by differences of {:.0f} % or more, and "
-      "with fewer than {} only where the columns without seeds decide it alone. That a placement exists is "
+      "whole interval says the same, with fewer than {} seeds only by factors of {} or more, and with fewer "
+      "than {} only where the columns without seeds decide it alone. That a placement exists is "
       "shown by any seed that found it, or excluded by the bound. No setting was changed after a searched "
       "column was seen.",
-      kSeedsForSmallDifference, 100 * (kSmallDifference - 1), kSeedsForClaim)};
+      kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim)};
   section.header = {"claim", "ours", "word", "experiment"};
   for (const ClaimReading& claim : results.table().claims(results)) {
     section.rows.push_back(

@@ -24,7 +24,7 @@ std::optional<double> MedianOf(const std::vector<CellRecord>& records,
     if (record.*field) values.push_back(static_cast<double>(*(record.*field)) / scale);
   }
   if (values.empty()) return std::nullopt;
-  return Median(values);
+  return MedianByRank(values);
 }
 
 CellKind ParseKind(const std::string& text) {
@@ -54,7 +54,7 @@ void Summarise(CellSummary& cell) {
   cell.feasible = static_cast<int>(runtimes.size());
   cell.state = runtimes.empty() ? CellSummary::State::kOutOfMemory : CellSummary::State::kFits;
   if (!runtimes.empty()) {
-    cell.median = Median(runtimes);
+    cell.median = MedianByRank(runtimes);
     cell.low = *std::min_element(runtimes.begin(), runtimes.end());
     cell.high = *std::max_element(runtimes.begin(), runtimes.end());
   } else {
@@ -172,6 +172,13 @@ double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double MedianByRank(std::vector<double> values) {
+  BERTH_CHECK(!values.empty());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace berth::bench

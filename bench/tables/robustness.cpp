@@ -85,12 +85,6 @@ std::size_t FirstDraw() {
   return 1 + RobustVariants().size();
 }
 
-// By rank, as MedianOver in clocks.h: what does not fit is infinite.
-double MedianByRank(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Median over the seeds of a column; empty where no seed has the number.
 std::optional<double> MedianOverSeeds(
     const Field& field, const std::string& column,
@@ -302,11 +296,15 @@ RenderedSection WrongSimulator(const std::vector<Field>& fields) {
   RenderedSection section;
   section.title = "What a wrong simulator costs";
   section.sentences = {
-      "Placements that learners found by the rules of the published simulator, by these rules and by berth's "
-      "own, beside what the same learner found by berth's own; medians over seeds. OOM = it does not fit by "
-      "berth's rules; the published ones know no limit."};
-  section.header = {"row and learner", "by its rules [s]", "the same placement by ours [s]",
-                    "found by ours [s]", "loss"};
+      "What learners found by the rules of the published simulator, judged by these rules and by berth's "
+      "own, "
+      "beside what the same learner found by berth's own. Medians over seeds; the loss is that of each "
+      "seed's "
+      "two placements by berth's rules, its median. OOM = it does not fit by berth's rules; the published "
+      "ones "
+      "know no limit."};
+  section.header = {"row and learner", "found by its rules [s]", "judged by ours [s]", "found by ours [s]",
+                    "loss"};
   for (const Field& field : fields) {
     if (field.block->preset == kNativePreset) continue;
     const Field* ours = NativeOf(fields, field);
@@ -322,10 +320,19 @@ RenderedSection WrongSimulator(const std::vector<Field>& fields) {
       const auto own = of(field, 0);
       const auto judged = of(field, variant);
       const auto native_own = of(*ours, 0);
-      if (!own || !judged || !native_own) continue;
+      const auto loss = MedianOverSeeds(field, column.key, [&](std::size_t r) -> std::optional<double> {
+        const auto same_seed =
+            std::find_if(ours->records.begin(), ours->records.end(), [&](const RobustRecord* record) {
+              return record->column == column.key && record->seed == field.records[r]->seed;
+            });
+        const auto& judged_seed = field.runtimes[r][variant];
+        if (same_seed == ours->records.end() || !judged_seed) return std::nullopt;
+        return *judged_seed / (*same_seed)->runtime_us;
+      });
+      if (!own || !judged || !native_own || !loss) continue;
       section.rows.push_back(
           {fmt::format("{}, {} GPUs, {}", field.line->title, field.line->gpus, column.title), seconds(own),
-           seconds(judged), seconds(native_own), GapText(*judged / *native_own)});
+           seconds(judged), seconds(native_own), GapText(loss)});
     }
   }
   return section;

@@ -67,6 +67,15 @@ TEST(Bootstrap, FewSeedsDecideNoSmallDifference) {
   EXPECT_EQ(Judge(EstimateRatio({&three, &fast}, {&near}), FasterThanOne), ClaimWord::kHolds);
 }
 
+// A third opponent with too few seeds can only make it worse.
+TEST(Bootstrap, WhatIsLostAgainstOneIsLostWhateverAnotherWouldFind) {
+  const CellSummary ours = Searched({2.0, 2.0, 2.0});
+  const CellSummary ahead = Searched({1.0, 1.0, 1.0});
+  const CellSummary open = Searched({3.0});
+  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&ahead, &open}), FasterThanOne), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(Judge(EstimateRatio({&ahead}, {&ours, &open}), FasterThanOne), ClaimWord::kUndecided);
+}
+
 // The median of three draws from three is the smallest with probability 3 * (1/9) * (2/3) + 1/27 = 26 %, so
 // both ends of a 90 % interval are the extremes.
 TEST(Bootstrap, ThreeSeedsReachToTheirExtremes) {

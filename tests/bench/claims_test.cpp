@@ -100,18 +100,24 @@ constexpr char kBeatsRandom[] = "Placeto beats the best of three kinds of random
 
 // PROTOCOL 1.11: one opponent of three that is better is enough to lose, one that does not fit is no excuse.
 TEST(Claims, ALearnerIsComparedWithTheBestOfThreeKindsOfRandomSearch) {
-  const auto word = [&](double a, double b, std::optional<double> c) {
-    return ClaimOf(
-               FindTable("placeto"),
-               Searched("nmt_2",
-                        {{"placeto", 1.0}, {"random_op", a}, {"random_group", b}, {"random_block", c}}, 10),
-               kBeatsRandom)
-        .word;
+  const auto word = [](double a, double b, std::optional<double> c, std::size_t rows = 6) {
+    std::vector<CellRecord> records;
+    for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+      if (rows-- == 0) break;
+      const std::vector<CellRecord> row =
+          Searched(line.key.c_str(),
+                   {{"placeto", 1.0}, {"random_op", a}, {"random_group", b}, {"random_block", c}}, 10);
+      records.insert(records.end(), row.begin(), row.end());
+    }
+    return ClaimOf(FindTable("placeto"), records, kBeatsRandom).word;
   };
   EXPECT_EQ(word(2, 2, 2), ClaimWord::kHolds);
   EXPECT_EQ(word(2, 2, std::nullopt), ClaimWord::kHolds);
   EXPECT_EQ(word(2, 0.9, 2), ClaimWord::kDoesNotHold);
   EXPECT_EQ(word(1, 2, 2), ClaimWord::kDoesNotHold);  // equal is not better
+  // In every row: those not run decide nothing, but one that is lost does.
+  EXPECT_EQ(word(2, 2, 2, 5), ClaimWord::kUndecided);
+  EXPECT_EQ(word(1, 2, 2, 1), ClaimWord::kDoesNotHold);
 }
 
 TEST(Claims, ALearnerThatFindsNothingIsARowLost) {
@@ -212,9 +218,50 @@ TEST(Claims, AMeanOfSpeedupsCountsWhoNeverGetsThere) {
   }
   const ClaimReading reading =
       ClaimOf(FindTable("sgdp"), records, "SGDP needs 15 times less search than HDP on average");
-  // 50^13/14 * 10000^-1/14
-  EXPECT_THAT(reading.ours, HasSubstr("19.6 times fewer samples"));
+  // 50^(13/14) * (100 / 10,000)^(1/14)
+  EXPECT_THAT(reading.ours, HasSubstr("27.2 times fewer samples"));
   EXPECT_EQ(reading.word, ClaimWord::kHolds);
+}
+
+// Not finding anything is no proof; a bound is.
+TEST(Claims, NothingIsFasterOnlyIfABoundSaysSo) {
+  const auto word = [](double found, double bound) {
+    std::vector<CellRecord> records = {MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.0),
+                                       MakeRecord("rnnlm", "random_op", "searched", 1, found)};
+    for (CellRecord& record : records) record.lower_bound_us = bound * 1e6;
+    return ClaimOf(FindTable("hierarchical"), records, "RNNLM: one GPU is the best placement").word;
+  };
+  EXPECT_EQ(word(0.9, 0.5), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(word(2.0, 0.5), ClaimWord::kUndecided);
+  EXPECT_EQ(word(2.0, 0.995), ClaimWord::kHolds);
+}
+
+TEST(Claims, EqualIsNotFasterAndTwoThatDoNotFitAreNoTie) {
+  const auto word = [](std::optional<double> mars, std::optional<double> encoder) {
+    return ClaimOf(FindTable("mars"), Searched("bert", {{"mars", mars}, {"encoder_placer", encoder}}, 10),
+                   "BERT: Mars ends before the encoder-placer")
+        .word;
+  };
+  EXPECT_EQ(word(1.0, 2.0), ClaimWord::kHolds);
+  EXPECT_EQ(word(1.0, 1.0), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(word(std::nullopt, std::nullopt), ClaimWord::kUndecided);
+  EXPECT_EQ(word(1.0, std::nullopt), ClaimWord::kHolds);
+}
+
+// Whose opponent never finds anything that fits needs fewer samples, whatever it needs.
+TEST(Claims, AnOpponentThatFindsNothingIsARowWon) {
+  std::vector<CellRecord> records;
+  for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+    for (int seed = 1; seed <= 3; ++seed) {
+      records.push_back(MakeRecord(line.key.c_str(), "rnn", "searched", seed, std::nullopt));
+      CellRecord& found = records.emplace_back(MakeRecord(line.key.c_str(), "placeto", "searched", seed, 1));
+      found.curve = "7:1000000";
+    }
+  }
+  const ClaimReading reading = ClaimOf(FindTable("placeto"), records,
+                                       "Placeto needs fewer samples than the RNN in 5 of 6 rows (native)");
+  EXPECT_EQ(reading.word, ClaimWord::kHolds);
+  EXPECT_THAT(reading.ours, HasSubstr("rows won 6"));
 }
 
 // Zero-shot takes 0.5 s where one GPU takes 1 s; in `oom` rows its placement does not fit.

@@ -60,6 +60,28 @@ TEST_P(EachLearner, PresetsAndSizesAreCanonicalNames) {
   }
 }
 
+// PROTOCOL 4.1: the network of the open planner is a choice of its own, and that of its preset.
+TEST(Rnn, HasTwoNetworks) {
+  const auto name = [](const std::string& parameters) {
+    return MakeAgent("rnn(" + parameters + ")")->name();
+  };
+  EXPECT_THAT(name("preset=tuned"), HasSubstr("network=icml17"));
+  EXPECT_THAT(name("preset=paper"), HasSubstr("network=icml17"));
+  EXPECT_THAT(name("preset=code"), HasSubstr("network=planner"));
+  // All settings of the preset but the network's.
+  EXPECT_EQ(name("preset=code,network=planner"), name("preset=code"));
+  EXPECT_EQ(name("preset=code,network=icml17"), name("preset=code,network=icml17,noise=0.5,lr=0.1,batch=1"));
+  const auto made = MakeTestTask(RandomDag(10, 5), 2);
+  const auto samples = [&](const std::string& parameters) {
+    const auto agent = MakeAgent("rnn(width=8," + parameters + ")");
+    return SearchOnce(*agent, made->task, 150);
+  };
+  const Samples planner = samples("network=planner");
+  EXPECT_EQ(planner.counted, 150);
+  EXPECT_EQ(samples("network=planner"), planner);
+  EXPECT_NE(samples("network=icml17").placements, planner.placements);
+}
+
 TEST_P(EachLearner, IsNoWorseThanItsFirstSampleAndRepeats) {
   const auto made = MakeTestTask(RandomDag(10, 5), 2);
   const std::string path = InTemp("kept.ckpt");
