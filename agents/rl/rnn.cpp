@@ -18,10 +18,10 @@
 //
 // `network=planner` is that of the sequence half of TensorFlow's open planner on these groups (PROTOCOL 4.1 and
 // 4.3), which Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
-// its group vectors. Preset `code` has that network, and the program's learner and noise. Not kept of it: freezing the actions after 500 updates, which without a grouper
-// would end the search; and the program joins step i of the forward with step i of the backward pass, which
-// are different groups (ours joins the same ones). `as_shipped` (fresh actions and a zero input in the loss)
-// belongs to `hierarchical`.
+// its group vectors. Preset `code` has that network, and the program's learner and noise. Not kept of it:
+// freezing the actions after 500 updates, which without a grouper would end the search; and the program joins
+// step i of the forward with step i of the backward pass, which are different groups (ours joins the same
+// ones). `as_shipped` (fresh actions and a zero input in the loss) belongs to `hierarchical`.
 //
 // Where it fails: a decision is rewarded only through the whole placement, so hundreds of groups need
 // thousands of samples; adjacency ties the weights to one number and order of groups, so they mean nothing on

@@ -40,6 +40,9 @@ ClaimReading RatioClaim(const TableResults& results, const std::string& block, c
                         const std::string& ours, const std::string& theirs, double most,
                         const std::string& text, const std::string& experiment);
 
+// Where most explanations are looked for: the experiment of a claim.
+inline constexpr char kSearchAndBound[] = "local search and bound in the same row";
+
 inline constexpr double kFaster = 1 - 1e-9;  // as `most`: equal is not faster
 
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better.

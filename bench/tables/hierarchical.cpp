@@ -14,7 +14,6 @@ namespace berth::bench {
 namespace {
 
 constexpr char kBlock[] = "native";
-constexpr char kSearchAndBound[] = "local search and bound in the same row";
 
 std::vector<TableColumn> Columns() {
   const std::string ops = "colocation";

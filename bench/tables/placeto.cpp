@@ -14,7 +14,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr char kSearchAndBound[] = "local search and bound in the same row";
 constexpr char kNative[] = "native";
 constexpr char kRules[] = "placeto_rules";
 
@@ -209,8 +208,7 @@ TableDefinition Make() {
       "The published RNN column was probably made with TensorFlow's hierarchical planner, tuned (recalled). "
       "Ours is the network of its sequence half (LSTM of both directions, its group vectors, size small: "
       "width 128 for 512) with the learner and settings that were tuned for `rnn`; the program's own "
-      "learner, "
-      "one placement an update, is `rnn(preset=code)` and was not run.",
+      "learner, one placement an update, is `rnn(preset=code)` and was not run.",
   };
   table.blocks = {
       {kNative, "Native",
