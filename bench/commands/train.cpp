@@ -14,6 +14,7 @@
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
 #include "bench/training_set.h"
+#include "profiler/host_machine.h"
 #include "scenarios/families.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -172,15 +173,13 @@ class TrainCommand : public Command {
                                                          static_cast<double>(graph.task.reference_runtime))
                              : "–"});
     }
+    const char* const agent_text = agent_.c_str();
     fmt::print(
         "{}\n{}: {} of {} samples{}. The policy is in {}; `berth place --agent {} --init {} --learn no` "
         "applies it.\n",
         table.ToString(), agent, CountText(set_.samples()), CountText(samples_),
-        set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_, AgentArgument(), out_);
-  }
-  // As a shell takes it.
-  std::string AgentArgument() const {
-    return agent_.find('(') == std::string::npos ? agent_ : "'" + agent_ + "'";
+        set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_,
+        profiler::ShellText(1, &agent_text), out_);
   }
   static TextTable::Align AlignOf(std::string_view title) {
     return title == "graph" ? TextTable::Align::kLeft : TextTable::Align::kRight;
