@@ -42,6 +42,10 @@ class TableCommand : public Command {
         ->option_text("SIZE");
     app.add_flag("--quick", quick_, "--budget quick");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
+    app.add_option("--adopt", adopted_,
+                   "take the finished cells of this rows.csv (of a commit, of another machine) into the "
+                   "store, then --resume (may be repeated)")
+        ->option_text("FILE");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option("--out", out_,
@@ -84,6 +88,7 @@ class TableCommand : public Command {
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
+    for (const std::string& path : adopted_) Adopt(table, path, store);
     const std::vector<CellRecord> records =
         Gathered(table, RunAll(table, testbed, ShareOfRank(plans, ranks), store, ranks), store, ranks);
     if (!ranks.first()) return;
@@ -158,8 +163,8 @@ class TableCommand : public Command {
     RunOptions options;
     options.threads = threads_;
     options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
-    options.resume = resume_;
-    if (resume_) options.done = store.All(table.name);
+    options.resume = resume_ || !adopted_.empty();
+    if (options.resume) options.done = store.All(table.name);
     options.stop = &StopRequested();
     CellProgress progress(table.name, plans, !ranks.first());
     options.on_cell = [&](const CellRecord& record, bool skipped) {
@@ -171,6 +176,16 @@ class TableCommand : public Command {
       progress.Training(policy, samples, budget);
     };
     return RunCells(table, testbed, plans, options);
+  }
+
+  // Those of the cells this table has: tables share some, as mars-pretraining has the learners of mars. The key, which
+  // names scenario, agent, seed and budget, says whether they are the same.
+  static void Adopt(const TableDefinition& table, const std::string& path, TableStore& store) {
+    std::vector<CellRecord> rows = ParseRows(formats::ReadFile(path), path);
+    std::erase_if(rows,
+                  [&](const CellRecord& row) { return !table.HasCell(row.block, row.row, row.column); });
+    if (rows.empty()) throw InputError(fmt::format("--adopt {}: has no cell of table {}.", path, table.name));
+    store.Adopt(table.name, rows);
   }
 
   // What all ranks ran, on the first one, which keeps it: their stores may be on other machines.
@@ -230,6 +245,7 @@ class TableCommand : public Command {
   CLI::Option* seeds_ = nullptr;
   CLI::Option* samples_ = nullptr;
   bool resume_ = false;
+  std::vector<std::string> adopted_;
   bool export_ = false;
   bool render_ = false;
   std::string out_;

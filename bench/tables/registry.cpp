@@ -81,6 +81,16 @@ const TableBudget& TableDefinition::BudgetOf(BudgetSize size) const {
   return size == BudgetSize::kQuick ? quick : (size == BudgetSize::kPaper ? paper : standard);
 }
 
+bool TableDefinition::HasCell(const std::string& block, const std::string& line,
+                              const std::string& column) const {
+  const auto has = [](const auto& list, const std::string& key) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& entry) { return entry.key == key; });
+  };
+  return std::any_of(blocks.begin(), blocks.end(), [&](const TableBlock& candidate) {
+    return candidate.key == block && has(candidate.lines, line) && has(candidate.columns, column);
+  });
+}
+
 const std::vector<BudgetSize>& BudgetSizes() {
   static const std::vector<BudgetSize> sizes = {BudgetSize::kQuick, BudgetSize::kStandard,
                                                 BudgetSize::kPaper};

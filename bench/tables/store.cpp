@@ -80,6 +80,19 @@ struct TableStore::Impl {
   static void Bind(sqlite3_stmt* statement, int at, const std::string& text) {
     sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   }
+
+  // How many records it wrote. `otherwise`: what to do where the key is there, in SQL.
+  int Insert(std::string_view otherwise, const std::string& table, const CellRecord& record) const {
+    const std::vector<std::string> fields = ToFields(record);
+    std::string marks = "?";
+    for (std::size_t i = 0; i < fields.size(); ++i) marks += ",?";
+    const Statement statement = Prepare(fmt::format("INSERT OR {} INTO cells ([table_name], {}) VALUES ({})",
+                                                    otherwise, Joined(RecordFields(), "", ", "), marks));
+    Bind(statement.get(), 1, table);
+    for (std::size_t i = 0; i < fields.size(); ++i) Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
+    if (sqlite3_step(statement.get()) != SQLITE_DONE) Fail();
+    return sqlite3_changes(database);
+  }
 };
 
 TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()) {
@@ -100,17 +113,24 @@ TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()
 TableStore::~TableStore() = default;
 
 void TableStore::Put(const std::string& table, const CellRecord& record) {
-  const std::vector<std::string> fields = ToFields(record);
-  std::string marks = "?";
-  for (std::size_t i = 0; i < fields.size(); ++i) marks += ",?";
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const Statement statement =
-      impl_->Prepare(fmt::format("INSERT OR REPLACE INTO cells ([table_name], {}) VALUES ({})",
-                                 Joined(RecordFields(), "", ", "), marks));
-  Impl::Bind(statement.get(), 1, table);
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    Impl::Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE) impl_->Fail();
+  impl_->Insert("REPLACE", table, record);
+}
+
+std::int64_t TableStore::Adopt(const std::string& table, const std::vector<CellRecord>& records) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::int64_t put = 0;
+  impl_->Execute("BEGIN IMMEDIATE");
+  try {
+    for (const CellRecord& record : records) {
+      if (record.note.empty()) put += impl_->Insert("IGNORE", table, record);
+    }
+    impl_->Execute("COMMIT");
+  } catch (...) {
+    sqlite3_exec(impl_->database, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  return put;
 }
 
 std::vector<CellRecord> TableStore::All(const std::string& table) const {

@@ -2,6 +2,7 @@
 // neither Ctrl-C nor kill -9 loses one or leaves half of one (DESIGN 9, 11).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class TableStore {
 
   // Replaces the record with the same key (the first kKeyFields fields).
   void Put(const std::string& table, const CellRecord& record);
+  // Puts those whose key is not there yet, all or none; how many were put. Cells that were not run are no results.
+  std::int64_t Adopt(const std::string& table, const std::vector<CellRecord>& records);
   // All records of a table, sorted by key.
   std::vector<CellRecord> All(const std::string& table) const;
 

@@ -131,6 +131,8 @@ struct TableDefinition {
   std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
 
   const TableBudget& BudgetOf(BudgetSize size) const;
+  // By their keys.
+  bool HasCell(const std::string& block, const std::string& line, const std::string& column) const;
   // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
   std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
   std::string charts_title, charts_note;

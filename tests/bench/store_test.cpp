@@ -77,6 +77,20 @@ TEST_F(StoreTest, ReplacesTheSameKeyAndNoOther) {
   EXPECT_EQ(records[1].runtime_us, 4e6);
 }
 
+TEST_F(StoreTest, AdoptsWhatItHasNotAndKeepsItsOwn) {
+  TableStore store(path());
+  store.Put("tiny", MakeRecord("rnnlm", "random", "searched", 1, 2));
+  CellRecord not_run = MakeRecord("rnnlm", "learner", "searched", 1, 5);
+  not_run.note = "no libtorch";
+  EXPECT_EQ(store.Adopt("tiny", {MakeRecord("rnnlm", "random", "searched", 1, 3),
+                                 MakeRecord("rnnlm", "random", "searched", 2, 4), not_run}),
+            1);
+  const auto records = store.All("tiny");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].runtime_us, 2e6);
+  EXPECT_EQ(records[1].runtime_us, 4e6);
+}
+
 // The same cell under a changed scenario is another record: old numbers never mix with new ones
 // (PROTOCOL 1.1).
 TEST_F(StoreTest, AnotherScenarioIsAnotherRecord) {

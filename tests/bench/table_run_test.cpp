@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include <fmt/format.h>
@@ -249,6 +250,48 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
     return Comparable(ParseRows(formats::ReadFile(path), path));
   };
   EXPECT_EQ(rows("part"), rows("whole"));
+}
+
+// What another machine finished, or a commit holds, is gone on with: the cells that were adopted are not run again.
+TEST(TableProgram, GoesOnWithTheRowsThatAreAdopted) {
+  const TempFolder folder;
+  const auto call = [&](const char* cells, const char* name, std::vector<std::string> others) {
+    std::vector<std::string> arguments = {
+        "table",   "hierarchical",        "--cells",   cells, "--seeds",   "1", "--out", folder / name,
+        "--store", folder / name + ".db", "--threads", "1",   "--samples", "20"};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    return RunBerth(arguments, folder.path());
+  };
+  const auto first = call("inception_v3/single_gpu,inception_v3/random_block", "first", {});
+  ASSERT_EQ(first.status, 0) << first.err;
+  const std::string rows = folder / "first/rows.csv";
+  std::string marked = formats::ReadFile(rows);
+  for (CellRecord& record : ParseRows(marked, rows)) {
+    ASSERT_FALSE(record.machine.empty());
+    for (std::size_t at; (at = marked.find("," + record.machine + ",")) != std::string::npos;)
+      marked.replace(at, record.machine.size() + 2, ",elsewhere,");
+  }
+  formats::WriteFile(folder / "elsewhere.csv", marked);
+  const auto second = call("inception_v3/single_gpu,inception_v3/cpu_only,inception_v3/random_block",
+                           "second", {"--adopt", folder / "elsewhere.csv"});
+  ASSERT_EQ(second.status, 0) << second.err;
+  std::map<std::string, bool> adopted;
+  const std::string path = folder / "second/rows.csv";
+  for (const CellRecord& record : ParseRows(formats::ReadFile(path), path))
+    adopted[record.column] = record.machine == "elsewhere";
+  EXPECT_EQ(adopted,
+            (std::map<std::string, bool>{{"cpu_only", false}, {"single_gpu", true}, {"random_block", true}}));
+}
+
+TEST(TableProgram, RefusesToAdoptAFileWithNoCellOfTheTable) {
+  const TempFolder folder;
+  const std::string rows = std::string(BERTH_SOURCE_DIR) + "/results/placeto-generalization/rows.csv";
+  const auto result = RunBerth({"table", "hierarchical", "--cells", "*/cpu_only", "--store", folder / "s.db",
+                                "--out", folder / "out", "--adopt", rows},
+                               folder.path());
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("--adopt " + rows + ": has no cell of table hierarchical."), std::string::npos)
+      << result.err;
 }
 
 // What is committed under results/ is what the committed rows give (DESIGN 9).
