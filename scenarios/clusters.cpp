@@ -29,13 +29,30 @@ constexpr const char* kWhyProgram =
     "the memory arithmetic of PROTOCOL 6.1 is that of program order; order=ready sums weight gradients "
     "earlier and holds less";
 
-std::string PrintTree(const std::string& name, const Tree& tree, const ClusterChoices& choices) {
-  ClusterText yaml(name, tree.what, choices, choices.order == "program" ? kWhyProgram : "");
+struct TreeChoices {
+  ClusterChoices common;
+  std::string name;
+  bool blocking = false;
+};
+
+// `copies=blocking`: a GPU that sends or receives computes (nearly) nothing meanwhile. Read last, and part of the name only
+// where it is chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
+TreeChoices ReadCopies(ParameterReader& read, const ClusterChoices& common) {
+  TreeChoices choices{common, read.Canonical()};
+  choices.blocking = read.Choice("copies", {"beside", "blocking"}) == "blocking";
+  if (choices.blocking) choices.name = read.Canonical();
+  return choices;
+}
+
+std::string PrintTree(const Tree& tree, const TreeChoices& chosen) {
+  const ClusterChoices& choices = chosen.common;
+  const char* const overlap = chosen.blocking ? ", overlap_copy: 0.001" : "";
+  ClusterText yaml(chosen.name, tree.what, choices, choices.order == "program" ? kWhyProgram : "");
   yaml.Line(fmt::format("  - {{name: cpu0, kind: {}, memory: {}}}", tree.cpu_kind, tree.cpu_memory),
             tree.cpu_source);
   for (int gpu = 0; gpu < choices.gpus; ++gpu) {
-    yaml.Line(fmt::format("  - {{name: gpu{}, kind: {}, memory: {}, reserve: 300MiB}}", gpu, tree.gpu_kind,
-                          tree.gpu_memory),
+    yaml.Line(fmt::format("  - {{name: gpu{}, kind: {}, memory: {}, reserve: 300MiB{}}}", gpu, tree.gpu_kind,
+                          tree.gpu_memory, overlap),
               gpu == 0 ? kGpuMemorySource : "");
   }
   const int switches = (choices.gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
@@ -58,9 +75,9 @@ std::string PrintTree(const std::string& name, const Tree& tree, const ClusterCh
 
 std::string TreeCluster(const Spec& spec, const Tree& tree) {
   ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {2}, IssueOrder::kProgram);
+  const TreeChoices choices = ReadCopies(read, ReadChoices(read, {2}, IssueOrder::kProgram));
   FinishReading(spec, read);
-  return PrintTree(read.Canonical(), tree, choices);
+  return PrintTree(tree, choices);
 }
 
 }  // namespace
@@ -99,11 +116,11 @@ std::string PlacetoCluster(const Spec& spec) {
 
 std::string P100Cluster(const Spec& spec) {
   ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {2}, IssueOrder::kProgram);
+  const ClusterChoices common = ReadChoices(read, {2}, IssueOrder::kProgram);
   const bool large = read.Choice("memory", {"16GB", "12GB"}) == "16GB";
+  const TreeChoices choices = ReadCopies(read, common);
   FinishReading(spec, read);
   return PrintTree(
-      read.Canonical(),
       {.what = "Testbeds of SGDP (P100 of 16 GB) and Mars (12 GB): a Broadwell CPU, PCI Express.",
        .cpu_kind = "cpu-broadwell",
        .cpu_memory = "256GiB",

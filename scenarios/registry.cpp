@@ -142,9 +142,13 @@ const std::vector<WorkloadRow>& Workloads() {
 
 const std::vector<ClusterRow>& Clusters() {
   static const std::vector<ClusterRow> rows = {
-      {"hierarchical", "Haswell CPU and K40 GPUs of the Hierarchical paper", kTree, HierarchicalCluster},
-      {"placeto", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies", kTree, PlacetoCluster},
-      {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers",
+      {"hierarchical",
+       "Haswell CPU and K40 GPUs of the Hierarchical paper (copies=blocking: a GPU that copies computes "
+       "nothing)",
+       kTree, HierarchicalCluster},
+      {"placeto", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies (also copies=blocking)", kTree,
+       PlacetoCluster},
+      {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers (also copies=blocking)",
        "gpus=2,interconnect=fair,host=device,order=program,memory=16GB", P100Cluster},
       {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", kHost, V100Cluster},
       {"dgx2", "DGX-2: 16 V100 on NVSwitch", "gpus=16,interconnect=fair,host=device,order=ready",

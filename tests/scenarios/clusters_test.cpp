@@ -107,6 +107,18 @@ TEST(PaperClustersTest, CopiesAsInTheProtocol) {
   EXPECT_EQ(hierarchical.dispatch.order, sim::Dispatch::Order::kProgram);
 }
 
+// The name of a machine whose copies block says so; that of the others is as it was before there was a choice.
+TEST(PaperClustersTest, CopiesMayBlock) {
+  for (const char* name : {"hierarchical(gpus=2", "placeto(gpus=2", "p100(gpus=2"}) {
+    const sim::Cluster beside = LoadCluster(std::string(name) + ",copies=beside)", TestCatalogue());
+    const sim::Cluster blocking = LoadCluster(std::string(name) + ",copies=blocking)", TestCatalogue());
+    EXPECT_EQ(beside.name, LoadCluster(std::string(name) + ")", TestCatalogue()).name);
+    EXPECT_EQ(blocking.name, beside.name.substr(0, beside.name.size() - 1) + ",copies=blocking)");
+    for (const sim::Device& device : blocking.devices)
+      EXPECT_EQ(device.overlap_copy_ppm, device.name == "cpu0" ? 1'000'000 : 1'000) << device.name;
+  }
+}
+
 // A cube mesh: every V100 has six links of 25 GB/s.
 TEST(TodaysClustersTest, V100GivesAllItsLinks) {
   const sim::Cluster cluster = LoadCluster("v100(gpus=8)", TestCatalogue());
