@@ -19,6 +19,7 @@
 #include "bench/provenance.h"
 #include "bench/report.h"
 #include "bench/search_source.h"
+#include "bench/tables/kept_placement.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -88,6 +89,29 @@ std::string CurveCsv(const agents::Evaluator& evaluator) {
   return text;
 }
 
+// A sample that was given up is known to be slower than the runtime it has here.
+std::string TrialCsv(std::int64_t sample, const agents::UnitPlacement& placement,
+                     const agents::Evaluation& evaluation) {
+  const char* status = evaluation.stopped ? "stopped" : (evaluation.feasible ? "ok" : "oom");
+  return PrintCsvLine({std::to_string(sample), fmt::format("{}", sim::ToMicros(evaluation.runtime)), status,
+                       KeepPlacement(placement)});
+}
+
+std::string UnitsJson(const agents::Task& task) {
+  const sim::OpGraph& graph = task.problem->graph();
+  nlohmann::ordered_json json = {{"graph", graph.name}, {"grouper", task.units.grouper}};
+  nlohmann::ordered_json& units = json["units"] = nlohmann::ordered_json::array();
+  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const sim::OpIndex op : ops) names.push_back(graph.ops[static_cast<std::size_t>(op)].name);
+    units.push_back({{"ops", std::move(names)}});
+  }
+  nlohmann::ordered_json& edges = json["edges"] = nlohmann::ordered_json::array();
+  for (const agents::UnitEdge& edge : task.edges)
+    edges.push_back({{"from", edge.from}, {"to", edge.to}, {"bytes", edge.bytes}});
+  return json.dump(1) + "\n";
+}
+
 class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -107,6 +131,8 @@ class PlaceCommand : public Command {
         ->option_text("T");
     app.add_option("--out", out_, "folder for placement.json, outcome.json, curve.csv, trace.json, run.json")
         ->option_text("DIR");
+    app.add_flag("--trials", trials_,
+                 "in --out also trials.csv, every sample of this call, and units.json, what its units are");
     app.add_flag("--resume", options_.resume, "go on from the checkpoint in --out; learners alone keep one");
     app.add_option("--json", json_, "write a summary to this file; - is standard output")
         ->option_text("FILE");
@@ -122,7 +148,7 @@ class PlaceCommand : public Command {
     options_.ranks = &ranks;
     if (!out_.empty()) {
       if (ranks.first()) formats::MakeFolder(out_);
-      options_.checkpoint = (std::filesystem::path(out_) / "checkpoint").string();
+      options_.checkpoint = InFolder("checkpoint");
     }
     Progress progress(agent->name() + " on " + search_.name(), search_.samples(), !ranks.first());
     agents::Evaluator::Options limits;
@@ -138,10 +164,21 @@ class PlaceCommand : public Command {
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
     agents::Evaluator evaluator(task, limits);
+    std::string trials = PrintCsvLine({"sample", "runtime_us", "status", "placement"});
+    if (trials_ && ranks.first()) {
+      evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
+                               const agents::Evaluation& evaluation) {
+        trials += TrialCsv(sample, placement, evaluation);
+      };
+    }
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    if (trials_ && ranks.first()) {
+      formats::WriteFile(InFolder("trials.csv"), trials);
+      formats::WriteFile(InFolder("units.json"), UnitsJson(task));
+    }
     if (ranks.first()) Save({task, evaluator, agent->name(), bound, wall.count(), ranks.size()});
   }
 
@@ -152,6 +189,8 @@ class PlaceCommand : public Command {
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
     if (options_.threads < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
+    if (trials_ && out_.empty())
+      throw InputError("--trials: writes to the folder of --out DIR, so --out is wanted too.");
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (options_.resume && !IsLearner()) {
@@ -164,6 +203,8 @@ class PlaceCommand : public Command {
     options_.learn = learn_ == "yes";
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
+
+  std::string InFolder(const char* name) const { return (std::filesystem::path(out_) / name).string(); }
 
   bool IsLearner() const {
     const agents::AgentRow* row = agents::FindAgent(Spec::Parse(agent_).name);
@@ -214,20 +255,19 @@ class PlaceCommand : public Command {
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,
                   const std::string& summary) const {
-    const auto path = [&](const char* name) { return (std::filesystem::path(out_) / name).string(); };
     const sim::Problem& problem = *found.task.problem;
     if (outcome != nullptr) {
-      formats::WriteFile(path("placement.json"),
+      formats::WriteFile(InFolder("placement.json"),
                          formats::PrintPlacement(best, problem.graph(), problem.cluster()));
-      formats::WriteFile(path("outcome.json"), formats::PrintOutcome(*outcome, problem, best));
-      formats::WriteFile(path("trace.json"), formats::PrintChromeTrace(*outcome, problem, best));
+      formats::WriteFile(InFolder("outcome.json"), formats::PrintOutcome(*outcome, problem, best));
+      formats::WriteFile(InFolder("trace.json"), formats::PrintChromeTrace(*outcome, problem, best));
     } else {
       // What an earlier run left here would be taken for this run's.
       for (const char* name : {"placement.json", "outcome.json", "trace.json"})
-        std::filesystem::remove(path(name));
+        std::filesystem::remove(InFolder(name));
     }
-    formats::WriteFile(path("curve.csv"), CurveCsv(found.evaluator));
-    formats::WriteFile(path("run.json"), summary);
+    formats::WriteFile(InFolder("curve.csv"), CurveCsv(found.evaluator));
+    formats::WriteFile(InFolder("run.json"), summary);
   }
 
   SearchSource search_;
@@ -236,6 +276,7 @@ class PlaceCommand : public Command {
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;
+  bool trials_ = false;
   agents::SearchOptions options_;
   CLI::Option* seed_option_ = nullptr;
 };
