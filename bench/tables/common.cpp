@@ -1,5 +1,7 @@
 #include "bench/tables/common.h"
 
+#include <set>
+
 namespace berth::bench {
 
 std::vector<TableColumn> ExtraColumns(const std::string& devices) {
@@ -42,6 +44,14 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("annealing", "annealing", "annealing", ""),
           sampled("genetic", "genetic", "genetic", ""),
           sampled("cross_entropy", "cross-entropy", "cross_entropy", "")};
+}
+
+std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns) {
+  const std::set<std::string> kept = {"cpu_only", "single_gpu", "expert",       "scotch",
+                                      "mincut",   "metis",      "heft",         "m_topo",
+                                      "m_etf",    "m_sct",      "local_search", "local_search_trivial"};
+  std::erase_if(columns, [&](const TableColumn& column) { return !kept.contains(column.key); });
+  return columns;
 }
 
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,

@@ -15,6 +15,10 @@ namespace berth::bench {
 // are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
 
+// Of a table's columns those of a block that changes the machine's rules: what is fixed by a rule, partitioners, list
+// schedulers and local search.
+std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns);
+
 // The cells of a row that were run; `except`: a column that does not count.
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
                                              const std::string& line, const std::string& except = {});

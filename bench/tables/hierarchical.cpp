@@ -87,18 +87,6 @@ std::vector<TableLine> BlockingLines() {
   return lines;
 }
 
-// Of the blocks that change the machine's rules.
-std::vector<TableColumn> VariantColumns() {
-  std::vector<TableColumn> columns;
-  for (const TableColumn& column : Columns()) {
-    for (const char* key : {"cpu_only", "single_gpu", "expert", "scotch", "mincut", "metis", "heft", "m_topo",
-                            "m_etf", "m_sct", "local_search", "local_search_trivial"}) {
-      if (column.key == key) columns.push_back(column);
-    }
-  }
-  return columns;
-}
-
 // The shares that Scotch gives the CPU decide; both weightings are shown (PROTOCOL 8).
 ClaimReading PartitionersAreSlower(const TableResults& results, const std::vector<const char*>& partitioners,
                                    const std::string& text) {
@@ -242,10 +230,10 @@ TableDefinition Make() {
        "The same with one host thread that issues the ops of all devices one after another, in place of one "
        "for each device. "
        "The parameters are those fitted above; nothing is fitted here.",
-       "native", true, VariantColumns(), ProcessLines()},
+       "native", true, VariantColumns(Columns()), ProcessLines()},
       {"blocking", "Native, copies that block",
        "RNNLM alone, on GPUs that compute nothing while they send or receive. Nothing is fitted here either.",
-       "native", true, VariantColumns(), BlockingLines()}};
+       "native", true, VariantColumns(Columns()), BlockingLines()}};
   table.claims = Claims;
   return table;
 }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kBlock[] = "native";
 constexpr char kExperiment[] =
-    "local search and bound in the same row; how much of the spread of rewards a placement explains: not run";
+    "local search and bound in the same row; what single decisions explain of the runtime "
+    "(results/sgdp/signal.md)";
 
 std::vector<TableColumn> Columns() {
   const std::string gpus = "gpu";
