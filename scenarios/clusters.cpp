@@ -39,7 +39,7 @@ struct TreeChoices {
 // where it is chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
 TreeChoices ReadCopies(ParameterReader& read, const ClusterChoices& common) {
   TreeChoices choices{common, read.Canonical()};
-  choices.blocking = read.Choice("copies", {"beside", "blocking"}) == "blocking";
+  choices.blocking = read.Choice("copies", {"overlap", "blocking"}) == "blocking";
   if (choices.blocking) choices.name = read.Canonical();
   return choices;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,8 +19,8 @@
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
 #include "bench/report.h"
+#include "bench/sample_log.h"
 #include "bench/search_source.h"
-#include "bench/tables/kept_placement.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -89,29 +90,6 @@ std::string CurveCsv(const agents::Evaluator& evaluator) {
   return text;
 }
 
-// A sample that was given up is known to be slower than the runtime it has here.
-std::string TrialCsv(std::int64_t sample, const agents::UnitPlacement& placement,
-                     const agents::Evaluation& evaluation) {
-  const char* status = evaluation.stopped ? "stopped" : (evaluation.feasible ? "ok" : "oom");
-  return PrintCsvLine({std::to_string(sample), fmt::format("{}", sim::ToMicros(evaluation.runtime)), status,
-                       KeepPlacement(placement)});
-}
-
-std::string UnitsJson(const agents::Task& task) {
-  const sim::OpGraph& graph = task.problem->graph();
-  nlohmann::ordered_json json = {{"graph", graph.name}, {"grouper", task.units.grouper}};
-  nlohmann::ordered_json& units = json["units"] = nlohmann::ordered_json::array();
-  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
-    nlohmann::ordered_json names = nlohmann::ordered_json::array();
-    for (const sim::OpIndex op : ops) names.push_back(graph.ops[static_cast<std::size_t>(op)].name);
-    units.push_back({{"ops", std::move(names)}});
-  }
-  nlohmann::ordered_json& edges = json["edges"] = nlohmann::ordered_json::array();
-  for (const agents::UnitEdge& edge : task.edges)
-    edges.push_back({{"from", edge.from}, {"to", edge.to}, {"bytes", edge.bytes}});
-  return json.dump(1) + "\n";
-}
-
 class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -131,8 +109,8 @@ class PlaceCommand : public Command {
         ->option_text("T");
     app.add_option("--out", out_, "folder for placement.json, outcome.json, curve.csv, trace.json, run.json")
         ->option_text("DIR");
-    app.add_flag("--trials", trials_,
-                 "in --out also trials.csv, every sample of this call, and units.json, what its units are");
+    app.add_flag("--log-samples", log_samples_,
+                 "in --out also samples.csv, a line for each, and units.json, what their units are");
     app.add_flag("--resume", options_.resume, "go on from the checkpoint in --out; learners alone keep one");
     app.add_option("--json", json_, "write a summary to this file; - is standard output")
         ->option_text("FILE");
@@ -164,21 +142,19 @@ class PlaceCommand : public Command {
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
     agents::Evaluator evaluator(task, limits);
-    std::string trials = PrintCsvLine({"sample", "runtime_us", "status", "placement"});
-    if (trials_ && ranks.first()) {
+    std::optional<SampleLog> log;
+    if (log_samples_ && ranks.first()) {
+      formats::WriteFile(InFolder("units.json"), PrintUnits(task));
+      log.emplace(InFolder("samples.csv"), task, options_.resume);
       evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
                                const agents::Evaluation& evaluation) {
-        trials += TrialCsv(sample, placement, evaluation);
+        log->Append(sample, placement, evaluation);
       };
     }
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    if (trials_ && ranks.first()) {
-      formats::WriteFile(InFolder("trials.csv"), trials);
-      formats::WriteFile(InFolder("units.json"), UnitsJson(task));
-    }
     if (ranks.first()) Save({task, evaluator, agent->name(), bound, wall.count(), ranks.size()});
   }
 
@@ -189,8 +165,8 @@ class PlaceCommand : public Command {
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
     if (options_.threads < 0)
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
-    if (trials_ && out_.empty())
-      throw InputError("--trials: writes to the folder of --out DIR, so --out is wanted too.");
+    if (log_samples_ && out_.empty())
+      throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (options_.resume && !IsLearner()) {
@@ -266,6 +242,9 @@ class PlaceCommand : public Command {
       for (const char* name : {"placement.json", "outcome.json", "trace.json"})
         std::filesystem::remove(InFolder(name));
     }
+    if (!log_samples_ && !options_.resume) {
+      for (const char* name : {"samples.csv", "units.json"}) std::filesystem::remove(InFolder(name));
+    }
     formats::WriteFile(InFolder("curve.csv"), CurveCsv(found.evaluator));
     formats::WriteFile(InFolder("run.json"), summary);
   }
@@ -276,7 +255,7 @@ class PlaceCommand : public Command {
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;
-  bool trials_ = false;
+  bool log_samples_ = false;
   agents::SearchOptions options_;
   CLI::Option* seed_option_ = nullptr;
 };

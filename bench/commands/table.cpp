@@ -1,6 +1,7 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -42,9 +44,10 @@ class TableCommand : public Command {
         ->option_text("SIZE");
     app.add_flag("--quick", quick_, "--budget quick");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
-    app.add_option("--adopt", adopted_,
-                   "take the finished cells of this rows.csv (of a commit, of another machine) into the "
-                   "store, then --resume (may be repeated)")
+    app.add_option(
+           "--adopt", adopted_,
+           "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
+           "then as --resume (may be repeated)")
         ->option_text("FILE");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
@@ -81,6 +84,8 @@ class TableCommand : public Command {
       throw InputError(fmt::format("--samples {}: at least 1 is wanted.", plan_.samples));
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
+    if (render_ && !adopted_.empty())
+      throw InputError("--adopt: takes rows into the store, which --render does not read.");
     if (render_) return Render(table, ReadRows());
     plan_.size = Size();
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
@@ -88,7 +93,7 @@ class TableCommand : public Command {
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     TableStore store(store_);
-    for (const std::string& path : adopted_) Adopt(table, path, store);
+    Adopt(table, store);
     const std::vector<CellRecord> records =
         Gathered(table, RunAll(table, testbed, ShareOfRank(plans, ranks), store, ranks), store, ranks);
     if (!ranks.first()) return;
@@ -178,14 +183,34 @@ class TableCommand : public Command {
     return RunCells(table, testbed, plans, options);
   }
 
-  // Those of the cells this table has: tables share some, as mars-pretraining has the learners of mars. The key, which
-  // names scenario, agent, seed and budget, says whether they are the same.
-  static void Adopt(const TableDefinition& table, const std::string& path, TableStore& store) {
-    std::vector<CellRecord> rows = ParseRows(formats::ReadFile(path), path);
-    std::erase_if(rows,
-                  [&](const CellRecord& row) { return !table.HasCell(row.block, row.row, row.column); });
-    if (rows.empty()) throw InputError(fmt::format("--adopt {}: has no cell of table {}.", path, table.name));
-    store.Adopt(table.name, rows);
+  // Those of cells that this table has: tables share some, as mars-pretraining has the learners of mars. Whether they are
+  // the same experiment is said by the key (scenario, agent, seed, budget) when the cell's turn comes.
+  void Adopt(const TableDefinition& table, TableStore& store) const {
+    std::vector<std::vector<CellRecord>> files;
+    for (const std::string& path : adopted_) {
+      std::vector<CellRecord>& rows = files.emplace_back(ParseRows(formats::ReadFile(path), path));
+      const auto all = rows.size();
+      std::erase_if(rows,
+                    [&](const CellRecord& row) { return !table.HasCell(row.block, row.row, row.column); });
+      if (rows.empty() && all > 0)
+        throw InputError(fmt::format("--adopt {}: has no cell of table {}.", path, table.name));
+    }
+    for (std::size_t i = 0; i < files.size(); ++i)
+      ReportAdopted(adopted_[i], files[i], store.Adopt(table.name, files[i]));
+  }
+
+  static void ReportAdopted(const std::string& path, const std::vector<CellRecord>& rows,
+                            const TableStore::Adopted& adopted) {
+    std::set<std::string> revisions;
+    for (const CellRecord& row : rows)
+      revisions.insert(row.revision + (row.dirty == "yes" ? " (dirty)" : ""));
+    fmt::print(stderr, "{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
+               rows.size(), JoinNames({revisions.begin(), revisions.end()}));
+    for (const CellRecord& own : adopted.other) {
+      fmt::print(stderr, "{}: {}:{}/{} of seed {} has another result; that of the store is kept: {}\n", path,
+                 own.block, own.row, own.column, own.seed,
+                 own.runtime_us ? fmt::format("{} us", *own.runtime_us) : own.status);
+    }
   }
 
   // What all ranks ran, on the first one, which keeps it: their stores may be on other machines.

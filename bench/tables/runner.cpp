@@ -66,6 +66,7 @@ class CellRunner {
     record.note = CannotRun(plan);
     if (!record.note.empty()) {
       record.status = "not_run";
+      if (TakeDoneElsewhere(plan, record)) skipped = true;
       return true;
     }
     if (options_.only_done && !MayBeDone(record)) return false;
@@ -152,10 +153,14 @@ class CellRunner {
 
   // Before agent and scenario are known; spares the making of agents and problems that nobody asked for.
   bool MayBeDone(const CellRecord& record) const {
-    return std::any_of(options_.done.begin(), options_.done.end(), [&](const CellRecord& done) {
-      return done.block == record.block && done.row == record.row && done.column == record.column &&
-             done.seed == record.seed && done.budget == record.budget;
-    });
+    return std::any_of(options_.done.begin(), options_.done.end(),
+                       [&](const CellRecord& done) { return IsOf(record, done); });
+  }
+
+  // The part of the key that a plan knows.
+  static bool IsOf(const CellRecord& record, const CellRecord& done) {
+    return done.block == record.block && done.row == record.row && done.column == record.column &&
+           done.seed == record.seed && done.budget == record.budget;
   }
 
   bool TakeDone(CellRecord& record) const {
@@ -168,6 +173,22 @@ class CellRunner {
       }
     }
     return false;
+  }
+
+  // A learner's cell that another build has finished: without the learner its canonical name is not known, nor what it was
+  // trained on; the rest of the key is.
+  bool TakeDoneElsewhere(const CellPlan& plan, CellRecord& record) {
+    if (!options_.resume || plan.column->zero_shot || !MayBeDone(record)) return false;
+    if (!source_.CannotRun(*plan.line).empty()) return false;
+    const LineProblem& line = Problem(plan);
+    const std::string scenario = ScenarioOf(line, source_.MakeTask(*line.loaded, plan)).ToString();
+    const CellRecord* latest = nullptr;
+    for (const CellRecord& done : options_.done) {
+      if (IsOf(record, done) && done.scenario == scenario && (latest == nullptr || latest->date < done.date))
+        latest = &done;
+    }
+    if (latest != nullptr) record = *latest;
+    return latest != nullptr;
   }
 
   bool Search(const CellPlan& plan, const agents::Task& task, agents::Agent& agent, CellRecord& record) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -29,6 +30,12 @@ std::vector<std::string> KeyNames() {
   std::vector<std::string> names = {"table_name"};
   names.insert(names.end(), RecordFields().begin(), RecordFields().begin() + kKeyFields);
   return names;
+}
+
+std::vector<std::string> KeyOf(const CellRecord& record) {
+  std::vector<std::string> fields = ToFields(record);
+  fields.resize(kKeyFields);
+  return fields;
 }
 
 struct CloseStatement {
@@ -117,20 +124,27 @@ void TableStore::Put(const std::string& table, const CellRecord& record) {
   impl_->Insert("REPLACE", table, record);
 }
 
-std::int64_t TableStore::Adopt(const std::string& table, const std::vector<CellRecord>& records) {
+TableStore::Adopted TableStore::Adopt(const std::string& table, const std::vector<CellRecord>& records) {
+  Adopted adopted;
+  std::map<std::vector<std::string>, CellRecord> present;
+  for (CellRecord& record : All(table)) present.emplace(KeyOf(record), std::move(record));
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  std::int64_t put = 0;
   impl_->Execute("BEGIN IMMEDIATE");
   try {
     for (const CellRecord& record : records) {
-      if (record.note.empty()) put += impl_->Insert("IGNORE", table, record);
+      if (!record.note.empty()) continue;
+      adopted.put += impl_->Insert("IGNORE", table, record);
+      const auto own = present.find(KeyOf(record));
+      if (own != present.end() &&
+          (own->second.status != record.status || own->second.runtime_us != record.runtime_us))
+        adopted.other.push_back(own->second);
     }
     impl_->Execute("COMMIT");
   } catch (...) {
     sqlite3_exec(impl_->database, "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }
-  return put;
+  return adopted;
 }
 
 std::vector<CellRecord> TableStore::All(const std::string& table) const {

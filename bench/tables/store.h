@@ -23,8 +23,12 @@ class TableStore {
 
   // Replaces the record with the same key (the first kKeyFields fields).
   void Put(const std::string& table, const CellRecord& record);
-  // Puts those whose key is not there yet, all or none; how many were put. Cells that were not run are no results.
-  std::int64_t Adopt(const std::string& table, const std::vector<CellRecord>& records);
+  // Puts those whose key is not there yet, all or none. Cells that were not run are no results.
+  struct Adopted {
+    std::int64_t put = 0;
+    std::vector<CellRecord> other;  // what is kept here where a record has another result for the same key
+  };
+  Adopted Adopt(const std::string& table, const std::vector<CellRecord>& records);
   // All records of a table, sorted by key.
   std::vector<CellRecord> All(const std::string& table) const;
 

@@ -132,9 +132,9 @@ TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
   EXPECT_NEAR(nlohmann::json::parse(result.out).at("runtime_us").get<double>(), expected, 1e-3);
 
   // So does what is written for `berth-profile graph`, which knows no catalogue.
-  const ProgramResult chosen =
-      RunBerth({"validate", "--choose", "--workloads", folder_ / "graph.json", "--cluster", folder_ / "box.yaml",
-                "--cost-model", out_, "--placements", "3", "--out", folder_ / "chosen"});
+  const ProgramResult chosen = RunBerth({"validate", "--choose", "--workloads", folder_ / "graph.json",
+                                         "--cluster", folder_ / "box.yaml", "--cost-model", out_,
+                                         "--placements", "3", "--out", folder_ / "chosen"});
   ASSERT_EQ(chosen.status, 0) << chosen.err;
   EXPECT_THAT(formats::ReadFile(folder_ / "chosen/cluster.yaml"), HasSubstr("curve: [["));
 

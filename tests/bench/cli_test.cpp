@@ -4,8 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -14,7 +12,6 @@
 #include <signal.h>
 
 #include "bench/command.h"
-#include "bench/csv.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
@@ -94,7 +91,7 @@ TEST(Cli, WrongNamesGetOneSentence) {
                 "tpu");
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"},
                 "--out");
-  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--trials"},
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--log-samples"},
                 "--out");
   const TempFolder folder;
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume", "--out",
@@ -278,33 +275,6 @@ TEST(Cli, PlaceHasItsKeysAndFiles) {
   const auto again = JsonOf(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster,
                                       "--placement", folder / "run/placement.json", "--json", "-"}));
   EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
-}
-
-// The best of the samples that were written is the best that was found; the units are a partition of the ops.
-TEST(Cli, PlaceWritesItsTrials) {
-  const TempFolder folder;
-  const auto json = JsonOf(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster",
-                                     kCluster, "--grouper", "neighbour(groups=4)", "--samples", "40",
-                                     "--trials", "--out", folder.path(), "--json", "-"}));
-  const auto lines = ParseCsv(formats::ReadFile(folder / "trials.csv"), "trials.csv");
-  ASSERT_EQ(lines.size(), 41u);
-  EXPECT_EQ(lines[0], (CsvLine{"sample", "runtime_us", "status", "placement"}));
-  double best = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    EXPECT_EQ(lines[i][0], std::to_string(i));
-    EXPECT_EQ(lines[i][2], "ok");
-    EXPECT_FALSE(lines[i][3].empty());
-    best = std::min(best, std::stod(lines[i][1]));
-  }
-  EXPECT_EQ(best, json["best_runtime_us"].get<double>());
-  const auto units = nlohmann::json::parse(formats::ReadFile(folder / "units.json"));
-  ASSERT_EQ(units["units"].size(), json["units"].get<std::size_t>());
-  std::set<std::string> ops;
-  for (const auto& unit : units["units"]) {
-    for (const auto& op : unit["ops"]) EXPECT_TRUE(ops.insert(op).second) << op;
-  }
-  EXPECT_EQ(ops.size(), 8u);
-  EXPECT_FALSE(units["edges"].empty());
 }
 
 TEST(Cli, PlaceSaysWhenNothingFits) {

@@ -82,9 +82,12 @@ TEST_F(StoreTest, AdoptsWhatItHasNotAndKeepsItsOwn) {
   store.Put("tiny", MakeRecord("rnnlm", "random", "searched", 1, 2));
   CellRecord not_run = MakeRecord("rnnlm", "learner", "searched", 1, 5);
   not_run.note = "no libtorch";
-  EXPECT_EQ(store.Adopt("tiny", {MakeRecord("rnnlm", "random", "searched", 1, 3),
-                                 MakeRecord("rnnlm", "random", "searched", 2, 4), not_run}),
-            1);
+  const auto adopted = store.Adopt("tiny", {MakeRecord("rnnlm", "random", "searched", 1, 3),
+                                            MakeRecord("rnnlm", "random", "searched", 2, 4), not_run});
+  EXPECT_EQ(adopted.put, 1);
+  ASSERT_EQ(adopted.other.size(), 1u) << "the same cell with another runtime";
+  EXPECT_EQ(adopted.other[0].runtime_us, 2e6);
+  EXPECT_TRUE(store.Adopt("tiny", {MakeRecord("rnnlm", "random", "searched", 1, 2)}).other.empty());
   const auto records = store.All("tiny");
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].runtime_us, 2e6);

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "agents/agent.h"
 #include "agents/bounds.h"
 #include "bench/tables/results.h"
 #include "bench/tables/runner.h"
@@ -195,6 +197,31 @@ TEST(Runner, AChangedScenarioIsRunAnew) {
   EXPECT_EQ(skipped, 0);
 }
 
+// A build without the learning agents goes on with a table whose learners another build has run: they stay.
+TEST(Runner, KeepsLearnersThatItCannotRun) {
+  TableDefinition table = TinyTable();
+  const Testbed testbed("");
+  RunOptions options;
+  options.resume = true;
+  options.done = RunCells(table, testbed, PlanCells(table, {}), {});
+  for (TableColumn& column : table.blocks[0].columns) {
+    if (column.learner) column.agent = "placeto";
+  }
+  try {
+    agents::MakeAgent("placeto");
+    GTEST_SKIP() << "this build has the learning agents";
+  } catch (const RunError&) {
+  }
+  int kept = 0;
+  for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), options)) {
+    if (record.column != "learner") continue;
+    EXPECT_EQ(record.status, "ok") << record.note;
+    EXPECT_EQ(record.agent, "random(unit=block)") << "as it was run";
+    ++kept;
+  }
+  EXPECT_EQ(kept, 6);
+}
+
 TEST(Runner, WorkloadsThatAreNotBuiltAreSaidSo) {
   TableDefinition table = TinyTable();
   table.blocks[0].lines[1].workload = "no_such_workload(batch=1)";
@@ -252,42 +279,95 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
   EXPECT_EQ(rows("part"), rows("whole"));
 }
 
-// What another machine finished, or a commit holds, is gone on with: the cells that were adopted are not run again.
-TEST(TableProgram, GoesOnWithTheRowsThatAreAdopted) {
-  const TempFolder folder;
-  const auto call = [&](const char* cells, const char* name, std::vector<std::string> others) {
+class AdoptTest : public ::testing::Test {
+ protected:
+  testing::ProgramResult Call(const char* table, const char* cells, const std::string& name,
+                              const std::vector<std::string>& others) {
     std::vector<std::string> arguments = {
-        "table",   "hierarchical",        "--cells",   cells, "--seeds",   "1", "--out", folder / name,
-        "--store", folder / name + ".db", "--threads", "1",   "--samples", "20"};
+        "table",     table, "--cells", cells, "--out", folder_ / name, "--store", folder_ / name + ".db",
+        "--threads", "1",   "--seeds", "1"};
     arguments.insert(arguments.end(), others.begin(), others.end());
-    return RunBerth(arguments, folder.path());
-  };
-  const auto first = call("inception_v3/single_gpu,inception_v3/random_block", "first", {});
+    return RunBerth(arguments, folder_.path());
+  }
+
+  std::vector<CellRecord> Rows(const std::string& name) const {
+    const std::string path = folder_ / name + "/rows.csv";
+    return ParseRows(formats::ReadFile(path), path);
+  }
+
+  // The rows as another machine would have run them.
+  std::string Elsewhere(const std::string& name, double slower = 1) const {
+    std::vector<CellRecord> records = Rows(name);
+    for (CellRecord& record : records) {
+      record.machine = "elsewhere";
+      record.runtime_us = *record.runtime_us * slower;
+    }
+    formats::WriteFile(folder_ / "elsewhere.csv", PrintRows(records));
+    return folder_ / "elsewhere.csv";
+  }
+
+  std::map<std::string, bool> RunElsewhere(const std::string& name) const {
+    std::map<std::string, bool> columns;
+    for (const CellRecord& record : Rows(name)) columns[record.column] = record.machine == "elsewhere";
+    return columns;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(AdoptTest, GoesOnWithTheRowsAndRunsTheOthers) {
+  const auto first = Call("hierarchical", "native:inception_v3/single_gpu,native:inception_v3/random_block",
+                          "first", {"--samples", "20"});
   ASSERT_EQ(first.status, 0) << first.err;
-  const std::string rows = folder / "first/rows.csv";
-  std::vector<CellRecord> records = ParseRows(formats::ReadFile(rows), rows);
-  for (CellRecord& record : records) record.machine = "elsewhere";
-  formats::WriteFile(folder / "elsewhere.csv", PrintRows(records));
-  const auto second = call("inception_v3/single_gpu,inception_v3/cpu_only,inception_v3/random_block",
-                           "second", {"--adopt", folder / "elsewhere.csv"});
+  const auto second =
+      Call("hierarchical",
+           "native:inception_v3/single_gpu,native:inception_v3/cpu_only,native:inception_v3/random_block",
+           "second", {"--samples", "20", "--adopt", Elsewhere("first")});
   ASSERT_EQ(second.status, 0) << second.err;
-  std::map<std::string, bool> adopted;
-  const std::string path = folder / "second/rows.csv";
-  for (const CellRecord& record : ParseRows(formats::ReadFile(path), path))
-    adopted[record.column] = record.machine == "elsewhere";
-  EXPECT_EQ(adopted,
+  EXPECT_THAT(second.err, ::testing::HasSubstr("2 of 2 rows taken into the store"));
+  EXPECT_EQ(RunElsewhere("second"),
             (std::map<std::string, bool>{{"cpu_only", false}, {"single_gpu", true}, {"random_block", true}}));
 }
 
-TEST(TableProgram, RefusesToAdoptAFileWithNoCellOfTheTable) {
-  const TempFolder folder;
+TEST_F(AdoptTest, RunsWhatHasAnotherBudget) {
+  const auto first = Call("hierarchical", "native:inception_v3/random_block", "first", {"--samples", "20"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  const auto second = Call("hierarchical", "native:inception_v3/random_block", "second",
+                           {"--samples", "30", "--adopt", Elsewhere("first")});
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_EQ(RunElsewhere("second"), (std::map<std::string, bool>{{"random_block", false}}));
+}
+
+TEST_F(AdoptTest, KeepsItsOwnResultAndSaysThatThereIsAnother) {
+  const auto first = Call("hierarchical", "native:inception_v3/single_gpu", "first", {});
+  ASSERT_EQ(first.status, 0) << first.err;
+  const auto second =
+      Call("hierarchical", "native:inception_v3/single_gpu", "first", {"--adopt", Elsewhere("first", 2)});
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_THAT(second.err, ::testing::HasSubstr("0 of 1 rows taken into the store"));
+  EXPECT_THAT(second.err,
+              ::testing::HasSubstr(
+                  "native:inception_v3/single_gpu of seed 1 has another result; that of the store is kept"));
+  EXPECT_EQ(RunElsewhere("first"), (std::map<std::string, bool>{{"single_gpu", false}}));
+}
+
+// The same workload on the same machine with the same columns, under two names.
+TEST_F(AdoptTest, TakesTheCellsThatTwoTablesShare) {
+  const std::string rows = std::string(BERTH_SOURCE_DIR) + "/results/mars/rows.csv";
+  const std::string testbed = std::string(BERTH_SOURCE_DIR) + "/results/mars/testbed.json";
+  const auto result =
+      Call("mars-pretraining", "inception_v3/mars", "out", {"--adopt", rows, "--testbed", testbed});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr("inception_v3/mars 71.14 ms (kept)"));
+  EXPECT_THAT(result.err, ::testing::HasSubstr("18 of 18 rows taken into the store"));
+}
+
+TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
   const std::string rows = std::string(BERTH_SOURCE_DIR) + "/results/placeto-generalization/rows.csv";
-  const auto result = RunBerth({"table", "hierarchical", "--cells", "*/cpu_only", "--store", folder / "s.db",
-                                "--out", folder / "out", "--adopt", rows},
-                               folder.path());
+  const auto result = Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows});
   EXPECT_EQ(result.status, 2);
-  EXPECT_NE(result.err.find("--adopt " + rows + ": has no cell of table hierarchical."), std::string::npos)
-      << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr("--adopt " + rows + ": has no cell of table hierarchical."));
+  EXPECT_EQ(Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows, "--render"}).status, 2);
 }
 
 // What is committed under results/ is what the committed rows give (DESIGN 9).

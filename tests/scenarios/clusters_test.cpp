@@ -110,7 +110,7 @@ TEST(PaperClustersTest, CopiesAsInTheProtocol) {
 // The name of a machine whose copies block says so; that of the others is as it was before there was a choice.
 TEST(PaperClustersTest, CopiesMayBlock) {
   for (const char* name : {"hierarchical(gpus=2", "placeto(gpus=2", "p100(gpus=2"}) {
-    const sim::Cluster beside = LoadCluster(std::string(name) + ",copies=beside)", TestCatalogue());
+    const sim::Cluster beside = LoadCluster(std::string(name) + ",copies=overlap)", TestCatalogue());
     const sim::Cluster blocking = LoadCluster(std::string(name) + ",copies=blocking)", TestCatalogue());
     EXPECT_EQ(beside.name, LoadCluster(std::string(name) + ")", TestCatalogue()).name);
     EXPECT_EQ(blocking.name, beside.name.substr(0, beside.name.size() - 1) + ",copies=blocking)");
