@@ -35,7 +35,7 @@ struct TreeChoices {
   bool blocking = false;
 };
 
-// `copies=blocking`: a GPU that sends or receives computes (nearly) nothing meanwhile. Read last, and part of the name only
+// `copies=blocking`: a GPU that sends or receives computes next to nothing meanwhile. Read last, and part of the name only
 // where it is chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
 TreeChoices ReadCopies(ParameterReader& read, const ClusterChoices& common) {
   TreeChoices choices{common, read.Canonical()};

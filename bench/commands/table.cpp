@@ -185,6 +185,7 @@ class TableCommand : public Command {
 
   // Those of cells that this table has: tables share some, as mars-pretraining has the learners of mars. Whether they are
   // the same experiment is said by the key (scenario, agent, seed, budget) when the cell's turn comes.
+  // All files are read before anything is taken.
   void Adopt(const TableDefinition& table, TableStore& store) const {
     std::vector<std::vector<CellRecord>> files;
     for (const std::string& path : adopted_) {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kBlock[] = "native";
 constexpr char kExperiment[] =
-    "local search and bound in the same row; what single decisions explain of the runtime "
-    "(results/sgdp/signal.md)";
+    "local search and bound in the same row; what single decisions explain of the reward "
+    "(results/sgdp/explained.md)";
 
 std::vector<TableColumn> Columns() {
   const std::string gpus = "gpu";
