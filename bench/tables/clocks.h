@@ -23,7 +23,10 @@ struct SearchCost {
   double machine_seconds = samples;  // without set-ups; likewise
 
   // On the machine and in the agent together.
-  double Total(double setup) const { return agent_seconds + machine_seconds + setup * samples; }
+  double Total(double setup) const {
+    const double seconds = agent_seconds + machine_seconds;
+    return setup > 0 ? seconds + setup * samples : seconds;  // 0 x infinity is no number
+  }
 };
 SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
 

@@ -34,6 +34,7 @@ TEST(Clocks, CostIsThatOfTheFirstPointAsGood) {
   EXPECT_EQ(CostToReach(record, 1.5).machine_seconds, 80);
   EXPECT_EQ(CostToReach(record, 1.5).Total(10), 7 + 80 + 70);
   EXPECT_TRUE(std::isinf(CostToReach(record, 0.9).samples));
+  for (const double setup : kSetups) EXPECT_TRUE(std::isinf(CostToReach(record, 0.9).Total(setup))) << setup;
 }
 
 TEST(Clocks, RowsWithoutClocksKnowSamplesAlone) {
