@@ -37,14 +37,14 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results) {
       for (const TableColumn& column : block.columns) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         if (!column.sampled || cell.records.empty() || !cell.median) continue;
-        // The seed whose result is the median (of an even number the better one of the middle two).
+        // The seed whose result is the median by rank, as in the table.
         std::vector<const CellRecord*> sorted;
         for (const CellRecord& record : cell.records) {
           if (record.runtime_us) sorted.push_back(&record);
         }
         std::sort(sorted.begin(), sorted.end(),
                   [](auto* a, auto* b) { return *a->runtime_us < *b->runtime_us; });
-        const auto points = CurvePoints(*sorted[(sorted.size() - 1) / 2]);
+        const auto points = CurvePoints(*sorted[sorted.size() / 2]);
         const std::string last = SecondsDigits(points.back().second);
         series.emplace_back(RenderedSeries{column.title, last,
                                            fmt::format("{} ends at {} s after {:.0f} samples", column.title,

@@ -83,7 +83,6 @@ std::vector<std::string> StylesIn(const std::string& html) {
   return charts;
 }
 
-// The eleventh name shares with the first, unless both are in one chart.
 TEST(Render, ACellWithFewerSeedsThanTheOthersSaysSo) {
   std::vector<CellRecord> records;
   for (int seed = 1; seed <= 3; ++seed)
@@ -97,8 +96,15 @@ TEST(Render, ACellWithFewerSeedsThanTheOthersSaysSo) {
   EXPECT_EQ(lines[0].cells[2].spread, "[1.00, 3.00]");
   EXPECT_EQ(lines[0].cells[3].spread, "[1.00, 2.00], 2 seeds");
   EXPECT_EQ(lines[1].cells[3].spread, "1 seed");
+  // Its curve is that of the seed which is printed.
+  for (const RenderedSeries& series : rendered.charts.front().series) {
+    if (series.name == "learner") {
+      EXPECT_EQ(series.value, lines[0].cells[3].ours);
+    }
+  }
 }
 
+// The eleventh name shares with the first, unless both are in one chart.
 TEST(Render, AnAgentIsDrawnAlikeInAllCharts) {
   const auto chart = [](const std::vector<std::string>& names) {
     RenderedChart made{.title = "a chart"};
