@@ -216,7 +216,7 @@ TEST(Runner, KeepsLearnersThatItCannotRun) {
   for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), options)) {
     if (record.column != "learner") continue;
     EXPECT_EQ(record.status, "ok") << record.note;
-    EXPECT_EQ(record.agent, "random(unit=block)") << "as it was run";
+    EXPECT_EQ(record.agent, agents::MakeAgent("random(unit=block)")->name()) << "as it was run";
     ++kept;
   }
   EXPECT_EQ(kept, 6);
