@@ -1,6 +1,7 @@
 #include "bench/sample_log.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace {
 
 const CsvLine kHeader = {"sample", "runtime_us", "status", "excess", "placement"};
 
-// The lines of an earlier call that come before this sample.
+// The lines of an earlier call that come before this sample; one that a kill cut short is of no use.
 std::string LinesBefore(std::int64_t sample, const std::string& path) {
   std::string text;
   for (const CsvLine& line : ParseCsv(formats::ReadFile(path), path)) {
