@@ -73,6 +73,8 @@ class TableCommand : public Command {
     agents::Ranks& ranks = agents::World();
     const bool runs_cells = !render_ && name_ != kAccuracyTable && FindDerived(name_) == nullptr;
     if (!runs_cells && !ranks.first()) return;
+    if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
+      throw InputError(fmt::format("--adopt: table {} is made of what others ran and has no cells.", name_));
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = FindTable(name_);

@@ -368,6 +368,8 @@ TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, ::testing::HasSubstr("--adopt " + rows + ": has no cell of table hierarchical."));
   EXPECT_EQ(Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows, "--render"}).status, 2);
+  testing::ExpectRefused({"table", "bounds", "--adopt", rows}, "--adopt");
+  testing::ExpectRefused({"table", "accuracy", "--adopt", rows}, "--adopt");
 }
 
 // What is committed under results/ is what the committed rows give (DESIGN 9).
