@@ -137,7 +137,7 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       NothingFasterClaim(results, kBlock, "rnnlm", "single_gpu",
                          "RNNLM: one GPU is the best placement, every split is slower",
                          "one host thread and blocking copies, next lines; variables with their sums on the "
-                         "CPU: not run"),
+                         "CPU (host_variables.md)"),
       NothingFasterClaim(results, "process", "rnnlm", "single_gpu",
                          "the same with one host thread for all devices", "block process"),
       NothingFasterClaim(results, "blocking", "rnnlm", "single_gpu",
