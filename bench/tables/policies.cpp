@@ -42,10 +42,10 @@ std::string TrainingText(const CellPlan& plan) {
                      plan.block->training.workloads.size());
 }
 
-std::string Policies::Scenario(const CellPlan& plan) {
-  const auto [entry, is_new] = trained_on_.try_emplace({plan.block, plan.column});
+std::string Policies::Scenario(const CellPlan& plan, const std::string& agent) {
+  const auto [entry, is_new] = trained_on_.try_emplace({plan.block, plan.column, agent});
   if (is_new) {
-    entry->second.Add(agents::MakeAgent(plan.line->AgentOf(*plan.column))->name());
+    entry->second.Add(agent);
     const TrainingSet set = MakeSet(source_, plan);
     for (const TrainingGraph& graph : set.graphs()) {
       entry->second.Add(FingerprintOf(graph.loaded->problem()).ToString());
@@ -62,7 +62,8 @@ std::string Policies::Scenario(const CellPlan& plan) {
 std::string Policies::PathOf(const CellPlan& plan) {
   BERTH_CHECK(!options_.checkpoints.empty());
   return (std::filesystem::path(options_.checkpoints) /
-          fmt::format("{}-policy-{}", options_.name, Scenario(plan)))
+          fmt::format("{}-policy-{}", options_.name,
+                      Scenario(plan, agents::MakeAgent(plan.line->AgentOf(*plan.column))->name())))
       .string();
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bench/tables/fingerprint.h"
@@ -17,8 +18,9 @@ class Policies {
   // zero-shot cells.
   Policies(const CellSource& source, const RunOptions& options) : source_(source), options_(options) {}
 
-  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent, graphs, budget, seed.
-  std::string Scenario(const CellPlan& plan);
+  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent (its canonical name), graphs, budget,
+  // seed.
+  std::string Scenario(const CellPlan& plan, const std::string& agent);
   // Trains what these cells need, several at a time. False where it was stopped; what was learned by then is kept and
   // options.resume goes on from it.
   bool Train(const std::vector<const CellPlan*>& plans);
@@ -30,7 +32,7 @@ class Policies {
 
   const CellSource& source_;
   const RunOptions& options_;
-  std::map<std::pair<const TableBlock*, const TableColumn*>, Fingerprint> trained_on_;
+  std::map<std::tuple<const TableBlock*, const TableColumn*, std::string>, Fingerprint> trained_on_;
 };
 
 // "after 100000 samples on 16 other graphs": what a zero-shot cell's agent has behind it.

@@ -126,14 +126,21 @@ class CellRunner {
                 const agents::Agent& agent, CellRecord& record) {
     record.agent = agent.name();
     record.units = task.units.grouper;
-    Fingerprint fingerprint = ScenarioOf(line, task);
-    if (plan.column->zero_shot) {
-      record.agent += " " + TrainingText(plan);
-      const std::lock_guard<std::mutex> lock(policies_mutex_);
-      fingerprint.Add(policies_.Scenario(plan));
-    }
-    record.scenario = fingerprint.ToString();
+    record.scenario = ScenarioOf(plan, ScenarioOf(line, task), record.agent);
+    if (plan.column->zero_shot) record.agent += Trained(plan);
   }
+
+  // `agent`: canonical name, without what it was trained on.
+  std::string ScenarioOf(const CellPlan& plan, Fingerprint placed, const std::string& agent) {
+    if (plan.column->zero_shot) {
+      const std::lock_guard<std::mutex> lock(policies_mutex_);
+      placed.Add(policies_.Scenario(plan, agent));
+    }
+    return placed.ToString();
+  }
+
+  // What the name of a zero-shot cell's agent ends with.
+  static std::string Trained(const CellPlan& plan) { return " " + TrainingText(plan); }
 
   LineProblem& Problem(const CellPlan& plan) {
     LineProblem& line = problems_.at({plan.block, plan.line});
@@ -175,16 +182,19 @@ class CellRunner {
     return false;
   }
 
-  // A learner's cell that another build has finished: without the learner its canonical name is not known, nor what it was
-  // trained on; the rest of the key is.
+  // A learner's cell that another build has finished: without the learner its canonical name is not known and is believed;
+  // the rest of the key is.
   bool TakeDoneElsewhere(const CellPlan& plan, CellRecord& record) {
-    if (!options_.resume || plan.column->zero_shot || !MayBeDone(record)) return false;
+    if (!options_.resume || !MayBeDone(record)) return false;
     if (!source_.CannotRun(*plan.line).empty()) return false;
     const LineProblem& line = Problem(plan);
-    const std::string scenario = ScenarioOf(line, source_.MakeTask(*line.loaded, plan)).ToString();
+    const Fingerprint placed = ScenarioOf(line, source_.MakeTask(*line.loaded, plan));
+    const std::string trained = plan.column->zero_shot ? Trained(plan) : "";
     const CellRecord* latest = nullptr;
     for (const CellRecord& done : options_.done) {
-      if (IsOf(record, done) && done.scenario == scenario && (latest == nullptr || latest->date < done.date))
+      if (!IsOf(record, done) || !done.agent.ends_with(trained)) continue;
+      const std::string agent = done.agent.substr(0, done.agent.size() - trained.size());
+      if (done.scenario == ScenarioOf(plan, placed, agent) && (latest == nullptr || latest->date < done.date))
         latest = &done;
     }
     if (latest != nullptr) record = *latest;

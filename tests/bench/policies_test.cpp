@@ -83,7 +83,8 @@ TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {
     const Testbed testbed("");
     const TableCells cells(table, testbed);
     const RunOptions options = Options();
-    return Policies(cells, options).Scenario(PlanCells(table, Wanted()).front());
+    const CellPlan plan = PlanCells(table, Wanted()).front();
+    return Policies(cells, options).Scenario(plan, agents::MakeAgent(plan.column->agent)->name());
   };
   const std::string first = scenario();
   EXPECT_EQ(scenario(), first);

@@ -295,6 +295,15 @@ class AdoptTest : public ::testing::Test {
     return ParseRows(formats::ReadFile(path), path);
   }
 
+  // Of seed 1.
+  static std::vector<CellRecord> Committed(const std::string& path, const char* row, const char* column) {
+    std::vector<CellRecord> records = ParseRows(formats::ReadFile(path), path);
+    std::erase_if(records, [&](const CellRecord& record) {
+      return record.row != row || record.column != column || record.seed != 1;
+    });
+    return records;
+  }
+
   // The rows as another machine would have run them.
   std::string Elsewhere(const std::string& name, double slower = 1) const {
     std::vector<CellRecord> records = Rows(name);
@@ -358,8 +367,18 @@ TEST_F(AdoptTest, TakesTheCellsThatTwoTablesShare) {
   const auto result =
       Call("mars-pretraining", "inception_v3/mars", "out", {"--adopt", rows, "--testbed", testbed});
   ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.err, ::testing::HasSubstr("inception_v3/mars 71.14 ms (kept)"));
   EXPECT_THAT(result.err, ::testing::HasSubstr("18 of 18 rows taken into the store"));
+  EXPECT_EQ(PrintRows(Rows("out")), PrintRows(Committed(rows, "inception_v3", "mars")));
+}
+
+// What the policy was trained on is part of the scenario, in builds with and without the learner.
+TEST_F(AdoptTest, TakesZeroShotCells) {
+  const std::string rows = std::string(BERTH_SOURCE_DIR) + "/results/placeto-generalization/rows.csv";
+  const std::string testbed = std::string(BERTH_SOURCE_DIR) + "/results/placeto/testbed.json";
+  const auto result =
+      Call("placeto-generalization", "cifar10_0/zero_shot", "out", {"--adopt", rows, "--testbed", testbed});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(PrintRows(Rows("out")), PrintRows(Committed(rows, "cifar10_0", "zero_shot")));
 }
 
 TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
