@@ -79,9 +79,14 @@ std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary
   });
 }
 
-std::optional<double> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs) {
-  if (!ours.samples_to_best || !theirs.samples_to_best) return std::nullopt;
-  return *theirs.samples_to_best / *ours.samples_to_best;
+std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs) {
+  if (!ours.was_run() || !theirs.was_run()) return std::nullopt;
+  const auto to_best = [](const CellRecord& record) {
+    return record.samples_to_best ? static_cast<double>(*record.samples_to_best) : kNever;
+  };
+  return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
+    return SamplesToMatch{MedianOver(theirs, seeds, to_best), MedianOver(ours, seeds, to_best)}.speedup();
+  });
 }
 
 RenderedSection ClockSection(const TableResults& results) {

@@ -49,8 +49,9 @@ SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& t
 // The speed-up over the seeds that both have, with its interval. Empty where one was not run.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
-// Both cells' samples to their own final best, theirs / ours: the published notion.
-std::optional<double> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs);
+// Both cells' samples to their own final best, theirs / ours: the published notion, whatever the bests are. Empty where one
+// was not run; a seed that found nothing feasible never gets there.
+std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
 // One line for each searched cell whose rows have the clocks; no rows where none has.
 RenderedSection ClockSection(const TableResults& results);

@@ -104,7 +104,8 @@ std::vector<TableLine> ProcessLines() {
 ClaimReading ExpertDoesNotFit(const TableResults& results) {
   ClaimReading reading{
       "NMT: neither one GPU nor the expert's placement fits on 2 or 4 dies, yet placements exist that do",
-      "not run", ClaimWord::kCannotBeTested};
+      "not run", ClaimWord::kCannotBeTested,
+      "columns single GPU and expert, against all others of both rows"};
   using State = CellSummary::State;
   bool rules_fail = true;
   bool some_fit = true;
@@ -143,12 +144,32 @@ ClaimReading FourAreSlowerThanTwo(const TableResults& results, const char* block
   return reading;
 }
 
+// Of a learner over the better local search: 1 = near the optimum, so that two that are equal there say little.
+std::string AboveLocalSearch(const TableResults& results, const char* block, const TableLine& line,
+                             const char* learner) {
+  std::vector<const CellSummary*> searches;
+  for (const char* column : {"local_search", "local_search_trivial"}) {
+    const CellSummary& cell = results.At(block, line.key, column);
+    if (cell.was_run()) searches.push_back(&cell);
+  }
+  const CellSummary& ours = results.At(block, line.key, learner);
+  if (searches.empty() || !ours.was_run()) return "not run";
+  return RatioText(EstimateRatio({&ours}, searches).value);
+}
+
 // The published differences are 0.9 to 5 %, once 16.5 %.
-ClaimReading AsGoodAsRnn(const TableResults& results, const TableLine& line) {
-  return RatioClaim(
-      results, kNative, line.key, "placeto", "rnn", 1.05,
-      fmt::format("{}, {} GPUs: Placeto ends as good as the RNN (at most 5 % slower)", line.title, line.gpus),
-      "bound and local search in the same row: are both near the optimum?");
+ClaimReading AsGoodAsRnn(const TableResults& results, const char* block, const TableLine& line) {
+  ClaimReading reading = RatioClaim(
+      results, block, line.key, "placeto", "rnn", 1.05,
+      fmt::format("{}, {} GPUs{}: Placeto ends as good as the RNN (at most 5 % slower)", line.title,
+                  line.gpus, block == kNative ? "" : ", rules of the published simulator"),
+      "the better local search in the same row: near the optimum both would be equal whatever they learn");
+  if (reading.word != ClaimWord::kCannotBeTested) {
+    reading.ours += fmt::format("; times as long as local search: Placeto {}, RNN {}",
+                                AboveLocalSearch(results, block, line, "placeto"),
+                                AboveLocalSearch(results, block, line, "rnn"));
+  }
+  return reading;
 }
 
 std::vector<ClaimReading> Claims(const TableResults& results) {
@@ -166,15 +187,24 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       FourAreSlowerThanTwo(results, kProcess, "the same with one host thread for all devices",
                            "block process, search and bound there"),
   };
-  for (const TableLine& line : results.table().blocks.front().lines)
-    claims.push_back(AsGoodAsRnn(results, line));
+  for (const char* block : {kNative, kRules}) {
+    for (const TableLine& line : results.table().blocks.front().lines)
+      claims.push_back(AsGoodAsRnn(results, block, line));
+  }
+  claims.push_back(RatioClaim(results, kNative, "nmt_4", "placeto", "rnn", 1 - 0.165,
+                              "NMT, 4 layers, 4 GPUs: Placeto ends 16.5 % below the RNN (2.63 and 3.15 s)",
+                              "the line above of the same row"));
   for (const char* block : {kNative, kRules}) {
     const char* rules = block == kNative ? "native" : "rules of the published simulator";
-    claims.push_back(
-        SpeedupClaim(results, block, "placeto", "rnn", 1, 5,
-                     fmt::format("Placeto needs fewer samples than the RNN in 5 of 6 rows ({})", rules)));
-    claims.push_back(SpeedupClaim(results, block, "placeto", "rnn", 6.1, 1,
-                                  fmt::format("in one of them 6.1 times fewer ({})", rules)));
+    for (const auto& [least, rows, what] :
+         {std::tuple{1.0, 5, "Placeto needs fewer samples than the RNN in 5 of 6 rows ({})"},
+          {6.1, 1, "in one of them 6.1 times fewer ({})"}}) {
+      const auto readings =
+          SpeedupClaims(results, block, "placeto", "rnn", least, rows, fmt::format(fmt::runtime(what), rules),
+                        "section Samples: proposals beside samples, and random search, which learns nothing, "
+                        "by both counts");
+      claims.insert(claims.end(), readings.begin(), readings.end());
+    }
   }
   claims.push_back(
       BeatsClaim(results, kNative, "placeto", {"placeto_untrained"}, "the same network untrained",
@@ -220,6 +250,11 @@ TableDefinition Make() {
       "Ours is the network of its sequence half (LSTM of both directions, its group vectors, size small: "
       "width 128 for 512) with the learner and settings that were tuned for `rnn`; the program's own "
       "learner, one placement an update, is `rnn(preset=code)` and was not run.",
+      "One setting was changed after searched cells had been seen: two cells of the RNN (Inception-V3, seed "
+      "1) were run "
+      "with the ICML'17 network, 1.450 s on 2 and 1.431 s on 4 GPUs (revision a731007f1156); with the "
+      "planner's, which "
+      "replaced it everywhere because the paper's column is that, they are 1.456 and 1.447 s.",
   };
   table.blocks = {
       {kNative, "Native",

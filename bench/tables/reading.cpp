@@ -155,16 +155,30 @@ RenderedSection VerdictSection(const TableResults& results) {
     return kept;
   };
   const auto agrees = [](const Named& n) { return *n.cell->same_verdict(); };
-  const auto rules = of([](const Named& n) { return n.cell->kind != CellKind::kSearched; });
-  const auto searched = of([](const Named& n) { return n.cell->kind == CellKind::kSearched; });
   RenderedSection section;
   section.title = "Does it fit? Verdicts about memory";
-  section.sentences = {
-      fmt::format("Placements fixed by a rule: {} of {} verdicts as published. Cells of partitioners and "
-                  "agents: {} of {}; these are "
-                  "reported as found, because what the published program placed is not known.",
-                  std::count_if(rules.begin(), rules.end(), agrees), rules.size(),
-                  std::count_if(searched.begin(), searched.end(), agrees), searched.size())};
+  for (const TableBlock& block : results.table().blocks) {
+    std::string text;
+    for (const bool searched : {false, true}) {
+      const auto cells = of([&](const Named& n) {
+        return n.block == &block && (n.cell->kind == CellKind::kSearched) == searched;
+      });
+      if (cells.empty()) continue;
+      text += fmt::format("{}{} {} of {} verdicts as published", text.empty() ? "" : "; ",
+                          searched ? "cells of partitioners and agents" : "placements fixed by a rule",
+                          std::count_if(cells.begin(), cells.end(), agrees), cells.size());
+    }
+    if (!text.empty()) section.sentences.push_back(fmt::format("{}: {}.", block.title, text));
+  }
+  const std::size_t blocks = section.sentences.size();
+  section.sentences.emplace_back(
+      "Cells of partitioners and agents are reported as found, because what the published program placed is "
+      "not known.");
+  if (blocks > 1) {
+    section.sentences.emplace_back(
+        "Blocks after the first ask the same published cells again under other rules and are no further "
+        "evidence.");
+  }
   section.header = {"cell that differs", "ours", "published", "fullest device"};
   for (const Named& n : judged) {
     if (agrees(n)) continue;

@@ -27,7 +27,8 @@ constexpr char kLegendBesidePublished[] =
     "searched (the outcome of an agent; compared by order, not by closeness). OOM = no placement that fits "
     "was "
     "found, or the rule's placement does not fit. ! = ours and the published one say different things about "
-    "memory. Bound = no placement on the devices that search may use can be faster in this model (proven). "
+    "memory (where the block's rules limit it). Bound = no placement on the devices that search may use can "
+    "be faster in this model (proven). "
     "Median over seeds, in brackets the smallest and the largest.";
 
 std::string PublishedText(const CellSummary& cell) {

@@ -17,8 +17,15 @@ namespace {
 
 constexpr char kBlock[] = "native";
 constexpr char kExperiment[] =
-    "local search and bound in the same row; what single decisions explain of the reward "
+    "local search and bound in the same rows; what single decisions explain of the reward of 10,000 random "
+    "draws "
     "(results/sgdp/explained.md)";
+
+// Both learners evaluate their likeliest placement every 50 updates, and on most rows that is one GPU.
+constexpr char kGreedyCounts[] =
+    "section Samples: where both end at one GPU the counts say when each first decoded greedily (after 50 "
+    "updates: 800 "
+    "samples of SGDP, 400 of HDP), not who learns faster; where HDP never got there SGDP matches at once";
 
 std::vector<TableColumn> Columns() {
   const std::string gpus = "gpu";
@@ -79,8 +86,7 @@ std::vector<TableLine> Lines() {
 // run, leaves it undecided.
 ClaimReading MeanReduction(const TableResults& results, const char* column, const char* baseline,
                            double claimed, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
-                       "all rows; bound and local search beside them"};
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, kExperiment};
   Estimate mean;
   double logs = 0, low = 0, high = 0;
   std::vector<std::string> without_mean;
@@ -152,6 +158,9 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                     "SGDP is 20.5 % below the human placement (geometric mean of seconds over 14 rows)"),
       MeanReduction(results, "sgdp", "hdp", 0.197,
                     "SGDP is 19.7 % below HDP (geometric mean of seconds over 14 rows)"),
+      MeanReduction(results, "sgdp", "human", 0,
+                    "SGDP is no slower than the human placement (the direction alone)"),
+      MeanReduction(results, "sgdp", "hdp", 0, "SGDP is no slower than HDP (the direction alone)"),
       ReductionClaim(results, kBlock, "rnnlm_8", "human", 0.036,
                      "RNNLM, 8 layers: a placement 3.6 % below the human one exists (0.320 of 0.332 s)",
                      kExperiment),
@@ -159,13 +168,18 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                      "GNMT, 8 layers: a placement 21.7 % below the human one exists (0.440 of 0.562 s)",
                      kExperiment),
       MetisDoesNotFit(results),
-      SpeedupClaim(results, kBlock, "sgdp", "hdp", 1.76, 14,
-                   "SGDP needs 1.76 to 58.8 times less search than HDP: in every row at least the least of "
-                   "these, in samples"),
+  };
+  const std::vector<ClaimReading> speedups =
+      SpeedupClaims(results, kBlock, "sgdp", "hdp", 1.76, 14,
+                    "SGDP needs 1.76 to 58.8 times less search than HDP: in every row at least the least of "
+                    "these, in samples",
+                    kGreedyCounts);
+  claims.insert(claims.end(), speedups.begin(), speedups.end());
+  claims.push_back(
       MeanSpeedupClaim(results, kBlock, "sgdp", "hdp", 15,
                        "SGDP needs 15 times less search than HDP on average (geometric mean over 14 rows, in "
-                       "samples)"),
-  };
+                       "samples)",
+                       kGreedyCounts));
   const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;

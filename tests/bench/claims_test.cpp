@@ -201,6 +201,41 @@ TEST(Claims, RowsAreCountedAsTheClaimCountsThem) {
   EXPECT_EQ(FewerSamples(0, "in one of them 6.1 times fewer (native)").word, ClaimWord::kDoesNotHold);
 }
 
+// Placeto ends at 2 s after 10 samples, the RNN at 1 s after 100: never as good, and ten times sooner done.
+TEST(Claims, TheOwnBestIsAReadingOfItsOwn) {
+  std::vector<CellRecord> records;
+  for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+    for (int seed = 1; seed <= 3; ++seed) {
+      for (const char* column : {"placeto", "rnn"}) {
+        const bool ours = column == std::string("placeto");
+        CellRecord& record =
+            records.emplace_back(MakeRecord(line.key.c_str(), column, "searched", seed, ours ? 2 : 1));
+        record.curve = ours ? "1:3000000 10:2000000" : "1:3000000 100:1000000";
+        record.samples_to_best = record.samples_to_1pct = ours ? 10 : 100;
+      }
+    }
+  }
+  const ClaimReading to_match =
+      ClaimOf(FindTable("placeto"), records, "Placeto needs fewer samples than the RNN");
+  EXPECT_EQ(to_match.word, ClaimWord::kDoesNotHold);
+  EXPECT_THAT(to_match.ours, HasSubstr("times fewer samples to match, never in 6 of 6"));
+  const ClaimReading to_best =
+      ClaimOf(FindTable("placeto"), records, "the same, samples counted to the own final best");
+  EXPECT_EQ(to_best.word, ClaimWord::kHolds);
+  EXPECT_THAT(to_best.ours, HasSubstr("inception_v3_2 10.0 [10.0, 10.0]"));
+}
+
+// Two that are as good as one another may both be far from what search finds.
+TEST(Claims, EqualQualityIsSeenBesideLocalSearch) {
+  std::vector<CellRecord> records =
+      Searched("nmt_2", {{"placeto", 2.0}, {"rnn", 2.0}, {"local_search", 1.25}}, 10);
+  const std::string claim = "NMT, 2 layers, 2 GPUs: Placeto ends as good as the RNN";
+  EXPECT_THAT(ClaimOf(FindTable("placeto"), records, claim).ours,
+              HasSubstr("times as long as local search: Placeto 1.60, RNN 1.60"));
+  std::erase_if(records, [](const CellRecord& record) { return record.column == "local_search"; });
+  EXPECT_THAT(ClaimOf(FindTable("placeto"), records, claim).ours, HasSubstr("Placeto not run, RNN not run"));
+}
+
 // HDP needs 100 samples in all rows, SGDP 2; in one row it never gets there and counts with its budget.
 TEST(Claims, AMeanOfSpeedupsCountsWhoNeverGetsThere) {
   std::vector<CellRecord> records;

@@ -1,5 +1,7 @@
 #include "bench/tables/results.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "bench/tables/rendered_table.h"
@@ -123,6 +125,25 @@ TEST(Reading, ListsEveryVerdictThatDiffers) {
   ASSERT_EQ(sections[2].rows.size(), 1u);
   EXPECT_EQ(sections[2].rows[0], (std::vector<std::string>{"nmt_2, 2 GPUs, GPU only", "2.00 s", "OOM",
                                                            "14.40 GB of 11.68 GB on gpu0"}));
+}
+
+// What other blocks ask of the same published cells is counted apart.
+TEST(Reading, VerdictsAreCountedBlockByBlock) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks[0]);
+  table.blocks[1].key = "second";
+  table.blocks[1].title = "Second";
+  std::vector<CellRecord> records = TinyRecords();
+  records.push_back(MakeRecord("nmt_2", "single_gpu", "predicted", 1, std::nullopt));
+  records.back().block = "second";
+  const auto sections = BuildReading(TableResults(table, records));
+  const auto section = std::find_if(sections.begin(), sections.end(), [](const RenderedSection& s) {
+    return s.title.starts_with("Does it fit?");
+  });
+  ASSERT_NE(section, sections.end());
+  ASSERT_EQ(section->sentences.size(), 4u);
+  EXPECT_EQ(section->sentences[0], "Native: placements fixed by a rule 3 of 4 verdicts as published.");
+  EXPECT_EQ(section->sentences[1], "Second: placements fixed by a rule 1 of 1 verdicts as published.");
 }
 
 TEST(Rendered, TheCommandMakesItsRowsAgain) {
