@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "agents/evaluator.h"
 #include "bench/console.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -89,6 +91,16 @@ std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSumm
   });
 }
 
+std::string SeveralMachines(const TableResults& results) {
+  std::set<std::string> machines;
+  for (const CellRecord* record : results.records()) machines.insert(record->machine);
+  if (machines.size() < 2) return {};
+  return fmt::format(
+      "The cells were run on {} machines ({}), so seconds of agent and simulator compare badly; samples do "
+      "not.",
+      machines.size(), JoinNames({machines.begin(), machines.end()}));
+}
+
 RenderedSection ClockSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Three clocks";
@@ -100,6 +112,8 @@ RenderedSection ClockSection(const TableResults& results) {
                   "of at most {:.0f} s each and a set-up of 0, 10 or 30 s, a placement that does not fit "
                   "costing its set-up alone.",
                   agents::kMachineSteps, agents::kMachineCutoffSeconds)};
+  if (const std::string several = SeveralMachines(results); !several.empty())
+    section.sentences.push_back(several);
   section.header = {"cell", "agent", "simulator"};
   for (const double setup : kSetups) section.header.push_back(fmt::format("machine, set-up {:.0f} s", setup));
   for (const TableBlock& block : results.table().blocks) {

@@ -53,6 +53,9 @@ std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary
 // was not run; a seed that found nothing feasible never gets there.
 std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
+// Says that rows are of several machines, whose seconds are not those of one; empty where they are of one.
+std::string SeveralMachines(const TableResults& results);
+
 // One line for each searched cell whose rows have the clocks; no rows where none has.
 RenderedSection ClockSection(const TableResults& results);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -12,7 +11,6 @@
 #include "bench/tables/claims.h"
 #include "bench/tables/clocks.h"
 #include "bench/tables/tables.h"
-#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -111,13 +109,8 @@ std::vector<RenderedSection> Sections(const TableResults& results) {
       "than it "
       "saves. T with pre-training includes it.",
       "Agent seconds are wall time and differ from run to run and from machine to machine; samples do not."};
-  std::set<std::string> machines;
-  for (const CellRecord* record : results.records()) machines.insert(record->machine);
-  if (machines.size() > 1) {
-    section.sentences.push_back(fmt::format(
-        "The seeds were run on {} machines ({}), so the column of agent seconds says little here.",
-        machines.size(), JoinNames({machines.begin(), machines.end()})));
-  }
+  if (const std::string several = SeveralMachines(results); !several.empty())
+    section.sentences.push_back(several);
   section.header = {"workload"};
   for (const NamedClock& clock : kClocks) section.header.emplace_back(clock.name);
   for (const TableLine& line : Lines(results)) {

@@ -252,7 +252,7 @@ RenderedSection ClaimSection(const TableResults& results) {
       "whole interval says the same, with fewer than {} seeds only by factors of {} or more, and with fewer "
       "than {} only where the columns without seeds decide it alone. That a placement exists is "
       "shown by any seed that found it, or excluded by the bound. No setting was changed after a searched "
-      "column was seen.",
+      "column was seen, but where an assumption below says so.",
       kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim)};
   section.header = {"claim", "ours", "word", "experiment"};
   for (const ClaimReading& claim : results.table().claims(results)) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/bench/tiny_table.h"
@@ -76,6 +77,16 @@ TEST(Clocks, AMedianOfAnEvenNumberIsTheLargerOne) {
   EXPECT_EQ(MedianOver(cell, {1, 2}, samples), 40);
   EXPECT_EQ(MedianOver(cell, {1, 2, 3, 4}, samples), 30);
   EXPECT_EQ(MedianOver(cell, {2, 3, 4}, samples), 20);
+}
+
+TEST(Clocks, SecondsOfSeveralMachinesAreSaidToBe) {
+  const TableDefinition table = testing::TinyTable();
+  std::vector<CellRecord> records = testing::TinyRecords();
+  EXPECT_EQ(SeveralMachines(TableResults(table, records)), "");
+  records.back().machine = "another, 4 cores";
+  const TableResults results(table, records);
+  EXPECT_THAT(SeveralMachines(results),
+              ::testing::HasSubstr("2 machines (a machine, 2 cores and another, 4 cores)"));
 }
 
 TEST(Clocks, OneSeedDecidesNothing) {
