@@ -126,6 +126,7 @@ def main():
 {'; '.join(sorted(made))}; simulated. `{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`,
 search `berth place {plan['search']}`. Each placement as it is, and with {len(ops)} ops moved to {plan['host']}:
 variables, their updates, and the sums of partial gradients that updates read. None was searched under that rule; one that knew it could only be faster than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of the run with variables on the host.
+
 {reading(outcomes)}
 
 """)

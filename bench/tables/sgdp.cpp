@@ -210,7 +210,9 @@ TableDefinition Make() {
       "Inception-V3 takes 2.3 times as long with twice the batch in the paper: one of its two cells cannot "
       "be "
       "met.",
-      "Random search and local search move the groups of neighbour merging to 2,048.",
+      "Random search and local search move the groups of neighbour merging to 2,048; where a graph has no "
+      "more ops, groups "
+      "are ops and two of the three kinds of random search are one.",
   };
   table.blocks = {{kBlock, "Native",
                    "P100 cards in berth's own rules: dispatch, links, weights and received copies count.",
