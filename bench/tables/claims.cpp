@@ -193,7 +193,7 @@ ClaimReading CountRows(const TableResults& results, const std::string& block, co
     const auto speedup = a.budget() == b.budget() ? speedup_of(a, b) : std::nullopt;
     if (!speedup) continue;
     never += speedup->value == 0;
-    const auto word_at = [&](double r) { return r > least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
+    const auto word_at = [&](double r) { return r >= least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
     tally.Add(line.key, *speedup, a.median || b.median ? Judge(*speedup, word_at) : ClaimWord::kUndecided);
   }
   const std::size_t all = BlockOf(results, block).lines.size();
@@ -208,11 +208,14 @@ std::vector<ClaimReading> SpeedupClaims(const TableResults& results, const std::
                                         int rows, const std::string& text, const std::string& experiment) {
   const ClaimReading unread{text, "not run", ClaimWord::kCannotBeTested, experiment};
   ClaimReading to_best = unread;
-  to_best.claim = "the same, samples counted to the own final best, as the papers do";
-  return {CountRows(results, block, ours, theirs, least, rows, SampleSpeedup, "times fewer samples to match",
-                    unread),
+  to_best.claim += "; samples counted to the own final best, as the papers do";
+  const TableBlock& rows_of = BlockOf(results, block);
+  const std::string ratio =
+      fmt::format("samples of {} / {}", TitleOf(rows_of, theirs), TitleOf(rows_of, ours));
+  return {CountRows(results, block, ours, theirs, least, rows, SampleSpeedup,
+                    ratio + " to be as good as the other (0 = never)", unread),
           CountRows(results, block, ours, theirs, least, rows, PublishedSpeedup,
-                    "times fewer samples to the own best, however good that is", to_best)};
+                    ratio + " to the own best, however good that is", to_best)};
 }
 
 ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,

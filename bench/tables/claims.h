@@ -44,6 +44,7 @@ ClaimReading RatioClaim(const TableResults& results, const std::string& block, c
 inline constexpr char kSearchAndBound[] = "local search and bound in the same row";
 
 inline constexpr double kFaster = 1 - 1e-9;  // as `most`: equal is not faster
+inline constexpr double kFewer = 1 + 1e-9;   // as `least`: as many are not fewer
 
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better.
 // Holds if every row is won, does not hold if one is lost.
@@ -56,14 +57,16 @@ ClaimReading BeatsClaim(const TableResults& results, const std::string& block, c
 std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& learners);
 
-// A claim that a column needs at least `least` times fewer samples than another, in `rows` rows of a block: rows won,
-// undecided, lost. Holds if as many are won, does not hold if too few are left to be won. Two readings: samples to be as
-// good as the other (PROTOCOL 1.7), and samples of both to their own final best, as the papers count.
+// A claim that a column needs at least `least` times fewer samples than another, in `rows` rows of a block:
+// rows won, undecided, lost. Holds if as many are won, does not hold if too few are left to be won. Two
+// readings: samples to be as good as the other (PROTOCOL 1.7), and samples of both to their own final best,
+// as the papers count.
 std::vector<ClaimReading> SpeedupClaims(const TableResults& results, const std::string& block,
                                         const std::string& ours, const std::string& theirs, double least,
                                         int rows, const std::string& text, const std::string& experiment);
 
-// The first of them for the geometric mean over all rows of a block. Who never gets there counts with its whole budget.
+// The first of them for the geometric mean over all rows of a block. Who never gets there counts with its
+// whole budget.
 ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
                               const std::string& theirs, double least, const std::string& text,
                               const std::string& experiment);

@@ -82,22 +82,33 @@ std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary
 }
 
 std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs) {
-  if (!ours.was_run() || !theirs.was_run()) return std::nullopt;
   const auto to_best = [](const CellRecord& record) {
-    return record.samples_to_best ? static_cast<double>(*record.samples_to_best) : kNever;
+    return record.runtime_us ? static_cast<double>(record.samples_to_best.value_or(0)) : kNever;
   };
+  for (const CellSummary* cell : {&ours, &theirs}) {
+    if (!cell->was_run()) return std::nullopt;
+    for (const CellRecord& record : cell->records) {
+      if (to_best(record) == 0) return std::nullopt;
+    }
+  }
   return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
-    return SamplesToMatch{MedianOver(theirs, seeds, to_best), MedianOver(ours, seeds, to_best)}.speedup();
+    SamplesToMatch samples;
+    samples.theirs = MedianOver(theirs, seeds, to_best);
+    samples.ours = MedianOver(ours, seeds, to_best);
+    return samples.speedup();
   });
 }
 
 std::string SeveralMachines(const TableResults& results) {
   std::set<std::string> machines;
-  for (const CellRecord* record : results.records()) machines.insert(record->machine);
+  for (const CellRecord* record : results.records()) {
+    if (record->simulator_seconds && record->machine_seconds) machines.insert(record->machine);
+  }
   if (machines.size() < 2) return {};
   return fmt::format(
-      "The cells were run on {} machines ({}), so seconds of agent and simulator compare badly; samples do "
-      "not.",
+      "The cells were run on {} machines ({}), so seconds of agent and simulator compare badly; counts of "
+      "samples do not "
+      "depend on a machine's speed.",
       machines.size(), JoinNames({machines.begin(), machines.end()}));
 }
 

@@ -49,11 +49,13 @@ SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& t
 // The speed-up over the seeds that both have, with its interval. Empty where one was not run.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
-// Both cells' samples to their own final best, theirs / ours: the published notion, whatever the bests are. Empty where one
-// was not run; a seed that found nothing feasible never gets there.
+// Both cells' samples to their own final best, theirs / ours: the published notion, whatever the bests are.
+// Empty where one was not run or its rows do not have the count; a seed that found nothing feasible never
+// gets there.
 std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSummary& theirs);
 
-// Says that rows are of several machines, whose seconds are not those of one; empty where they are of one.
+// Says that searched rows are of several machines, whose seconds are not those of one; empty where they are
+// of one.
 std::string SeveralMachines(const TableResults& results);
 
 // One line for each searched cell whose rows have the clocks; no rows where none has.

@@ -1,6 +1,9 @@
 #include "bench/tables/common.h"
 
+#include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace berth::bench {
 
@@ -52,6 +55,15 @@ std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns) {
                                       "m_etf",    "m_sct",      "local_search", "local_search_trivial"};
   std::erase_if(columns, [&](const TableColumn& column) { return !kept.contains(column.key); });
   return columns;
+}
+
+bool HasSearch(const TableBlock& block) {
+  return std::any_of(block.columns.begin(), block.columns.end(),
+                     [](const TableColumn& column) { return column.sampled; });
+}
+
+std::string SharedKey(const TableBlock& block, const TableLine& line, const TableColumn& column) {
+  return fmt::format("{} on {}, {}: {}", line.workload, line.cluster, block.preset, column.title);
 }
 
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,

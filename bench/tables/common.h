@@ -19,6 +19,14 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices);
 // schedulers and local search.
 std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns);
 
+// False of a block of rules alone: no field in which placements compete, so table robustness has none of its
+// rows and the means of table bounds do not either.
+bool HasSearch(const TableBlock& block);
+
+// Equal for cells that two tables share (those of mars stand in mars-pretraining too): means over tables
+// count them once.
+std::string SharedKey(const TableBlock& block, const TableLine& line, const TableColumn& column);
+
 // The cells of a row that were run; `except`: a column that does not count.
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
                                              const std::string& line, const std::string& except = {});

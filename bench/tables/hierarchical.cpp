@@ -1,6 +1,7 @@
 // A Hierarchical Model for Device Placement (ICLR 2018): one CPU and 2, 4 or 8 K40. Sizes, batches and memory
 // are those of PROTOCOL 6.2, fixed before any fit.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -76,8 +77,9 @@ std::vector<TableLine> ProcessLines() {
   return lines;
 }
 
-// PROTOCOL 8 on NMT with 8 layers: the same of graphs with every op of the framework, where no recalled factor stands for
-// the ops that templates leave out.
+// PROTOCOL 8 on NMT with 8 layers: the same of raw graphs, whose ops are charged one by one. They hold a part
+// of the ops that the recalled factors of lean graphs stand for (docs/workloads.md), to which the cost of
+// dispatch was fitted.
 std::vector<TableLine> RawLines() {
   std::vector<TableLine> lines = ProcessLines();
   for (TableLine& line : lines) {
@@ -87,7 +89,7 @@ std::vector<TableLine> RawLines() {
   return lines;
 }
 
-std::vector<TableColumn> PredictedColumns() {
+std::vector<TableColumn> PublishedRules() {
   std::vector<TableColumn> columns = Columns();
   std::erase_if(columns, [](const TableColumn& column) {
     return column.kind != CellKind::kPredicted || column.published.empty();
@@ -129,24 +131,77 @@ ClaimReading PartitionersAreSlower(const TableResults& results, const std::vecto
   return reading;
 }
 
-ClaimReading GrowsWithLayers(const TableResults& results, const std::string& block, const char* column,
-                             const std::string& text, const std::string& experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
-  std::vector<const CellSummary*> cells;
+// "1.41, 1.42, 1.43 s" of 2, 4 and 8 layers; empty where one has no runtime.
+std::string SecondsByLayers(const TableResults& results, const std::string& block, const char* column) {
   std::string seconds;
   for (const char* line : {"nmt_2", "nmt_4", "nmt_8"}) {
     const CellSummary& cell = results.At(block, line, column);
-    if (!cell.median) return reading;
-    cells.push_back(&cell);
+    if (!cell.median) return {};
     seconds += (seconds.empty() ? "" : ", ") + SecondsDigits(*cell.median);
   }
-  const Estimate growth = EstimateRatio({cells[2]}, {cells[0]});
-  reading.ours = fmt::format("{} s; {} times from 2 to 8 layers{}", seconds, RatioText(growth.value),
+  return seconds + " s";
+}
+
+ClaimReading GrowsWithLayers(const TableResults& results, const std::string& block, const char* column,
+                             const std::string& text, const std::string& experiment) {
+  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  const std::string seconds = SecondsByLayers(results, block, column);
+  if (seconds.empty()) return reading;
+  const Estimate growth =
+      EstimateRatio({&results.At(block, "nmt_8", column)}, {&results.At(block, "nmt_2", column)});
+  reading.ours = fmt::format("{}; {} times from 2 to 8 layers{}", seconds, RatioText(growth.value),
                              IntervalText(growth));
   // Published: 1.82 times for the expert. Less than a twentieth is no growth.
   reading.word = Judge(growth, [](double r) {
     return r >= 1.25 ? ClaimWord::kHolds : (r < 1.05 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided);
   });
+  return reading;
+}
+
+// The planner's own growth beside what random draws and a search that succeeds show on the same rows.
+ClaimReading PlannerGrowsWithLayers(const TableResults& results) {
+  ClaimReading reading = GrowsWithLayers(results, kBlock, "hierarchical",
+                                         "The planner's step grows with the layers too (0.84, 1.69, 4.07 s)",
+                                         "columns random, ops and local search of the same rows: how much of "
+                                         "the growth is the machine's, how much a "
+                                         "search that fails");
+  for (const auto& [column, title] :
+       {std::pair{"random_op", "random, ops"}, {"local_search", "local search"}}) {
+    const std::string seconds = SecondsByLayers(results, kBlock, column);
+    if (reading.word != ClaimWord::kCannotBeTested && !seconds.empty())
+      reading.ours += fmt::format("; {} {}", title, seconds);
+  }
+  return reading;
+}
+
+// PROTOCOL 8: does one host thread with raw ops reconcile NMT, and what does it do to Inception-V3?
+ClaimReading RawOpsReconcile(const TableResults& results) {
+  ClaimReading reading{
+      "One host thread and raw ops bring NMT's expert and Inception-V3 on one GPU within a quarter of the "
+      "published times",
+      "not run", ClaimWord::kCannotBeTested,
+      "blocks process (lean graphs) and raw: what is left of Inception-V3 there is the count of its raw ops"};
+  struct Cell {
+    const char* line;
+    const char* column;
+  };
+  bool all = true;
+  std::string texts[2];
+  for (const bool raw : {true, false}) {
+    for (const auto& [line, column] : {Cell{"nmt_2", "expert"},
+                                       {"nmt_4", "expert"},
+                                       {"nmt_8", "expert"},
+                                       {"inception_v3", "single_gpu"}}) {
+      const CellSummary& cell = results.At(raw ? "raw" : "process", line, column);
+      const auto ratio = cell.ratio();
+      if (!ratio) return reading;
+      if (raw) all = all && std::abs(*ratio - 1) <= 0.25;
+      std::string& text = texts[raw ? 0 : 1];
+      text += fmt::format("{}{} {:.2f}", text.empty() ? "" : ", ", line, *ratio);
+    }
+  }
+  reading.ours = fmt::format("ours / published: {} (lean graphs {})", texts[0], texts[1]);
+  reading.word = all ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
   return reading;
 }
 
@@ -203,15 +258,11 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                       "one host thread for all devices, next line"));
   claims.push_back(GrowsWithLayers(results, "process", "expert",
                                    "the same with one host thread for all devices",
-                                   "the same with raw ops, next line; Inception-V3 in these blocks"));
+                                   "the same with raw ops, next line"));
   claims.push_back(GrowsWithLayers(results, "raw", "expert", "the same with one host thread and raw ops",
-                                   "block raw: what brings NMT near the published times, and what becomes of "
-                                   "Inception-V3"));
-  claims.push_back(GrowsWithLayers(results, kBlock, "hierarchical",
-                                   "The planner's step grows with the layers too (0.84, 1.69, 4.07 s)",
-                                   "columns random, ops and local search of the same rows: where the first "
-                                   "grows alike and the second does not, "
-                                   "it is the search that fails, not the dispatch"));
+                                   "block raw; the level, next line"));
+  claims.push_back(RawOpsReconcile(results));
+  claims.push_back(PlannerGrowsWithLayers(results));
   const std::vector<ClaimReading> opponents =
       OpponentClaims(results, kBlock, {"hierarchical", "hierarchical_paper"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
@@ -260,11 +311,13 @@ TableDefinition Make() {
        "The parameters are those fitted above; nothing is fitted here.",
        "native", true, VariantColumns(Columns()), ProcessLines()},
       {"raw", "Native, one host thread, raw ops",
-       "Placements fixed by a rule, on graphs with the framework's ops themselves (raw graphs, "
-       "docs/workloads.md) in place "
-       "of factors for them. Nothing is fitted here; the cost of dispatch is that fitted above to lean "
-       "graphs.",
-       "native", true, PredictedColumns(), RawLines()},
+       "Placements fixed by a rule, on raw graphs (docs/workloads.md), each of whose ops is charged once at "
+       "the cost of "
+       "dispatch that was fitted above to lean graphs with recalled factors. Raw graphs hold 18 to 63 % of "
+       "the recalled "
+       "counts, so less dispatch is charged here than the fit assumed, above all to Inception-V3. Nothing is "
+       "fitted here.",
+       "native", true, PublishedRules(), RawLines()},
       {"blocking", "Native, copies that block",
        "RNNLM alone, on GPUs that compute nothing while they send or receive. Nothing is fitted here either.",
        "native", true, VariantColumns(Columns()), BlockingLines()}};

@@ -27,6 +27,11 @@ std::string KeepPlacement(const agents::UnitPlacement& placement) {
   return text;
 }
 
+bool IsOnOneDevice(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 agents::UnitPlacement ReadKeptPlacement(const std::string& text, const agents::Task& task,
                                         const std::string& where) {
   const auto units = static_cast<std::size_t>(task.units.size());

@@ -12,6 +12,9 @@ namespace berth::bench {
 // Empty where a device has no letter (clusters of more than 52 devices).
 std::string KeepPlacement(const agents::UnitPlacement& placement);
 
+// Whether a kept placement has all units on one device; false for an empty text.
+bool IsOnOneDevice(const std::string& text);
+
 // Throws InputError naming `where` for a text that does not give each of the task's units one of its devices.
 agents::UnitPlacement ReadKeptPlacement(const std::string& text, const agents::Task& task,
                                         const std::string& where);

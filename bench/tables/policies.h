@@ -18,8 +18,8 @@ class Policies {
   // zero-shot cells.
   Policies(const CellSource& source, const RunOptions& options) : source_(source), options_(options) {}
 
-  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent (its canonical name), graphs, budget,
-  // seed.
+  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent (its canonical name),
+  // graphs, budget, seed.
   std::string Scenario(const CellPlan& plan, const std::string& agent);
   // Trains what these cells need, several at a time. False where it was stopped; what was learned by then is kept and
   // options.resume goes on from it.

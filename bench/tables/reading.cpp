@@ -171,9 +171,12 @@ RenderedSection VerdictSection(const TableResults& results) {
     if (!text.empty()) section.sentences.push_back(fmt::format("{}: {}.", block.title, text));
   }
   const std::size_t blocks = section.sentences.size();
-  section.sentences.emplace_back(
-      "Cells of partitioners and agents are reported as found, because what the published program placed is "
-      "not known.");
+  if (std::any_of(judged.begin(), judged.end(),
+                  [](const Named& n) { return n.cell->kind == CellKind::kSearched; })) {
+    section.sentences.emplace_back(
+        "Cells of partitioners and agents are reported as found, because what the published program placed "
+        "is not known.");
+  }
   if (blocks > 1) {
     section.sentences.emplace_back(
         "Blocks after the first ask the same published cells again under other rules and are no further "

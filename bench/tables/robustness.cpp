@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "bench/console.h"
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/common.h"
 
 namespace berth::bench {
 namespace {
@@ -182,7 +184,7 @@ RenderedSection ByAgent(const std::vector<Field>& fields) {
       "seeds first; "
       "+n: in so many rows the placement no longer fits, and these are not in the mean. Above 1.00 the "
       "agent's placements "
-      "lose more than those of the others do; below, they gain."};
+      "lose more than those of the others do; below, they gain. Rows that two tables share count once."};
   for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
     if (IsUsed(fields, v))
       section.sentences.push_back(fmt::format("{}: {}.", RobustVariants()[v].key, RobustVariants()[v].what));
@@ -206,9 +208,11 @@ RenderedSection ByAgent(const std::vector<Field>& fields) {
     for (const Variant& variant : variants) {
       std::vector<double> gaps;
       int lost = 0;
+      std::set<std::string> counted;
       for (const Field& field : fields) {
         for (const TableColumn& column : field.block->columns) {
-          if (column.title != title) continue;
+          if (column.title != title || !counted.insert(SharedKey(*field.block, *field.line, column)).second)
+            continue;
           const auto gap =
               MedianOverSeeds(field, column.key, [&](std::size_t r) { return variant.gap(field, r); });
           if (!gap) continue;

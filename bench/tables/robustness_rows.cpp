@@ -9,6 +9,7 @@
 #include "agents/random.h"
 #include "bench/csv.h"
 #include "bench/loaded_problem.h"
+#include "bench/tables/common.h"
 #include "bench/tables/kept_placement.h"
 #include "bench/tables/robustness.h"
 #include "bench/tables/testbed.h"
@@ -136,6 +137,7 @@ std::vector<LineJob> JobsOf(const std::vector<TableResults>& tables) {
   std::vector<LineJob> jobs;
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
+      if (!HasSearch(block)) continue;
       for (const TableLine& line : block.lines) {
         LineJob job{&results.table(), &block, &line, {}};
         for (const TableColumn& column : block.columns) {

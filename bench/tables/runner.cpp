@@ -1,5 +1,6 @@
 #include "bench/tables/runner.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "sim/error.h"
 #include "sim/formats/outputs.h"
 #include "sim/parallel.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -139,6 +141,16 @@ class CellRunner {
     return placed.ToString();
   }
 
+  // Whether a canonical name can be that of the agent that a plan names.
+  static bool Refines(const std::string& canonical, const std::string& planned) {
+    const Spec full = Spec::Parse(canonical);
+    const Spec given = Spec::Parse(planned);
+    return full.name == given.name &&
+           std::all_of(given.named.begin(), given.named.end(), [&](const auto& parameter) {
+             return std::find(full.named.begin(), full.named.end(), parameter) != full.named.end();
+           });
+  }
+
   // What the name of a zero-shot cell's agent ends with.
   static std::string Trained(const CellPlan& plan) { return " " + TrainingText(plan); }
 
@@ -182,8 +194,9 @@ class CellRunner {
     return false;
   }
 
-  // A learner's cell that another build has finished: without the learner its canonical name is not known and is believed;
-  // the rest of the key is.
+  // A learner's cell that another build has finished. Without the learner its canonical name is not known
+  // here: of it is checked that the agent is the plan's, with every parameter that the plan gives. The rest
+  // of the key is known.
   bool TakeDoneElsewhere(const CellPlan& plan, CellRecord& record) {
     if (!options_.resume || !MayBeDone(record)) return false;
     if (!source_.CannotRun(*plan.line).empty()) return false;
@@ -194,6 +207,7 @@ class CellRunner {
     for (const CellRecord& done : options_.done) {
       if (!IsOf(record, done) || !done.agent.ends_with(trained)) continue;
       const std::string agent = done.agent.substr(0, done.agent.size() - trained.size());
+      if (!Refines(agent, record.agent)) continue;
       if (done.scenario == ScenarioOf(plan, placed, agent) && (latest == nullptr || latest->date < done.date))
         latest = &done;
     }

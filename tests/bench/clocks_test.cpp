@@ -58,6 +58,23 @@ TEST(Clocks, SpeedupIsSamplesOfTheOtherOverOurs) {
   EXPECT_EQ(published->high, 4);
 }
 
+// By the papers' count a seed that found nothing feasible never gets there; rows without the count say
+// nothing.
+TEST(Clocks, TheOwnBestIsCountedWhereThereIsOne) {
+  std::vector<CellRecord> records;
+  for (int seed = 1; seed <= 3; ++seed) records.push_back(Found("learner", seed, 10));
+  const CellSummary other = Cell({Found("random", 1, 40), Found("random", 2, 40), Found("random", 3, 40)});
+  for (CellRecord& record : records) {
+    record.status = "oom";
+    record.runtime_us.reset();
+    record.samples_to_best.reset();
+  }
+  EXPECT_EQ(PublishedSpeedup(Cell(records), other)->value, 0);
+  records.front() = Found("learner", 1, 10);
+  records.front().samples_to_best.reset();
+  EXPECT_FALSE(PublishedSpeedup(Cell(records), other).has_value());
+}
+
 TEST(Clocks, WhoNeverGetsThereHasNoSpeedup) {
   const CellSummary good = Cell({Found("random", 1, 40), Found("random", 2, 40), Found("random", 3, 40)});
   std::vector<CellRecord> bad;
@@ -82,8 +99,9 @@ TEST(Clocks, AMedianOfAnEvenNumberIsTheLargerOne) {
 TEST(Clocks, SecondsOfSeveralMachinesAreSaidToBe) {
   const TableDefinition table = testing::TinyTable();
   std::vector<CellRecord> records = testing::TinyRecords();
-  EXPECT_EQ(SeveralMachines(TableResults(table, records)), "");
   records.back().machine = "another, 4 cores";
+  EXPECT_EQ(SeveralMachines(TableResults(table, records)), "") << "none has seconds";
+  for (CellRecord& record : records) record.simulator_seconds = record.machine_seconds = 1;
   const TableResults results(table, records);
   EXPECT_THAT(SeveralMachines(results),
               ::testing::HasSubstr("2 machines (a machine, 2 cores and another, 4 cores)"));

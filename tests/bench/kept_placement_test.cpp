@@ -45,5 +45,13 @@ TEST(KeptPlacement, RefusesWhatDoesNotFitTheTask) {
   }
 }
 
+TEST(KeptPlacement, OneDeviceIsOneRun) {
+  EXPECT_TRUE(IsOnOneDevice("a"));
+  EXPECT_TRUE(IsOnOneDevice("b128"));
+  EXPECT_FALSE(IsOnOneDevice("a127b"));
+  EXPECT_FALSE(IsOnOneDevice("ab"));
+  EXPECT_FALSE(IsOnOneDevice(""));
+}
+
 }  // namespace
 }  // namespace berth::bench

@@ -205,7 +205,10 @@ TEST(Runner, KeepsLearnersThatItCannotRun) {
   options.resume = true;
   options.done = RunCells(table, testbed, PlanCells(table, {}), {});
   for (TableColumn& column : table.blocks[0].columns) {
-    if (column.learner) column.agent = "placeto";
+    if (column.learner) column.agent = "placeto(lr=0.01)";
+  }
+  for (CellRecord& record : options.done) {
+    if (record.column == "learner") record.agent = "placeto(rounds=8,lr=0.01)";
   }
   try {
     agents::MakeAgent("placeto");
@@ -216,10 +219,17 @@ TEST(Runner, KeepsLearnersThatItCannotRun) {
   for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), options)) {
     if (record.column != "learner") continue;
     EXPECT_EQ(record.status, "ok") << record.note;
-    EXPECT_EQ(record.agent, agents::MakeAgent("random(unit=block)")->name()) << "as it was run";
+    EXPECT_EQ(record.agent, "placeto(rounds=8,lr=0.01)") << "as it was run";
     ++kept;
   }
   EXPECT_EQ(kept, 6);
+  // Other settings are another agent.
+  for (TableColumn& column : table.blocks[0].columns) {
+    if (column.learner) column.agent = "placeto(lr=0)";
+  }
+  for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), options)) {
+    if (record.column == "learner") EXPECT_EQ(record.status, "not_run");
+  }
 }
 
 TEST(Runner, WorkloadsThatAreNotBuiltAreSaidSo) {
