@@ -228,7 +228,8 @@ TEST(Runner, KeepsLearnersThatItCannotRun) {
     if (column.learner) column.agent = "placeto(lr=0)";
   }
   for (const CellRecord& record : RunCells(table, testbed, PlanCells(table, {}), options)) {
-    if (record.column == "learner") EXPECT_EQ(record.status, "not_run");
+    if (record.column != "learner") continue;
+    EXPECT_EQ(record.status, "not_run");
   }
 }
 
