@@ -14,7 +14,6 @@ between the devices of one unit, and between two units that exchange data being 
 that of a jackknife over ten blocks of samples. OUT is Markdown.
 """
 
-import argparse
 import csv
 import json
 import math
@@ -23,13 +22,12 @@ import os
 import re
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 from itertools import compress
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-BERTH = os.path.join(ROOT, "build", "release", "bench", "berth")
+from experiment import Experiment
+
 RUN = re.compile(r"([a-zA-Z])(\d*)")
 BLOCKS = 10
 CHANCE = 10 * math.sqrt(2)  # times 1 / samples: of ten thousand pairs that explain nothing one is above
@@ -42,13 +40,10 @@ def devices_of(kept):
     return "".join(letter * int(count or 1) for letter, count in RUN.findall(kept))
 
 
-def draw(berth, options, samples):
+def draw(experiment, options, samples):
     """Summary, rows of samples.csv, pairs of units that exchange data."""
     with tempfile.TemporaryDirectory() as folder:
-        call = [berth, "place", "--agent", "random", *shlex.split(options), "--samples", str(samples), "--seed", "1", "--out", folder, "--log-samples"]
-        done = subprocess.run(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"explained.py: {shlex.join(call)}\n{done.stderr.splitlines()[-1]}")
+        experiment.berth("place", "--agent", "random", *shlex.split(options), "--samples", str(samples), "--seed", "1", "--out", folder, "--log-samples")
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
             summary = json.load(file)
         with open(os.path.join(folder, "samples.csv"), newline="", encoding="utf-8") as lines:
@@ -123,33 +118,18 @@ def line_of(name, summary, rows, pairs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("plan")
-    parser.add_argument("out")
-    parser.add_argument("--berth", default=BERTH)
-    options = parser.parse_args()
-    with open(options.plan, encoding="utf-8") as file:
-        plan = json.load(file)
-    lines, made = [HEADER, ["---"] * len(HEADER)], set()
+    experiment = Experiment(__file__, __doc__)
+    plan, lines = experiment.plan, [HEADER]
     for name, scenario in plan["scenarios"].items():
-        summary, *drawn = draw(os.path.abspath(options.berth), f"{scenario} {plan['place']}", plan["samples"])
-        made.add(f"revision {summary['revision']}{' with changes' if summary['dirty'] else ''}, {summary['machine']}, {summary['date'][:10]}")
+        summary, *drawn = draw(experiment, f"{scenario} {plan['place']}", plan["samples"])
+        experiment.count_in(summary)
         lines.append(line_of(name, summary, *drawn))
         print(" | ".join(lines[-1]), file=sys.stderr, flush=True)
-    plan_path, out_path = (os.path.relpath(os.path.abspath(path), os.path.abspath(ROOT)) for path in (options.plan, options.out))
-    with open(options.out, "w", encoding="utf-8") as out:
-        out.write(f"""# What single decisions explain of the reward
-
-    bench/sweep/explained.py {plan_path} {out_path}
-
-{'; '.join(sorted(made))}. {plan['samples']:,} random placements of each row, every unit on a GPU of its own draw. *Spread*: standard deviation of the runtime over
+    experiment.write("What single decisions explain of the reward", f""". {plan['samples']:,} random placements of each row, every unit on a GPU of its own draw. *Spread*: standard deviation of the runtime over
 its mean. *Explain*: the part of the variance of the reward between the devices of a unit, or between a pair that exchanges data being together and
 apart, less what chance shows, summed over all units or pairs; ± one standard error (jackknife). *Above chance*: pairs that explain more than
 {100 * CHANCE / plan['samples']:.2f} % each, which of ten thousand that explain nothing one does. *Samples for one standard error*: after so many the effect of a pair that explains the
-average is as large as the error of its estimate; – where all pairs together do not exceed chance by three errors.
-
-""")
-        out.writelines("| " + " | ".join(line) + " |\n" for line in lines)
+average is as large as the error of its estimate; – where all pairs together do not exceed chance by three errors.""", lines)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,13 @@ A program that keeps its parameters on the host sends every use of a weight down
 rule: the fastest here is an upper bound on what a search that knew it could find. OUT is Markdown.
 """
 
-import argparse
 import json
 import os
 import shlex
-import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-BERTH = os.path.join(ROOT, "build", "release", "bench", "berth")
+from experiment import Experiment
+
 HEADER = ("placement", "as it is [s]", "variables on the host [s]", "of the first", "busiest GPU [s]", "host [s]", "busiest link [s]")
 
 
@@ -40,15 +37,12 @@ def moved(placement, ops, host):
     return {**placement, "placement": {op: host if op in ops else device for op, device in placement["placement"].items()}}
 
 
-class Berth:
-    def __init__(self, path, plan, folder):
-        self.path, self.plan, self.folder = os.path.abspath(path), plan, folder
-        self.scenario = ["--graph", plan["graph"], "--cluster", plan["cluster"], "--cost-model", plan["cost_model"]]
+class Scenario:
+    """One graph on one cluster, with a folder for what the program writes."""
 
-    def call(self, *options):
-        done = subprocess.run([self.path, *options], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"host_variables.py: {shlex.join(['berth', *options])}: status {done.returncode}\n{done.stderr.strip()[-500:]}")
+    def __init__(self, experiment, folder):
+        self.experiment, self.plan, self.folder = experiment, experiment.plan, folder
+        self.options = ["--graph", self.plan["graph"], "--cluster", self.plan["cluster"], "--cost-model", self.plan["cost_model"]]
 
     def read(self, *name):
         with open(os.path.join(self.folder, *name), encoding="utf-8") as file:
@@ -58,22 +52,22 @@ class Berth:
         return os.path.join(self.folder, name)
 
     def graph(self):
-        self.call("graph", "convert", self.plan["graph"], "--out", self.file("graph.json"))
+        self.experiment.berth("graph", "convert", self.plan["graph"], "--out", self.file("graph.json"))
         return self.read("graph.json")
 
     def rule(self, agent):
-        self.call("simulate", *self.scenario, "--placement", agent, "--save-placement", self.file("rule.json"))
+        self.experiment.berth("simulate", *self.options, "--placement", agent, "--save-placement", self.file("rule.json"))
         return self.read("rule.json")
 
     def searched(self, seed):
         """The placement and the search's run.json."""
-        self.call("place", *self.scenario, *shlex.split(self.plan["search"]), "--seed", str(seed), "--out", self.file(f"seed{seed}"))
+        self.experiment.berth("place", *self.options, *shlex.split(self.plan["search"]), "--seed", str(seed), "--out", self.file(f"seed{seed}"))
         return self.read(f"seed{seed}", "placement.json"), self.read(f"seed{seed}", "run.json")
 
     def outcome(self, placement):
         with open(self.file("placement.json"), "w", encoding="utf-8") as out:
             json.dump(placement, out)
-        self.call("simulate", *self.scenario, "--placement", self.file("placement.json"), "--json", self.file("outcome.json"))
+        self.experiment.berth("simulate", *self.options, "--placement", self.file("placement.json"), "--json", self.file("outcome.json"))
         return self.read("outcome.json")
 
 
@@ -98,39 +92,25 @@ def reading(outcomes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("plan")
-    parser.add_argument("out")
-    parser.add_argument("--berth", default=BERTH)
-    options = parser.parse_args()
-    with open(options.plan, encoding="utf-8") as file:
-        plan = json.load(file)
+    experiment = Experiment(__file__, __doc__)
+    plan = experiment.plan
     with tempfile.TemporaryDirectory() as folder:
-        berth = Berth(options.berth, plan, folder)
-        ops = host_ops(berth.graph())
-        placements = [(f"`{rule}`", berth.rule(rule)) for rule in plan["rules"]]
-        made = set()
+        scenario = Scenario(experiment, folder)
+        ops = host_ops(scenario.graph())
+        placements = [(f"`{rule}`", scenario.rule(rule)) for rule in plan["rules"]]
         for seed in plan["seeds"]:
-            placement, run = berth.searched(seed)
+            placement, run = scenario.searched(seed)
             placements.append((f"search, seed {seed}", placement))
-            made.add(f"revision {run['revision']}{' with changes' if run['dirty'] else ''}, {run['machine']}, {run['date'][:10]}")
-        outcomes = [(name, berth.outcome(placement), berth.outcome(moved(placement, ops, plan["host"]))) for name, placement in placements]
+            experiment.count_in(run)
+        outcomes = [(name, scenario.outcome(placement), scenario.outcome(moved(placement, ops, plan["host"]))) for name, placement in placements]
     first = outcomes[0][2]
-    lines = [HEADER, ["---"] * len(HEADER)] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes]
-    plan_path, out_path = (os.path.relpath(os.path.abspath(path), os.path.abspath(ROOT)) for path in (options.plan, options.out))
-    with open(options.out, "w", encoding="utf-8") as out:
-        out.write(f"""# Variables and the sums of their gradients on the CPU
-
-    bench/sweep/host_variables.py {plan_path} {out_path}
-
-{'; '.join(sorted(made))}; simulated. `{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`,
+    experiment.write("Variables and the sums of their gradients on the CPU", f"""; simulated. `{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`,
 search `berth place {plan['search']}`. Each placement as it is, and with {len(ops)} ops moved to {plan['host']}:
-variables, their updates, and the sums of partial gradients that updates read. The searches move GPUs alone and know nothing of that rule; the best placement under it is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of the run with variables on the host.
+variables, their updates, and the sums of partial gradients that updates read. The searches move GPUs alone and know nothing of that rule; the best
+placement under it is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of the run with
+variables on the host.
 
-{reading(outcomes)}
-
-""")
-        out.writelines("| " + " | ".join(line) + " |\n" for line in lines)
+{reading(outcomes)}""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])
 
 
 if __name__ == "__main__":

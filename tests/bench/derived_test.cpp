@@ -32,6 +32,41 @@ TEST(Bounds, CellsAreRuntimesOverTheBound) {
   EXPECT_EQ(bounds.reading.front().rows.front()[0], "CPU only");
 }
 
+int RowsOf(const RenderedTable& bounds, const std::string& agent) {
+  for (const auto& row : bounds.reading.front().rows) {
+    if (row[0] == agent) return std::stoi(row[5]);
+  }
+  return 0;
+}
+
+// Two tables that have the same row say it once; another cluster is another row.
+TEST(Bounds, SharedRowsCountOnceInTheMeans) {
+  const TableDefinition table = TinyTable();
+  TableDefinition other = TinyTable();
+  other.name = "other";
+  for (TableLine& line : other.blocks[0].lines) line.cluster = "hierarchical(gpus=4)";
+  const std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0)};
+  const TableResults results(table, records);
+  EXPECT_EQ(RowsOf(RenderBounds({results}, ""), "random"), 1);
+  EXPECT_EQ(RowsOf(RenderBounds({results, results}, ""), "random"), 1);
+  EXPECT_EQ(RowsOf(RenderBounds({results, TableResults(other, records)}, ""), "random"), 2);
+}
+
+// Rules that only compete with rules say nothing of an agent.
+TEST(Bounds, BlocksOfRulesAloneAreShownAndNotCounted) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks[0]);
+  table.blocks[1].key = "rules";
+  std::erase_if(table.blocks[1].columns, [](const TableColumn& column) { return column.sampled; });
+  for (TableLine& line : table.blocks[1].lines) line.cluster = "hierarchical(gpus=4)";
+  std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.0),
+                                     testing::MakeRecord("rnnlm", "cpu_only", "predicted", 1, 7.0)};
+  records[1].block = "rules";
+  const RenderedTable bounds = RenderBounds({TableResults(table, records)}, "");
+  EXPECT_EQ(bounds.blocks.size(), 2u);
+  EXPECT_EQ(RowsOf(bounds, "CPU only"), 1);
+}
+
 TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
   const TableDefinition table = TinyTable();
   std::vector<CellRecord> records;
@@ -80,6 +115,15 @@ TEST_F(Robustness, EveryFinalPlacementIsEvaluatedUnderOtherRules) {
   DerivedOptions three;
   three.threads = 3;
   EXPECT_EQ(EvaluateRobustness(tables_, three), rows);
+}
+
+TEST_F(Robustness, BlocksOfRulesAloneHaveNoRows) {
+  TableDefinition rules = table_;
+  std::erase_if(rules.blocks[0].columns, [](const TableColumn& column) { return column.sampled; });
+  const std::vector<TableResults> tables = {
+      TableResults(rules, RunCells(rules, Testbed(""), PlanCells(rules, {}), {}))};
+  ASSERT_FALSE(tables.front().records().empty());
+  EXPECT_TRUE(ParseRobustRows(EvaluateRobustness(tables, {})).empty());
 }
 
 TEST_F(Robustness, TheWinnerOfTwoIsTheOthersMeasure) {
