@@ -53,7 +53,7 @@ class Transferable {
       const std::string& path) = 0;  // throws InputError for a file of another agent or other sizes
 };
 
-enum class AgentKind : std::uint8_t { kFloor, kConstructive, kSearch, kLearner };
+enum class AgentKind : std::uint8_t { kBaseline, kConstructive, kSearch, kLearner };
 
 struct AgentRow {
   const char* name;

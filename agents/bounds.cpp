@@ -17,7 +17,7 @@
 //
 // Work. A device that makes progress at a total rate of at most t needs cost / t of time for an op, whatever
 // runs beside it: t is the largest k * concurrency[k-1] over the k that its streams allow (1 where none is
-// given). In preset placeto each op of non-zero cost also occupies its device for 5.7 us. A host thread needs
+// given). Under the published rules each op of non-zero cost also occupies its device for 5.7 us. A host thread needs
 // the dispatch of each op and, where one thread serves the process, the whole duration of each op on a CPU.
 // The rest is in work_bound.cpp; its items are the colocation sets.
 //
@@ -58,7 +58,7 @@ struct Rates {
 };
 
 Rates RatesOf(const sim::Cluster& cluster, const sim::Device& device) {
-  if (cluster.preset == sim::Preset::kPlaceto) return {};
+  if (cluster.rules == sim::Rules::kPublished) return {};
   const auto given = static_cast<std::int64_t>(device.concurrency_ppm.size());
   Rates rates{0, 0};
   for (std::int64_t k = 1; k <= device.streams; ++k) {
@@ -88,7 +88,7 @@ class Bounds {
         graph_(problem.graph()),
         cluster_(problem.cluster()),
         devices_(std::move(devices)),
-        placeto_(cluster_.preset == sim::Preset::kPlaceto) {
+        published_(cluster_.rules == sim::Rules::kPublished) {
     for (const DeviceIndex d : devices_) rates_.push_back(RatesOf(cluster_, DeviceAt(d)));
     allowed_.assign(static_cast<std::size_t>(graph_.colocation_sets()) * devices_.size(), true);
   }
@@ -97,7 +97,7 @@ class Bounds {
     LowerBound bound;
     bound.critical_path = CriticalPath();
     bound.work = WorkBound(Work(false));
-    if (placeto_) return bound;
+    if (published_) return bound;
     const bool ruled_out = RuleOut(bound);
     if (bound.nothing_fits) return bound;
     bound.memory = WorkBound(Work(true));
@@ -128,7 +128,7 @@ class Bounds {
     return std::min(kNever, DispatchCost(cluster_, OpAt(op), devices_[d]));
   }
   Picos Gap(OpIndex op, std::size_t d) const {
-    return placeto_ && problem_.costs().at(op, devices_[d]) > 0 ? kPlacetoGap : 0;
+    return published_ && problem_.costs().at(op, devices_[d]) > 0 ? kPublishedGap : 0;
   }
   bool IsGpu(std::size_t d) const { return DeviceAt(devices_[d]).device_class == sim::DeviceClass::kGpu; }
 
@@ -140,9 +140,9 @@ class Bounds {
     for (const sim::TensorRef& input : op.inputs)
       result.push_back({input.op, OutputBytes(input.op, input.output)});
     for (const OpIndex producer : op.control) {
-      result.push_back({producer, placeto_ ? OutputBytes(producer, 0) : 0});
+      result.push_back({producer, published_ ? OutputBytes(producer, 0) : 0});
     }
-    if (!placeto_) return result;
+    if (!published_) return result;
     std::sort(result.begin(), result.end(), [](const Dependency& a, const Dependency& b) {
       return a.producer != b.producer ? a.producer < b.producer : a.bytes < b.bytes;
     });
@@ -198,7 +198,7 @@ class Bounds {
   WorkProblem Work(bool with_memory) const {
     WorkProblem work;
     work.items = static_cast<std::size_t>(graph_.colocation_sets());
-    work.one_host = !placeto_ && cluster_.dispatch.per == sim::Dispatch::Per::kProcess;
+    work.one_host = !published_ && cluster_.dispatch.per == sim::Dispatch::Per::kProcess;
     const std::size_t count = devices_.size();
     std::vector<WorkProblem::Load> loads(work.items * count);
     for (OpIndex op = 0; op < graph_.size(); ++op) {
@@ -228,7 +228,7 @@ class Bounds {
     load.compute =
         std::min(kNever, load.compute + std::min(kNever, AtRate(cost, rates_[d].all) + Gap(op, d)));
     Picos host = Dispatch(op, d);
-    if (!placeto_ && cluster_.dispatch.per == sim::Dispatch::Per::kProcess && !IsGpu(d)) {
+    if (!published_ && cluster_.dispatch.per == sim::Dispatch::Per::kProcess && !IsGpu(d)) {
       host = std::min(kNever, host + Duration(op, d));
     }
     load.host = std::min(kNever, load.host + host);
@@ -308,7 +308,7 @@ class Bounds {
   const sim::OpGraph& graph_;
   const sim::Cluster& cluster_;
   const std::vector<DeviceIndex> devices_;
-  const bool placeto_;
+  const bool published_;
   std::vector<Rates> rates_;   // by position in devices_, as all that follows
   std::vector<bool> allowed_;  // [colocation set * devices + device]
   std::vector<Picos> issue_;   // [op * devices + device]

@@ -8,7 +8,7 @@
 
 namespace berth::agents {
 
-// Each part holds for every placement under the problem's preset; `memory` for those that fit. The proofs are
+// Each part holds for every placement under the cluster's rules; `memory` for those that fit. The proofs are
 // in bounds.cpp and work_bound.cpp.
 struct LowerBound {
   sim::Picos critical_path =

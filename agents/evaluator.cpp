@@ -91,7 +91,7 @@ struct Evaluator::Impl {
     return FromOutcome(outcome, want_starts);
   }
 
-  // A base costs about two runs. It is made when it is asked for the third time: the first tries from a base
+  // A base costs about two runs. It is made when it is asked for the third time: the first trials from a base
   // that is soon left run from scratch.
   Evaluation SimulateNear(const UnitPlacement& base, const UnitPlacement& placement,
                           const sim::RunOptions& run_options) {
@@ -109,7 +109,7 @@ struct Evaluator::Impl {
     }
     const Clock::time_point start = Clock::now();
     if (near_count == 3) incremental->Base(Expand(task, base));
-    const sim::Outcome& outcome = incremental->Try(moves, run_options);
+    const sim::Outcome& outcome = incremental->RunTrial(moves, run_options);
     simulator_seconds += SecondsSince(start);
     return FromOutcome(outcome, false);
   }

@@ -63,7 +63,7 @@ class Evaluator {
   Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false,
                       std::optional<sim::Picos> cutoff = std::nullopt);
   // The same evaluation, bit for bit, of a placement that is a few units away from another: one sample. It
-  // costs less where many are asked for from one `base` and the preset has an incremental simulator
+  // costs less where many are asked for from one `base` and the rules have an incremental simulator
   // (sim/incremental.h). `base` itself is not sampled by this.
   Evaluation EvaluateNear(const UnitPlacement& base, const UnitPlacement& placement,
                           std::optional<sim::Picos> cutoff = std::nullopt);

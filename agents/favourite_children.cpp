@@ -14,7 +14,7 @@ double Micros(Picos time) {
 }
 
 // The ops but sources in the order of their starts if transfers took no time: a topological order whose
-// stretches are what runs at about one time.
+// segments are what runs at about one time.
 std::vector<OpIndex> ByEarliestStart(const ListSchedule& list) {
   const sim::OpGraph& graph = list.task().problem->graph();
   std::vector<Picos> end(graph.ops.size(), 0);
@@ -99,10 +99,10 @@ std::vector<OpIndex> FavouriteChildren(ListSchedule& list, double threshold, std
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = part * ops.size() / parts;
     const std::size_t end = (part + 1) * ops.size() / parts;
-    const FavouriteProgram stretch = MakeFavouriteProgram(list, std::span(ops).subspan(begin, end - begin));
-    if (stretch.edges.empty()) continue;
-    const std::vector<double> x = Minimise(stretch.program);
-    for (const FavouriteProgram::Edge& edge : stretch.edges) {
+    const FavouriteProgram segment = MakeFavouriteProgram(list, std::span(ops).subspan(begin, end - begin));
+    if (segment.edges.empty()) continue;
+    const std::vector<double> x = Minimise(segment.program);
+    for (const FavouriteProgram::Edge& edge : segment.edges) {
       if (x[static_cast<std::size_t>(edge.column)] <= threshold)
         favourite[static_cast<std::size_t>(edge.parent)] = edge.child;
     }

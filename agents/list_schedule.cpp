@@ -37,7 +37,7 @@ ListSchedule::ListSchedule(const Task& task, std::vector<DeviceIndex> devices)
 Picos ListSchedule::Length(OpIndex op, DeviceIndex d) const {
   const sim::Cluster& cluster = task_.problem->cluster();
   const Picos cost = task_.problem->costs().at(op, d);
-  if (cluster.preset == sim::Preset::kPlaceto) return cost > 0 ? cost + kPlacetoGap : 0;
+  if (cluster.rules == sim::Rules::kPublished) return cost > 0 ? cost + kPublishedGap : 0;
   return std::max(cost, DispatchCost(cluster, task_.problem->graph().ops[static_cast<std::size_t>(op)], d));
 }
 

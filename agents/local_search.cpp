@@ -45,7 +45,7 @@ class Climber {
   void Climb(std::int64_t patience) {
     for (std::int64_t failures = 0; failures < patience && !done();) {
       const Objective before = objective_;
-      Try(moves_.Neighbour(current_, rng_));
+      Consider(moves_.Neighbour(current_, rng_));
       failures = objective_ < before ? 0 : failures + 1;
     }
   }
@@ -83,7 +83,7 @@ class Climber {
 
   // Takes the candidate if it is new and no worse. What runs longer than a placement that fits is worse, fit
   // or not.
-  void Try(const UnitPlacement& candidate) {
+  void Consider(const UnitPlacement& candidate) {
     if (!tried_.insert(HashOf(candidate)).second) return;
     std::optional<sim::Picos> cutoff;
     if (objective_.overflow == 0) cutoff = objective_.runtime;

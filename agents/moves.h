@@ -1,7 +1,7 @@
 // What the classical searches share: where they start and how they change a placement.
 //
 // Units are moved in runs of two orders: the topological one, and one by depth that lays the backward pass
-// over the forward pass, so that a stretch of it holds a part of the model with its gradients.
+// over the forward pass, so that a segment of it holds a part of the model with its gradients.
 #pragma once
 
 #include <array>

@@ -22,15 +22,15 @@ namespace berth::agents {
 
 const std::vector<AgentRow>& Agents() {
   static const std::vector<AgentRow> rows = {
-      {"cpu_only", "everything on the first CPU", "", "", AgentKind::kFloor, MakeCpuOnly},
-      {"single_gpu", "everything on the first GPU", "", "", AgentKind::kFloor, MakeSingleGpu},
-      {"round_robin", "units onto the devices by turns", "", "", AgentKind::kFloor, MakeRoundRobin},
+      {"cpu_only", "everything on the first CPU", "", "", AgentKind::kBaseline, MakeCpuOnly},
+      {"single_gpu", "everything on the first GPU", "", "", AgentKind::kBaseline, MakeSingleGpu},
+      {"round_robin", "units onto the devices by turns", "", "", AgentKind::kBaseline, MakeRoundRobin},
       {"expert",
        "the scenario's placement, else stages onto GPUs by a rule (layers, modulo, branches, halves, one)",
-       "the papers' expert columns", "rule=auto", AgentKind::kFloor, MakeExpert},
+       "the papers' expert columns", "rule=auto", AgentKind::kBaseline, MakeExpert},
       {"random",
        "uniform random placements of units (op), groups of a grouper (group) or contiguous blocks (block)",
-       "", "unit=op,grouper=neighbour(groups=128)", AgentKind::kFloor, MakeRandom},
+       "", "unit=op,grouper=neighbour(groups=128)", AgentKind::kBaseline, MakeRandom},
       {"scotch", "Scotch's static mapping onto GPUs and CPUs, shares by speed or equal",
        "Pellegrini, Roman, 1996; Scotch 7", "cpu=yes,weights=speed", AgentKind::kConstructive, MakeScotch},
       {"mincut", "the same mapping onto the GPUs alone", "Pellegrini, Roman, 1996; Scotch 7", "weights=speed",

@@ -1,4 +1,4 @@
-// Unit u on the u-th device, starting over after the last: the floor that balances counts and nothing else,
+// Unit u on the u-th device, starting over after the last: the baseline that balances counts and nothing else,
 // and the specimen to copy for a new agent.
 #include "agents/agents.h"
 

@@ -295,7 +295,7 @@ void AddGraph(const sim::OpGraph& graph, Hash& hash) {
 std::uint64_t Fingerprint(const Task& task) {
   const sim::Cluster& cluster = task.problem->cluster();
   Hash hash;
-  hash.Add(static_cast<std::int64_t>(cluster.preset));
+  hash.Add(static_cast<std::int64_t>(cluster.rules));
   AddDevices(cluster, hash);
   AddLinks(cluster, hash);
   AddGraph(task.problem->graph(), hash);

@@ -88,7 +88,7 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper,
 // Ops take the device of their unit.
 sim::Placement Expand(const Task& task, const UnitPlacement& units);
 
-// A number that tells tasks apart (graph, units, devices, costs, preset, reference runtime): written into
+// A number that tells tasks apart (graph, units, devices, costs, rules, reference runtime): written into
 // checkpoints.
 std::uint64_t Fingerprint(const Task& task);
 

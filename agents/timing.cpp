@@ -7,7 +7,7 @@ namespace berth::agents {
 sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::DeviceIndex from,
                             sim::DeviceIndex to) {
   if (from == to) return 0;
-  if (cluster.preset == sim::Preset::kPlaceto) {
+  if (cluster.rules == sim::Rules::kPublished) {
     // DESIGN 4.3: bytes / 7600 us. In whole picoseconds, rounded down: bytes * 10^6 / 7600 = bytes * 2500
     // / 19.
     return bytes / 19 * 2500 + bytes % 19 * 2500 / 19;
@@ -26,7 +26,7 @@ sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::
 }
 
 sim::Picos DispatchCost(const sim::Cluster& cluster, const sim::Op& op, sim::DeviceIndex device) {
-  if (cluster.preset == sim::Preset::kPlaceto || op.IsSource()) return 0;
+  if (cluster.rules == sim::Rules::kPublished || op.IsSource()) return 0;
   const sim::Dispatch& dispatch = cluster.dispatch;
   const sim::Picos cost =
       dispatch.automatic ? cluster.devices[static_cast<std::size_t>(device)].launch_cost : dispatch.cost;

@@ -6,8 +6,8 @@
 
 namespace berth::agents {
 
-// DESIGN 4.3: after an op with non-zero cost a device of preset placeto waits 5.7 us.
-inline constexpr sim::Picos kPlacetoGap = 5'700'000;
+// DESIGN 4.3: after an op with non-zero cost a device under the published rules waits 5.7 us.
+inline constexpr sim::Picos kPublishedGap = 5'700'000;
 
 // Time to move bytes between two devices when nothing else moves; no transfer between them is ever faster. 0
 // bytes, or a control dependency: the latencies alone.

@@ -36,13 +36,13 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
       cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), cost_models::BuiltinCatalogue());
   sim::Cluster cluster = formats::CheckedAt(
       source.cluster_place, [&] { return scenarios::LoadCluster(source.cluster, *catalogue); });
-  if (!source.preset.empty()) OverridePreset(cluster, source.preset);
+  if (!source.rules.empty()) OverrideRules(cluster, source.rules);
   if (!source.interconnect.empty()) {
     sim::CheckInterconnect(source.interconnect);
     cluster.interconnect = source.interconnect;
   }
   for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
-  if (cluster.links.empty() && cluster.size() > 1 && cluster.preset == sim::Preset::kNative) {
+  if (cluster.links.empty() && cluster.size() > 1 && cluster.rules == sim::Rules::kNative) {
     fmt::print(stderr, "berth: warning: cluster '{}' has no links, so every transfer is free\n",
                cluster.name);
   }
@@ -62,8 +62,8 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
       ->option_text("M");
-  app.add_option("--preset", source.preset, "rules of the simulator, native or placeto; else the cluster's")
-      ->option_text("P");
+  app.add_option("--rules", source.rules, "rules of the simulator, native or published; else the cluster's")
+      ->option_text("R");
   app.add_option("--interconnect", source.interconnect,
                  "how links are shared, ideal, fifo or fair; else the cluster's")
       ->option_text("I");
@@ -114,15 +114,15 @@ void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
   }
 }
 
-void OverridePreset(sim::Cluster& cluster, const std::string& preset) {
-  for (const sim::Preset known : {sim::Preset::kNative, sim::Preset::kPlaceto}) {
-    if (preset == sim::ToString(known)) {
-      cluster.preset = known;
+void OverrideRules(sim::Cluster& cluster, const std::string& rules) {
+  for (const sim::Rules known : {sim::Rules::kNative, sim::Rules::kPublished}) {
+    if (rules == sim::ToString(known)) {
+      cluster.rules = known;
       return;
     }
   }
   throw InputError(
-      fmt::format("--preset {}: there is no such preset; there are native and placeto.", preset));
+      fmt::format("--rules {}: there are no such rules; there are native and published.", rules));
 }
 
 std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection) {

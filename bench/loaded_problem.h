@@ -19,7 +19,7 @@ struct ProblemSource {
   std::string graph;  // names from `berth list` or files
   std::string cluster;
   std::string cost_model;           // spec or parameter file; empty = the default chain
-  std::string preset;               // "native", "placeto"; empty = the cluster's
+  std::string rules;                // "native", "published"; empty = the cluster's
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
 
@@ -31,7 +31,7 @@ struct ProblemSource {
 // standard error.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 
-// The options --cost-model, --preset, --interconnect and --memory.
+// The options --cost-model, --rules, --interconnect and --memory.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
 // Immutable once loaded; threads may share it.
@@ -56,7 +56,7 @@ class LoadedProblem {
 
 // Overrides of a cluster; throw InputError that says what there would be.
 void OverrideMemory(sim::Cluster& cluster, const std::string& setting);
-void OverridePreset(sim::Cluster& cluster, const std::string& preset);
+void OverrideRules(sim::Cluster& cluster, const std::string& rules);
 
 // Devices by name, kind or class ("gpu0,gpu1", "gpu"), comma-separated, in cluster order; empty = none named.
 std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection);

@@ -68,7 +68,7 @@ std::vector<MoveSpeed> MeasureMoves(const LoadedProblem& loaded, std::int64_t ba
           scratch_us.push_back(MicrosOf([&] { from_scratch = &simulator->Run(moved); }));
         };
         if (m % 2 == 0) run();
-        incremental_us.push_back(MicrosOf([&] { tried = &incremental->Try(set); }));
+        incremental_us.push_back(MicrosOf([&] { tried = &incremental->RunTrial(set); }));
         if (m % 2 != 0) run();
         BERTH_CHECK(Same(*from_scratch, *tried));
         ratios.push_back(scratch_us.back() / incremental_us.back());

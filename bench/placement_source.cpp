@@ -15,7 +15,7 @@ namespace {
 std::string AgentsWithoutSearch() {
   std::vector<std::string> names;
   for (const agents::AgentRow& row : agents::Agents()) {
-    if (row.kind == agents::AgentKind::kFloor || row.kind == agents::AgentKind::kConstructive)
+    if (row.kind == agents::AgentKind::kBaseline || row.kind == agents::AgentKind::kConstructive)
       names.emplace_back(row.name);
   }
   return JoinNames(names);

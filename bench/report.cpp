@@ -185,7 +185,7 @@ std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement) {
   std::string text = fmt::format("{} on {} ({}, {}): {}\n\n", problem.graph().name, problem.cluster().name,
-                                 sim::ToString(problem.cluster().preset), problem.costs().cost_model,
+                                 sim::ToString(problem.cluster().rules), problem.costs().cost_model,
                                  VerdictText(outcome, problem));
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);

@@ -41,7 +41,7 @@ inline constexpr std::string_view kOutcomeNames[] = {"measured", "skipped", "fai
 struct Recording {
   std::string kind;
   std::string device;  // what it speaks of: "cuda", "cpu"
-  bool quick = false;  // a try with few repeats, no measurement
+  bool quick = false;  // a trial with few repeats, no measurement
   std::string model;   // of recordings of whole networks: what was run
   sim::Attributes machine;
   sim::Attributes software;

@@ -82,7 +82,7 @@ std::string TreeCluster(const Spec& spec, const Tree& tree) {
 
 }  // namespace
 
-std::string HierarchicalCluster(const Spec& spec) {
+std::string K40Cluster(const Spec& spec) {
   return TreeCluster(
       spec,
       {.what =
@@ -99,7 +99,7 @@ std::string HierarchicalCluster(const Spec& spec) {
            "as in Placeto's simulator"});
 }
 
-std::string PlacetoCluster(const Spec& spec) {
+std::string K80Cluster(const Spec& spec) {
   return TreeCluster(
       spec,
       {.what = "Testbed of Placeto (NeurIPS 2019): Amazon EC2 p2.8xlarge; a GPU is one die of a K80.",

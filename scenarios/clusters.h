@@ -8,8 +8,8 @@
 
 namespace berth::scenarios {
 
-std::string HierarchicalCluster(const Spec& spec);
-std::string PlacetoCluster(const Spec& spec);
+std::string K40Cluster(const Spec& spec);
+std::string K80Cluster(const Spec& spec);
 std::string P100Cluster(const Spec& spec);
 std::string V100Cluster(const Spec& spec);
 std::string Dgx2Cluster(const Spec& spec);

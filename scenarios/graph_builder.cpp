@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "scenarios/gradients.h"
-#include "scenarios/raw.h"
+#include "scenarios/unfused.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
@@ -204,7 +204,7 @@ sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
     AppendUpdates(forward_ops);
   }
   SettleStorage();
-  if (options_.granularity == Granularity::kRaw) {
+  if (options_.granularity == Granularity::kUnfused) {
     constexpr std::string_view kApply = "Apply";
     graph_ = ExpandRaw(graph_, forward_of_,
                        std::string_view(UpdateType(options_.optimizer)).substr(kApply.size()));

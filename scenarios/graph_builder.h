@@ -1,4 +1,4 @@
-// Builds whole training graphs from their forward part (PROTOCOL appendix A, PAPERS section 7 "lean graph").
+// Builds whole training graphs from their forward part (PROTOCOL appendix A, PAPERS section 7 "fused graph").
 //
 // A workload adds forward ops to a tape, in an order in which they could run. Finish() appends
 // - backward ops in reverse order, by one rule per op type (gradients.cpp): one op per input gradient and per
@@ -42,15 +42,15 @@ enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };
 int Slots(Optimizer optimizer);               // words an optimizer keeps beside each weight: 0, 1, 2, 2
 const char* UpdateType(Optimizer optimizer);  // "ApplyAdam", …
 
-// kLean: one op for each op of the model's mathematics. kRaw: as a framework holds it (raw.h).
-enum class Granularity : std::uint8_t { kLean, kRaw };
+// kFused: one op for each op of the model's mathematics. kUnfused: as a framework holds it (unfused.h).
+enum class Granularity : std::uint8_t { kFused, kUnfused };
 
 struct BuilderOptions {
   bool training = true;  // false: forward ops only
   Optimizer optimizer = Optimizer::kSgd;
   bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
-  std::int32_t framework_ops = 1;   // of every lean op: see workload_options.h
-  Granularity granularity = Granularity::kLean;
+  std::int32_t framework_ops = 1;   // of every fused op: see workload_options.h
+  Granularity granularity = Granularity::kFused;
 };
 
 // Sizes multiply (layers x steps, layers x experts); what grows beyond this was not meant to be.
@@ -133,7 +133,7 @@ class GraphBuilder {
   // The sum of all losses given is minimised; each is an output that no op of the model reads.
   void Minimise(Tensor loss);
 
-  // Adds backward and update ops if training, settles storage, expands the graph if it is to be raw, and
+  // Adds backward and update ops if training, settles storage, expands the graph if it is to be unfused, and
   // returns it finished. Call once.
   sim::OpGraph Finish(sim::Attributes attributes);
 

@@ -70,70 +70,70 @@ const std::vector<WorkloadRow>& Workloads() {
       {"random_dag", "a seeded random graph in layers",
        "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag},
       {"inception_v3", "Inception-V3 on 299 x 299 images (Szegedy et al. 2016)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=22,"
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=22,"
        "bn=yes,aux=no,classes=1000",
        BuildInceptionV3},
       {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
-       "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,"
+       "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=fused,framework_ops=10,"
        "classes=1000",
        BuildResNet152},
       {"nasnet_a", "NASNet-A for ImageNet, mobile or large, or for CIFAR-10 (Zoph et al. 2018)",
-       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=10,"
        "size=mobile,classes=1000",
        BuildNasNetA},
       {"amoebanet_d", "AmoebaNet-D (Real et al. 2019; sizes assumed)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=lean,framework_ops=10,"
+       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=10,"
        "image=224,cells=18,filters=208,classes=1001",
        BuildAmoebaNetD},
       {"cifar10", "a family of 32 small networks for CIFAR-10, drawn by ENAS' rules (Pham et al. 2018)",
-       "batch=160,mode=training,optimizer=momentum,gradients=free,granularity=lean,framework_ops=10,"
+       "batch=160,mode=training,optimizer=momentum,gradients=free,granularity=fused,framework_ops=10,"
        "index=0,layers=6,filters=20",
        BuildCifar10},
       {"wavenet",
        "WaveNet: stacks of dilated convolutions over audio (van den Oord et al. 2016; sizes assumed)",
-       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=10,"
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=10,"
        "stacks=2,depth=9,residual=128,dilation=128,skip=256,samples=100000,input=scalar",
        BuildWaveNet},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=2048,steps=35,vocabulary=10000,softmax=once",
        BuildRnnlm},
       {"nmt",
        "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=1024,steps=40,vocabulary=40000",
        BuildNmt},
       {"gnmt",
        "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=1024,steps=40,vocabulary=32000",
        BuildGnmt},
       {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
-       "batch=24,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=24,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
        "layers=12,hidden=768,heads=12,sequence=384,vocabulary=30522,head=squad,gelu=elementary",
        BuildBert},
       {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
-       "batch=15,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=15,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735",
        BuildTransformerXl},
       {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
-       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=1,"
        "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,"
        "pass=whole",
        BuildLlama},
       {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
-       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=1,"
+       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=1,"
        "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,"
        "pass=whole,experts=8,top_k=2,capacity=1",
        BuildMoe},
       {"ptb", "a family of 32 recurrent cells for Penn Treebank, drawn by ENAS' rules (Pham et al. 2018)",
-       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=lean,framework_ops=4,"
+       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
        "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000",
        BuildPtb},
       {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)",
-       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=lean,framework_ops=4,"
+       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=512,steps=25,vocabulary=30000",
        BuildNmtFamily},
   };
@@ -142,12 +142,12 @@ const std::vector<WorkloadRow>& Workloads() {
 
 const std::vector<ClusterRow>& Clusters() {
   static const std::vector<ClusterRow> rows = {
-      {"hierarchical",
+      {"k40",
        "Haswell CPU and K40 GPUs of the Hierarchical paper (copies=blocking: a GPU that copies computes "
        "nothing)",
-       kTree, HierarchicalCluster},
-      {"placeto", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies (also copies=blocking)", kTree,
-       PlacetoCluster},
+       kTree, K40Cluster},
+      {"k80", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies (also copies=blocking)", kTree,
+       K80Cluster},
       {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers (also copies=blocking)",
        "gpus=2,interconnect=fair,host=device,order=program,memory=16GB", P100Cluster},
       {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", kHost, V100Cluster},

@@ -51,16 +51,16 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
   options.builder.training = read.Choice("mode", {"training", "inference"}) == "training";
   options.builder.optimizer = ReadOptimizer(read, defaults.optimizer);
   options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
-  const bool raw = read.Choice("granularity", {"lean", "raw"}) == "raw";
-  options.builder.granularity = raw ? Granularity::kRaw : Granularity::kLean;
+  const bool unfused = read.Choice("granularity", {"fused", "unfused"}) == "unfused";
+  options.builder.granularity = unfused ? Granularity::kUnfused : Granularity::kFused;
   options.builder.framework_ops =
-      static_cast<std::int32_t>(read.Int("framework_ops", raw ? 1 : defaults.framework_ops, 1, 1000));
-  if (raw && options.builder.framework_ops != 1) {
+      static_cast<std::int32_t>(read.Int("framework_ops", unfused ? 1 : defaults.framework_ops, 1, 1000));
+  if (unfused && options.builder.framework_ops != 1) {
     throw InputError(
         read.Canonical().substr(0, read.Canonical().find('(')) +
         ": framework_ops=" + std::to_string(options.builder.framework_ops) +
-        " says how many ops of a framework a lean op stands for, and with granularity=raw every op "
-        "is one of the framework; leave framework_ops out or write granularity=lean");
+        " says how many ops of a framework a fused op stands for, and with granularity=unfused every op "
+        "is one of the framework; leave framework_ops out or write granularity=fused");
   }
   return options;
 }

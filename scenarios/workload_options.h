@@ -1,8 +1,8 @@
 // Parameters that all model builders share, and what a finished graph says about itself.
 //
-// framework_ops: how many ops of the framework's graph one lean op stands for; dispatch is charged that many
+// framework_ops: how many ops of the framework's graph one fused op stands for; dispatch is charged that many
 // times (DESIGN 3). ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
-// lean graph), where the published counts are recalled, no document seen (PROTOCOL 2 and 6.6: Inception
+// fused graph), where the published counts are recalled, no document seen (PROTOCOL 2 and 6.6: Inception
 // 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712; none for NASNet, which takes
 // ResNet's factor). One factor for every op of a workload; a parameter, so it can be changed.
 #pragma once
@@ -30,7 +30,7 @@ struct ModelOptions {
 Optimizer OptimizerNamed(const std::string& name, const std::string& what);
 
 // Reads batch, mode=training|inference, optimizer=sgd|momentum|adam|rmsprop, gradients=free|colocated,
-// granularity=lean|raw (raw.h) and framework_ops, which is 1 in raw graphs.
+// granularity=fused|unfused (unfused.h) and framework_ops, which is 1 in unfused graphs.
 ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults);
 
 // Refuses positional and unknown parameters, and returns the attributes of the graph: `workload` (the

@@ -80,8 +80,8 @@ void CheckUnique(const Names& names, const std::string& what) {
 const char* ToString(DeviceClass device_class) {
   return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
 }
-const char* ToString(Preset preset) {
-  return preset == Preset::kNative ? "native" : "placeto";
+const char* ToString(Rules rules) {
+  return rules == Rules::kNative ? "native" : "published";
 }
 
 DeviceIndex Cluster::Find(const std::string& device_name) const {

@@ -16,8 +16,8 @@ namespace berth::sim {
 enum class DeviceClass : std::uint8_t { kCpu, kGpu };  // "cpu", "gpu": the class of a kind in the catalogue
 const char* ToString(DeviceClass device_class);
 
-enum class Preset : std::uint8_t { kNative, kPlaceto };  // DESIGN 4.1 and 4.3
-const char* ToString(Preset preset);
+enum class Rules : std::uint8_t { kNative, kPublished };  // DESIGN 4.1 and 4.3
+const char* ToString(Rules rules);
 
 // Rates (concurrency, overlap, `both`) are given in parts per million so that arithmetic on them is exact.
 inline constexpr std::int64_t kPpm = 1'000'000;
@@ -73,7 +73,7 @@ struct Route {
 class Cluster {
  public:
   std::string name;
-  Preset preset = Preset::kNative;
+  Rules rules = Rules::kNative;
   std::vector<Device> devices;
   std::vector<std::string> switches;
   std::vector<Link> links;

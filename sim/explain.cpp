@@ -190,7 +190,7 @@ class PathFinder {
     return std::nullopt;
   }
   Picos DispatchCost(OpIndex op) const {
-    if (c_.cluster->preset == Preset::kPlaceto) return 0;
+    if (c_.cluster->rules == Rules::kPublished) return 0;
     return c_.dispatch_cost[Device(op)] * c_.rows[op].dispatch_ops;
   }
 

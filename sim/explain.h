@@ -9,14 +9,14 @@
 
 namespace berth::sim {
 
-// One stretch of the critical path. The stretches follow one another without a gap from 0 to the end of the
+// One segment of the critical path. The segments follow one another without a gap from 0 to the end of the
 // run.
 struct CriticalStep {
   enum class Kind : std::uint8_t {
     kOp,        // index = op
     kTransfer,  // index = position in Outcome::transfers
     kDispatch,  // a host thread issues; index = op
-    kWait,  // a fixed gap (preset placeto), or an order that was asked for; index = the op or transfer that
+    kWait,  // a fixed gap (published rules), or an order that was asked for; index = the op or transfer that
             // waits
   };
   Kind kind = Kind::kOp;

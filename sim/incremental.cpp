@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 #include "sim/interconnect.h"
-#include "sim/placeto_incremental.h"
+#include "sim/published_incremental.h"
 
 namespace berth::sim {
 namespace {
@@ -19,7 +19,7 @@ class PlainIncrementalSimulator final : public IncrementalSimulator {
     return simulator_->Run(base_);
   }
 
-  const Outcome& Try(std::span<const Move> moves, const RunOptions& options) override {
+  const Outcome& RunTrial(std::span<const Move> moves, const RunOptions& options) override {
     BERTH_CHECK(!base_.device.empty() || moves.empty());
     moved_ = base_;
     for (const Move& move : moves) moved_.device[static_cast<std::size_t>(move.op)] = move.device;
@@ -51,7 +51,7 @@ std::unique_ptr<IncrementalSimulator> MakePlainIncrementalSimulator(const Proble
 }
 
 std::unique_ptr<IncrementalSimulator> MakeIncrementalSimulator(const Problem& problem) {
-  if (problem.cluster().preset == Preset::kPlaceto) return MakePlacetoIncrementalSimulator(problem);
+  if (problem.cluster().rules == Rules::kPublished) return MakePublishedIncrementalSimulator(problem);
   return InterconnectOf(problem.cluster()).make_incremental(problem);
 }
 

@@ -3,16 +3,16 @@
 //
 // An interconnect is a class `Links` that the engines of native/ (shortest_way.h) are instantiated with, so
 // that they call it without indirection. It sees heavy transfers only (light ones take their latency and
-// nothing else), each as a `Parcel` (native/plan.h) and by its queue number. It is part of the state of a
+// nothing else), each as a `Transfer` (native/plan.h) and by its queue number. It is part of the state of a
 // run: copyable, no pointers but to what is constant, and no allocation after the first run. Its contract:
 //
 //   static constexpr bool kExclusive;       // whether no two transfers ever use one link direction at once
 //   Links(const Problem::Compiled&, std::int32_t spare);
 //                                           // spare: by so much a run may have more transfers, in all and
 //                                           // on each route, than Reset() is told
-//   void Reset(const ById<Id>& route_parcels);
+//   void Reset(const ById<Id>& route_transfers);
 //                                           // before every run: the most heavy transfers of each route
-//   void Queue(TransferIndex, const Parcel&);
+//   void Queue(TransferIndex, const Transfer&);
 //                                           // in order of queue numbers; must not start anything yet
 //   void Start(Picos now, const Transfers&, std::vector<TransferIndex>& started);
 //                                           // starts what may start and appends it to `started` in order of

@@ -65,7 +65,7 @@ struct Outcome {
   std::optional<OutOfMemory> oom;  // empty = feasible
   bool stopped = false;            // given up at RunOptions::cutoff; runtime is then a lower bound
   std::vector<DeviceUse> devices;
-  std::vector<LinkUse> links;            // empty in preset placeto
+  std::vector<LinkUse> links;            // empty under the rules `published`
   std::vector<OpTimes> ops;              // only with RunOptions::record >= kOps
   std::vector<TransferTimes> transfers;  // only with kTimeline, in the order of queueing
   std::vector<MemoryPoint> memory;       // only with kTimeline

@@ -6,7 +6,7 @@
 #include "sim/compiled.h"
 #include "sim/error.h"
 #include "sim/interconnect.h"
-#include "sim/placeto_simulator.h"
+#include "sim/published_simulator.h"
 
 namespace berth::sim {
 namespace {
@@ -90,7 +90,7 @@ Problem::~Problem() = default;
 
 std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
   const Cluster& cluster = problem.cluster();
-  if (cluster.preset == Preset::kPlaceto) return MakePlacetoSimulator(problem);
+  if (cluster.rules == Rules::kPublished) return MakePublishedSimulator(problem);
   return InterconnectOf(cluster).make(problem);
 }
 

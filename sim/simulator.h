@@ -51,7 +51,7 @@ struct RunOptions {
 };
 
 // Runs placements one after another and reuses its scratch memory: one per thread. Same input, same bits.
-// The cluster's preset chooses the semantics: native (docs/model.md) or placeto (DESIGN 4.3).
+// The cluster's rules choose the semantics: native (docs/model.md) or published (DESIGN 4.3).
 class Simulator {
  public:
   virtual ~Simulator() = default;

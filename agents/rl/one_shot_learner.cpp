@@ -47,7 +47,7 @@ bool OneShotLearner::Step() {
       if (search().learn) {
         const double part_spent = PartSpent();
         const Draws draws = policy_->Draw(t, options_.batch, {updates(), part_spent}, &rng_);
-        const std::vector<Evaluation> evaluations = Try(t, draws);
+        const std::vector<Evaluation> evaluations = Sample(t, draws);
         if (evaluations.size() == draws.placements.size()) Learn(t, draws, evaluations, part_spent);
         next_task_ = (t + 1) % size();
         return true;
@@ -64,11 +64,11 @@ bool OneShotLearner::StepGreedy(std::size_t t) {
   if (search().learn) due = options_.greedy == 0 ? 0 : state.updates / options_.greedy;
   if (state.greedy >= due) return false;
   ++state.greedy;
-  Try(t, policy_->Draw(t, 1, {updates(), PartSpent()}, nullptr));
+  Sample(t, policy_->Draw(t, 1, {updates(), PartSpent()}, nullptr));
   return true;
 }
 
-std::vector<Evaluation> OneShotLearner::Try(std::size_t t, const Draws& draws) {
+std::vector<Evaluation> OneShotLearner::Sample(std::size_t t, const Draws& draws) {
   for (const Decisions& kind : draws.kinds) CheckFinite(kind.log_probability, name(), updates());
   std::vector<Evaluation> evaluations = evaluator(t).EvaluateBatch(draws.placements);
   for (std::size_t i = 0; i < evaluations.size(); ++i) evaluator(t).CountProposal();

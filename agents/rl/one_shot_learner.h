@@ -41,7 +41,7 @@ class OneShotLearner : public Learner {
   void LoadState(StateReader& in) override;
 
   bool StepGreedy(std::size_t t);
-  std::vector<Evaluation> Try(std::size_t t, const Draws& draws);
+  std::vector<Evaluation> Sample(std::size_t t, const Draws& draws);
   void Learn(std::size_t t, const Draws& draws, const std::vector<Evaluation>& evaluations,
              double part_spent);
   // One step of the optimiser on draws with their share of the batch's advantage; the first one of a batch is

@@ -32,8 +32,8 @@ Listing Named(const std::vector<Row>& table) {
 
 const char* ToString(agents::AgentKind kind) {
   switch (kind) {
-    case agents::AgentKind::kFloor:
-      return "floor";
+    case agents::AgentKind::kBaseline:
+      return "baseline";
     case agents::AgentKind::kConstructive:
       return "constructive";
     case agents::AgentKind::kSearch:
@@ -156,13 +156,14 @@ class ListCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("kind", kind_, "what to list: " + JoinNames(KindNames()))->required()->option_text("KIND");
-    app.add_flag("--raw", raw_, "workloads: count the ops of the raw graphs too, which takes a second");
+    app.add_flag("--unfused", unfused_,
+                 "workloads: count the ops of the unfused graphs too, which takes a second");
     app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
   }
 
   void Run() override {
-    if (raw_) {
-      if (kind_ != kWorkloads) throw InputError("berth list: --raw goes with workloads alone");
+    if (unfused_) {
+      if (kind_ != kWorkloads) throw InputError("berth list: --unfused goes with workloads alone");
       return Print(ListWorkloads(true));
     }
     for (const KindRow& row : Kinds()) {
@@ -240,7 +241,7 @@ class ListCommand : public Command {
 
   std::string kind_;
   std::string json_;
-  bool raw_ = false;
+  bool unfused_ = false;
 };
 
 }  // namespace

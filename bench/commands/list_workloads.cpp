@@ -43,9 +43,9 @@ bool HasGranularity(const scenarios::WorkloadRow& row) {
   return std::string(row.parameters).find("granularity=") != std::string::npos;
 }
 
-ListingCell RawOps(const scenarios::WorkloadRow& row, Spec spec) {
+ListingCell UnfusedOps(const scenarios::WorkloadRow& row, Spec spec) {
   if (!HasGranularity(row)) return Nothing();
-  spec.named.emplace_back("granularity", "raw");
+  spec.named.emplace_back("granularity", "unfused");
   return Count(row.build(spec).size());
 }
 
@@ -97,14 +97,14 @@ ListingCell PublishedBillions(const std::string& text) {
 
 // `published`: a line of workloads.csv; empty if there is nothing.
 std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::string& name,
-                                 const CsvLine& published, bool raw) {
+                                 const CsvLine& published, bool unfused) {
   const Spec spec = Spec::Parse(name);
   const sim::OpGraph graph = row.build(spec);
   const sim::OpGraph::Totals totals = graph.totals();
   const auto figure = [&](Published column) { return published.empty() ? kNothing : published[column]; };
   const std::int64_t activations = HasGranularity(row) ? scenarios::SumOfForwardOutputs(graph) : 0;
   std::vector<ListingCell> cells = {name, Count(graph.size()), Count(graph.edges())};
-  if (raw) cells.push_back(RawOps(row, spec));
+  if (unfused) cells.push_back(UnfusedOps(row, spec));
   cells.insert(cells.end(),
                {PublishedCount(figure(kFrameworkOps)), In(1e6, 2, std::int64_t{totals.parameters}),
                 PublishedMillions(figure(kWeights)), In(1e9, 1, totals.flops),
@@ -115,9 +115,9 @@ std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::s
 
 }  // namespace
 
-Listing ListWorkloads(bool raw) {
+Listing ListWorkloads(bool unfused) {
   Listing listing{{"name", {"ops", "ops"}, {"edges", "edges"}}, {}};
-  if (raw) listing.columns.push_back({"raw_ops", "raw ops"});
+  if (unfused) listing.columns.push_back({"unfused_ops", "unfused ops"});
   listing.columns.insert(listing.columns.end(), {{"published_ops", "published"},
                                                  {"weights", "weights M"},
                                                  {"published_weights", "publ."},
@@ -143,13 +143,13 @@ Listing ListWorkloads(bool raw) {
     for (const CsvLine& line : lines) {
       if (line[kWorkload] == row.name) own = line;
     }
-    std::vector<ListingCell> cells = SizesOf(row, row.name, own, raw);
+    std::vector<ListingCell> cells = SizesOf(row, row.name, own, unfused);
     const std::string published = own.empty() ? "" : "; sources: " + own[kSource];
     cells.insert(cells.end(), {row.what + published, row.parameters});
     listing.rows.push_back(std::move(cells));
     for (const CsvLine& line : lines) {
       if (line[kWorkload] == row.name || Spec::Parse(line[kWorkload]).name != row.name) continue;
-      cells = SizesOf(row, line[kWorkload], line, raw);
+      cells = SizesOf(row, line[kWorkload], line, unfused);
       cells.insert(cells.end(), {"sources: " + line[kSource], ""});
       listing.rows.push_back(std::move(cells));
     }

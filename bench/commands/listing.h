@@ -46,7 +46,7 @@ struct Listing {
 };
 
 // Workloads with their sizes, ours beside what bench/data/papers/workloads.csv has. Builds the graphs that it
-// counts: lean, and with `raw` the raw ones too, which take longer.
-Listing ListWorkloads(bool raw);
+// counts: fused, and with `unfused` the unfused ones too, which take longer.
+Listing ListWorkloads(bool unfused);
 
 }  // namespace berth::bench

@@ -91,9 +91,9 @@ class SpeedCommand : public Command {
       PrintProblem(loaded);
       for (const MoveSpeed& speed : speeds) {
         fmt::print(
-            "{}: {} tries, median from scratch {}, one op moved {}; ratio median {:.1f}, 10 % {:.1f}, "
+            "{}: {} trials, median from scratch {}, one op moved {}; ratio median {:.1f}, 10 % {:.1f}, "
             "90 % {:.1f}; a base takes {}\n",
-            speed.base, CountText(speed.tries), TimeText(speed.scratch_us), TimeText(speed.incremental_us),
+            speed.base, CountText(speed.trials), TimeText(speed.scratch_us), TimeText(speed.incremental_us),
             speed.ratio, speed.ratio_low, speed.ratio_high, TimeText(speed.base_us));
       }
       return;
@@ -102,7 +102,7 @@ class SpeedCommand : public Command {
     for (const MoveSpeed& speed : speeds) {
       json["moves"].push_back({{"base", speed.base},
                                {"bases", placements_},
-                               {"tries", speed.tries},
+                               {"trials", speed.trials},
                                {"base_us", speed.base_us},
                                {"scratch_us", speed.scratch_us},
                                {"incremental_us", speed.incremental_us},
@@ -116,14 +116,14 @@ class SpeedCommand : public Command {
   static void PrintProblem(const LoadedProblem& loaded) {
     fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
                CountText(loaded.graph().size()), CountText(loaded.graph().edges()), loaded.cluster().name,
-               loaded.cluster().size(), sim::ToString(loaded.cluster().preset),
-               loaded.cluster().preset == sim::Preset::kNative ? ", " + loaded.cluster().interconnect : "");
+               loaded.cluster().size(), sim::ToString(loaded.cluster().rules),
+               loaded.cluster().rules == sim::Rules::kNative ? ", " + loaded.cluster().interconnect : "");
   }
 
   nlohmann::ordered_json Describe(const LoadedProblem& loaded) const {
     return {{"graph", loaded.graph().name},
             {"cluster", loaded.cluster().name},
-            {"preset", sim::ToString(loaded.cluster().preset)},
+            {"rules", sim::ToString(loaded.cluster().rules)},
             {"interconnect", loaded.cluster().interconnect},
             {"devices", loaded.cluster().size()},
             {"ops", loaded.graph().size()},

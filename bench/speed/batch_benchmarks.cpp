@@ -89,12 +89,12 @@ void Batch(benchmark::State& state, const SpeedCase& from, int threads) {
 
 void RegisterBatchBenchmarks() {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  for (const char* preset : {"placeto", "native"}) {
+  for (const char* rules : {"published", "native"}) {
     for (const int ops : {100, 1'000, 10'000}) {
       for (int threads = 2; threads <= cores; threads *= 2) {
         benchmark::RegisterBenchmark(
-            fmt::format("batch/{}/ops:{}/threads:{}", preset, ops, threads).c_str(), Batch,
-            SpeedCase{fmt::format("random_dag(ops={})", ops), "placeto(gpus=3)", preset, "fifo"}, threads)
+            fmt::format("batch/{}/ops:{}/threads:{}", rules, ops, threads).c_str(), Batch,
+            SpeedCase{fmt::format("random_dag(ops={})", ops), "k80(gpus=3)", rules, "fifo"}, threads)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
       }

@@ -1,7 +1,7 @@
 // berth_compare: berth beside other simulators, on the same graphs and placements, in one run.
 //
 //   berth_compare                           SimGrid, 1 000 and 5 000 ops
-//   berth_compare --placeto CHECKOUT        the simulator published with Placeto too
+//   berth_compare --published CHECKOUT        the simulator published with Placeto too
 //   berth_compare --json FILE               what bench/speed/report reads
 //
 // Theirs is the median over the placements, ours over many different ones: one that is repeated is learned by heart by the branch
@@ -18,7 +18,7 @@
 #include "bench/console.h"
 #include "bench/provenance.h"
 #include "bench/random_placements.h"
-#include "bench/speed/placeto_peer.h"
+#include "bench/speed/published_peer.h"
 #include "bench/speed/simgrid_peer.h"
 #include "bench/speed/speed_case.h"
 #include "sim/error.h"
@@ -30,7 +30,7 @@ namespace {
 struct Options {
   std::vector<int> ops = {1'000, 5'000};
   int placements = 3;
-  std::string placeto;
+  std::string published;
   std::string json;
 };
 
@@ -79,11 +79,11 @@ Row MakeRow(std::string peer, std::string ours, const sim::OpGraph& graph) {
 // The same graph and placement under our usual rules, which SimGrid does not have: what an evaluation costs in each.
 void AddUsualRules(const std::string& peer, const std::vector<double>& their_seconds, int ops,
                    std::vector<Row>& rows) {
-  for (const auto& [preset, interconnect] :
-       {std::pair("native", "fair"), {"native", "fifo"}, {"placeto", ""}}) {
-    const LoadedCase one({RandomDag(ops), StarName(4), preset, interconnect});
+  for (const auto& [rules, interconnect] :
+       {std::pair("native", "fair"), {"native", "fifo"}, {"published", ""}}) {
+    const LoadedCase one({RandomDag(ops), StarName(4), rules, interconnect});
     const auto simulator = sim::MakeSimulator(one.loaded.problem());
-    Row row = MakeRow(peer, *interconnect == '\0' ? preset : fmt::format("{} {}", preset, interconnect),
+    Row row = MakeRow(peer, *interconnect == '\0' ? rules : fmt::format("{} {}", rules, interconnect),
                       one.loaded.graph());
     row.difference = -1;
     row.their_seconds = their_seconds;
@@ -118,15 +118,15 @@ void CompareWithSimGrid(const Options& options, int ops, std::vector<Row>& rows)
   AddUsualRules(peer, lazy.their_seconds, ops, rows);
 }
 
-void CompareWithPlaceto(const Options& options, int ops, std::vector<Row>& rows) {
-  const LoadedCase one({RandomDag(ops), StarName(4), "placeto", ""});
+void CompareWithPublished(const Options& options, int ops, std::vector<Row>& rows) {
+  const LoadedCase one({RandomDag(ops), StarName(4), "published", ""});
   const sim::Problem& problem = one.loaded.problem();
   const std::vector<sim::Placement> placements(one.placements.begin(),
                                                one.placements.begin() + options.placements);
   const auto simulator = sim::MakeSimulator(problem);
-  Row row = MakeRow("Placeto's published simulator", "placeto", problem.graph());
+  Row row = MakeRow("Placeto's published simulator", "published", problem.graph());
   row.our_seconds = SecondsOf(*simulator, one.placements);
-  const std::vector<PublishedRun> theirs = RunPublishedPlaceto(options.placeto, problem, placements);
+  const std::vector<PublishedRun> theirs = RunPublishedSimulator(options.published, problem, placements);
   for (std::size_t i = 0; i < placements.size(); ++i) {
     const sim::Outcome& ours = simulator->Run(placements[i]);
     row.their_seconds.push_back(theirs.at(i).seconds);
@@ -182,12 +182,12 @@ void Compare(const Options& options) {
   std::vector<Row> rows;
   for (const int ops : options.ops) CompareWithSimGrid(options, ops, rows);
   for (const int ops : options.ops) {
-    if (!options.placeto.empty()) CompareWithPlaceto(options, ops, rows);
+    if (!options.published.empty()) CompareWithPublished(options, ops, rows);
   }
   if (options.json != "-") {
     std::fputs(PrintTable(rows).c_str(), stdout);
-    if (options.placeto.empty())
-      std::puts("The simulator published with Placeto was not run: --placeto names no checkout.");
+    if (options.published.empty())
+      std::puts("The simulator published with Placeto was not run: --published names no checkout.");
   }
   if (!options.json.empty()) formats::WriteFile(options.json, PrintJson(rows).dump(1) + "\n");
 }
@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   app.add_option("--placements", options.placements, "how many random ones a size")
       ->check(CLI::Range(1, 4))
       ->capture_default_str();
-  app.add_option("--placeto", options.placeto,
+  app.add_option("--published", options.published,
                  "a checkout of Placeto's repository, whose simulator runs too");
   app.add_option("--json", options.json, "write JSON to this file; - is standard output");
   bench::RememberCommandLine(argc, argv, "berth_compare");

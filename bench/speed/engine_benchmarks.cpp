@@ -10,16 +10,16 @@ namespace berth::bench {
 namespace {
 
 struct Rules {
-  const char* preset;
+  const char* name;
   const char* interconnect;
   double goal_ops_per_second;  // of 10 000 and 50 000 ops; 0 = none
 };
 
-constexpr std::array kRules = {Rules{"placeto", "", 12e6}, Rules{"native", "ideal", 0},
+constexpr std::array kRules = {Rules{"published", "", 12e6}, Rules{"native", "ideal", 0},
                                Rules{"native", "fifo", 6e6}, Rules{"native", "fair", 1e6}};
 
 std::string NameOf(const Rules& rules) {
-  return *rules.interconnect == '\0' ? rules.preset : fmt::format("{}/{}", rules.preset, rules.interconnect);
+  return *rules.interconnect == '\0' ? rules.name : fmt::format("{}/{}", rules.name, rules.interconnect);
 }
 
 void Simulate(benchmark::State& state, const SpeedCase& from, double goal_ops_per_second) {
@@ -42,8 +42,7 @@ void Register(const std::string& name, const SpeedCase& from, double goal_ops_pe
 }
 
 SpeedCase RandomDag(const Rules& rules, int ops, int fan_in, const std::string& cluster) {
-  return {fmt::format("random_dag(ops={},fan_in={})", ops, fan_in), cluster, rules.preset,
-          rules.interconnect};
+  return {fmt::format("random_dag(ops={},fan_in={})", ops, fan_in), cluster, rules.name, rules.interconnect};
 }
 
 }  // namespace
@@ -52,14 +51,14 @@ void RegisterEngineBenchmarks() {
   for (const Rules& rules : kRules) {
     for (const int ops : {1'000, 10'000, 50'000}) {
       const double goal =
-          ops > 1'000 || rules.preset != std::string("placeto") ? rules.goal_ops_per_second : 0;
-      Register(fmt::format("engine/{}/ops:{}", NameOf(rules), ops),
-               RandomDag(rules, ops, 3, "placeto(gpus=3)"), goal);
+          ops > 1'000 || rules.name != std::string("published") ? rules.goal_ops_per_second : 0;
+      Register(fmt::format("engine/{}/ops:{}", NameOf(rules), ops), RandomDag(rules, ops, 3, "k80(gpus=3)"),
+               goal);
     }
   }
   constexpr double kGnmtOps = 59'624, kGnmtGoalSeconds = 8e-3;
-  Register("engine/native/fifo/gnmt8_raw",
-           {"gnmt(layers=8,granularity=raw)", "placeto(gpus=7)", "native", "fifo"},
+  Register("engine/native/fifo/gnmt8_unfused",
+           {"gnmt(layers=8,granularity=unfused)", "k80(gpus=7)", "native", "fifo"},
            kGnmtOps / kGnmtGoalSeconds);
 }
 

@@ -9,8 +9,8 @@
 namespace berth::bench {
 namespace {
 
-const SpeedCase kRandom10k{"random_dag(ops=10000)", "placeto(gpus=3)", "native", "fifo"};
-const SpeedCase kGnmt{"gnmt(layers=8,granularity=raw)", "placeto(gpus=7)", "native", "fifo"};
+const SpeedCase kRandom10k{"random_dag(ops=10000)", "k80(gpus=3)", "native", "fifo"};
+const SpeedCase kGnmt{"gnmt(layers=8,granularity=unfused)", "k80(gpus=7)", "native", "fifo"};
 
 void Report(benchmark::State& state, const sim::Problem& problem) {
   DescribeProblem(state, problem);
@@ -62,9 +62,9 @@ void Register(const char* name, void (*run)(benchmark::State&, const SpeedCase&)
 
 void RegisterLoadBenchmarks() {
   Register("load/parse/random_dag/ops:10000", Parse, kRandom10k);
-  Register("load/parse/gnmt8_raw", Parse, kGnmt);
+  Register("load/parse/gnmt8_unfused", Parse, kGnmt);
   Register("load/compile/random_dag/ops:10000", Compile, kRandom10k);
-  Register("load/compile/gnmt8_raw", Compile, kGnmt);
+  Register("load/compile/gnmt8_unfused", Compile, kGnmt);
 }
 
 void RegisterEvaluatorBenchmarks() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""`berth speed` over graph sizes, presets and threads, as one CSV or JSON table with machine and revision.
+"""`berth speed` over graph sizes, rules and threads, as one CSV or JSON table with machine and revision.
 
     scaling.py                                  ./berth, or the release build: 1, 2, 4, 8, 16 threads
     scaling.py --berth PATH --out DIR           also writes DIR/scaling.csv and DIR/scaling.json
-    scaling.py --quick                          one size and one preset, short runs
+    scaling.py --quick                          one size, one set of rules, short runs
 
 A row is the best of --repeats runs, each long enough to fill --seconds at the rate that a first short run showed. `threads`
 rows are one process with that many threads; `processes` rows are as many single-thread processes started together, their
@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COLUMNS = ("graph", "ops", "edges", "cluster", "devices", "preset", "mode", "count", "placements", "seconds",
+COLUMNS = ("graph", "ops", "edges", "cluster", "devices", "rules", "mode", "count", "placements", "seconds",
            "ops_per_second", "ratio", "revision", "dirty", "machine")
 
 
@@ -39,7 +39,7 @@ class Bench:
         self._repeats = options.repeats
 
     def _start(self, job, placements, threads, seed):
-        command = [self._berth, "speed", "--graph", job["graph"], "--cluster", job["cluster"], "--preset", job["preset"],
+        command = [self._berth, "speed", "--graph", job["graph"], "--cluster", job["cluster"], "--rules", job["rules"],
                    "--placements", str(placements), "--threads", str(threads), "--seed", str(seed), "--json", "-"]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -83,8 +83,8 @@ def arguments():
     parser.add_argument("--berth", default=find_program(), help="the program")
     parser.add_argument("--ops", type=int, nargs="+", default=[1000, 10000, 50000], help="sizes of random_dag")
     parser.add_argument("--graph", action="append", default=[], help="a workload or graph file instead of those; repeatable")
-    parser.add_argument("--cluster", default="placeto(gpus=3)", help="one CPU and three GPUs: four devices")
-    parser.add_argument("--preset", nargs="+", default=["placeto", "native"])
+    parser.add_argument("--cluster", default="k80(gpus=3)", help="one CPU and three GPUs: four devices")
+    parser.add_argument("--rules", nargs="+", default=["published", "native"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--seconds", type=float, default=2.0, help="about how long one run takes")
     parser.add_argument("--repeats", type=int, default=3)
@@ -94,7 +94,7 @@ def arguments():
     if options.berth is None:
         parser.error("no program found beside this script or in build/release; name it with --berth")
     if options.quick:
-        options.ops, options.preset, options.seconds, options.repeats = options.ops[:1], options.preset[:1], 0.2, 1
+        options.ops, options.rules, options.seconds, options.repeats = options.ops[:1], options.rules[:1], 0.2, 1
     return options
 
 
@@ -124,9 +124,9 @@ def main():
     bench, rows = Bench(options), []
     printer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     printer.writeheader()
-    for preset in options.preset:
+    for rules in options.rules:
         for graph in graphs:
-            for row in bench.rows({"graph": graph, "cluster": options.cluster, "preset": preset}, counts):
+            for row in bench.rows({"graph": graph, "cluster": options.cluster, "rules": rules}, counts):
                 rows.append(row)
                 printer.writerow(row)
                 sys.stdout.flush()

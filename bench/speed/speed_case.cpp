@@ -34,7 +34,7 @@ sim::Cluster MakeStar(const SpeedCase& from, int devices) {
                              .bandwidth = 10'000'000'000,
                              .latency = sim::FromMicros(5)});
   }
-  OverridePreset(cluster, from.preset);
+  OverrideRules(cluster, from.rules);
   if (!from.interconnect.empty()) cluster.interconnect = from.interconnect;
   cluster.Finish();
   return cluster;
@@ -46,7 +46,7 @@ LoadedProblem LoadProblem(const SpeedCase& from) {
   ProblemSource source;
   source.graph = from.graph;
   source.cluster = from.cluster;
-  source.preset = from.preset;
+  source.rules = from.rules;
   source.interconnect = from.interconnect;
   return LoadedProblem(source);
 }
@@ -65,7 +65,7 @@ LoadedCase::LoadedCase(const SpeedCase& from) : loaded(LoadProblem(from)) {
 const LoadedCase& Load(const SpeedCase& from) {
   static std::map<std::string, std::unique_ptr<const LoadedCase>> kept;
   std::unique_ptr<const LoadedCase>& place =
-      kept[from.graph + "|" + from.cluster + "|" + from.preset + "|" + from.interconnect];
+      kept[from.graph + "|" + from.cluster + "|" + from.rules + "|" + from.interconnect];
   if (place == nullptr) place = std::make_unique<const LoadedCase>(from);
   return *place;
 }

@@ -13,7 +13,7 @@ namespace berth::bench {
 struct SpeedCase {
   std::string graph;    // as `--graph` takes it
   std::string cluster;  // as `--cluster` takes it, or StarName(): devices around one switch
-  std::string preset;
+  std::string rules;
   std::string interconnect;
 };
 

@@ -82,7 +82,7 @@ def line_of(name, before, after, first, host):
             f"{own[0] / 1e6:.3f}", f"{max(link['busy_us'] for link in after['links']) / 1e6:.3f}")
 
 
-def reading(outcomes):
+def verdict(outcomes):
     fits = [(after["runtime_us"], name) for name, _, after in outcomes if after["feasible"]]
     first = outcomes[0][2]["runtime_us"] if outcomes[0][2]["feasible"] else float("inf")
     best, name = min(fits, default=(float("inf"), ""))
@@ -110,7 +110,7 @@ variables, their updates, and the sums of partial gradients that updates read. T
 placement under it is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of the run with
 variables on the host.
 
-{reading(outcomes)}""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])
+{verdict(outcomes)}""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ RenderedTable RenderBounds(const std::vector<TableResults>& tables, const std::s
       if (!gaps.lines.empty()) table.blocks.push_back(std::move(gaps));
     }
   }
-  table.reading = {OverRows(tables)};
+  table.discussion = {OverRows(tables)};
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

@@ -238,7 +238,7 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
       for (const Race& race : races) budget = std::min(budget, race.budget);
       const std::string& title = table.blocks.back().title;
       table.charts.push_back(CurvesOf(title, races, columns, budget));
-      table.reading.push_back(Ranking(title, races, columns, budget));
+      table.discussion.push_back(Ranking(title, races, columns, budget));
     }
   }
   table.provenance = DerivedProvenance(table.name, tables);

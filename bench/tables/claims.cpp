@@ -25,12 +25,12 @@ struct Tally {
                         IntervalText(ratio));
   }
   // Of `all` rows, run or not, `wanted` are to be won.
-  void Fill(ClaimReading& reading, const std::string& what, std::size_t all_rows, int wanted) const {
+  void Fill(ClaimVerdict& verdict, const std::string& what, std::size_t all_rows, int wanted) const {
     if (rows.empty()) return;
     const int all = static_cast<int>(all_rows);
-    reading.ours =
+    verdict.ours =
         fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
-    reading.word = won >= wanted         ? ClaimWord::kHolds
+    verdict.word = won >= wanted         ? ClaimWord::kHolds
                    : all - lost < wanted ? ClaimWord::kDoesNotHold
                                          : ClaimWord::kUndecided;
   }
@@ -69,16 +69,16 @@ std::optional<BestFound> FindBest(const TableResults& results, const std::string
 
 namespace {
 
-// What was found in seconds, infinite where nothing else fits, and the reading with its numbers. Empty where
+// What was found in seconds, infinite where nothing else fits, and the verdict with its numbers. Empty where
 // there is nothing to compare.
 std::optional<double> AgainstBaseline(const TableResults& results, const std::string& block,
                                       const std::string& line, const std::string& baseline,
-                                      ClaimReading& reading) {
+                                      ClaimVerdict& verdict) {
   const CellSummary& base = results.At(block, line, baseline);
   if (!base.median || CellsThatRan(results, block, line, baseline).empty()) return std::nullopt;
   const auto best = FindBest(results, block, line, baseline);
   const std::string of_base = SecondsDigits(*base.median) + " s of the baseline";
-  reading.ours = best ? fmt::format("best found {} s ({}), {} the {}", SecondsDigits(best->seconds), best->by,
+  verdict.ours = best ? fmt::format("best found {} s ({}), {} the {}", SecondsDigits(best->seconds), best->by,
                                     ReductionText(*base.median, best->seconds), of_base)
                       : "nothing else fits; the " + of_base;
   return best ? best->seconds : std::numeric_limits<double>::infinity();
@@ -86,62 +86,62 @@ std::optional<double> AgainstBaseline(const TableResults& results, const std::st
 
 }  // namespace
 
-ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
+ClaimVerdict ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text,
                             const std::string& experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
-  const auto best = AgainstBaseline(results, block, line, baseline, reading);
-  if (!best) return reading;
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  const auto best = AgainstBaseline(results, block, line, baseline, verdict);
+  if (!best) return verdict;
   const double wanted = (1 - claimed) * *results.At(block, line, baseline).median;
-  reading.word = *best <= wanted ? ClaimWord::kHolds : ClaimWord::kUndecided;
+  verdict.word = *best <= wanted ? ClaimWord::kHolds : ClaimWord::kUndecided;
   const std::optional<double> bound = results.Bound(block, line);
   if (bound && *bound > wanted) {
-    reading.word = ClaimWord::kDoesNotHold;
-    reading.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*bound));
+    verdict.word = ClaimWord::kDoesNotHold;
+    verdict.ours += fmt::format("; the proven bound of {} s excludes it", SecondsDigits(*bound));
   }
-  return reading;
+  return verdict;
 }
 
-ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
+ClaimVerdict NothingFasterClaim(const TableResults& results, const std::string& block,
                                 const std::string& line, const std::string& baseline, const std::string& text,
                                 const std::string& experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
-  const auto best = AgainstBaseline(results, block, line, baseline, reading);
-  if (!best) return reading;
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  const auto best = AgainstBaseline(results, block, line, baseline, verdict);
+  if (!best) return verdict;
   const double as_fast = 0.99 * *results.At(block, line, baseline).median;
-  reading.word = *best < as_fast ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
+  verdict.word = *best < as_fast ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
   const std::optional<double> bound = results.Bound(block, line);
   if (bound && *bound >= as_fast) {
-    reading.word = ClaimWord::kHolds;
-    reading.ours += fmt::format("; the proven bound of {} s leaves nothing faster", SecondsDigits(*bound));
+    verdict.word = ClaimWord::kHolds;
+    verdict.ours += fmt::format("; the proven bound of {} s leaves nothing faster", SecondsDigits(*bound));
   }
-  return reading;
+  return verdict;
 }
 
-ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
+ClaimVerdict RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
                         const std::string& ours, const std::string& theirs, double most,
                         const std::string& text, const std::string& experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, experiment};
   const CellSummary& a = results.At(block, line, ours);
   const CellSummary& b = results.At(block, line, theirs);
-  if (!a.was_run() || !b.was_run()) return reading;
+  if (!a.was_run() || !b.was_run()) return verdict;
   if (!a.median && !b.median) {
-    reading.ours = "neither fits";
-    reading.word = ClaimWord::kUndecided;
-    return reading;
+    verdict.ours = "neither fits";
+    verdict.word = ClaimWord::kUndecided;
+    return verdict;
   }
   const Estimate ratio = EstimateRatio({&a}, {&b});
-  reading.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value),
+  verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value),
                              TitleOf(BlockOf(results, block), theirs), IntervalText(ratio));
-  reading.word =
+  verdict.word =
       Judge(ratio, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
-  return reading;
+  return verdict;
 }
 
-ClaimReading BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
+ClaimVerdict BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
                        fmt::format("columns of {}, equal samples", opponent)};
   Tally tally;
   for (const TableLine& line : BlockOf(results, block).lines) {
@@ -157,14 +157,14 @@ ClaimReading BeatsClaim(const TableResults& results, const std::string& block, c
               Judge(ratio, [](double r) { return r < 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; }));
   }
   const std::size_t rows = BlockOf(results, block).lines.size();
-  tally.Fill(reading, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
+  tally.Fill(verdict, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
              static_cast<int>(rows));
-  return reading;
+  return verdict;
 }
 
-std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std::string& block,
+std::vector<ClaimVerdict> OpponentClaims(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& learners) {
-  std::vector<ClaimReading> claims;
+  std::vector<ClaimVerdict> claims;
   for (const std::string& learner : learners) {
     const std::string& title = TitleOf(BlockOf(results, block), learner);
     claims.push_back(BeatsClaim(results, block, learner, {"random_op", "random_group", "random_block"},
@@ -182,9 +182,9 @@ namespace {
 
 using Speedup = std::optional<Estimate> (*)(const CellSummary& ours, const CellSummary& theirs);
 
-ClaimReading CountRows(const TableResults& results, const std::string& block, const std::string& ours,
+ClaimVerdict CountRows(const TableResults& results, const std::string& block, const std::string& ours,
                        const std::string& theirs, double least, int rows, Speedup speedup_of,
-                       const std::string& what, ClaimReading reading) {
+                       const std::string& what, ClaimVerdict verdict) {
   Tally tally;
   int never = 0;
   for (const TableLine& line : BlockOf(results, block).lines) {
@@ -197,17 +197,17 @@ ClaimReading CountRows(const TableResults& results, const std::string& block, co
     tally.Add(line.key, *speedup, a.median || b.median ? Judge(*speedup, word_at) : ClaimWord::kUndecided);
   }
   const std::size_t all = BlockOf(results, block).lines.size();
-  tally.Fill(reading, never > 0 ? fmt::format("{}, never in {} of {}", what, never, all) : what, all, rows);
-  return reading;
+  tally.Fill(verdict, never > 0 ? fmt::format("{}, never in {} of {}", what, never, all) : what, all, rows);
+  return verdict;
 }
 
 }  // namespace
 
-std::vector<ClaimReading> SpeedupClaims(const TableResults& results, const std::string& block,
+std::vector<ClaimVerdict> SpeedupClaims(const TableResults& results, const std::string& block,
                                         const std::string& ours, const std::string& theirs, double least,
                                         int rows, const std::string& text, const std::string& experiment) {
-  const ClaimReading unread{text, "not run", ClaimWord::kCannotBeTested, experiment};
-  ClaimReading to_best = unread;
+  const ClaimVerdict unread{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  ClaimVerdict to_best = unread;
   to_best.claim += "; samples counted to the own final best, as the papers do";
   const TableBlock& rows_of = BlockOf(results, block);
   const std::string ratio =
@@ -218,16 +218,16 @@ std::vector<ClaimReading> SpeedupClaims(const TableResults& results, const std::
                     ratio + " to the own best, however good that is", to_best)};
 }
 
-ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
+ClaimVerdict MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
                               const std::string& theirs, double least, const std::string& text,
                               const std::string& experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, experiment};
   std::vector<std::pair<const CellSummary*, const CellSummary*>> rows;
   std::vector<const CellSummary*> cells;
   for (const TableLine& line : BlockOf(results, block).lines) {
     const CellSummary& a = results.At(block, line.key, ours);
     const CellSummary& b = results.At(block, line.key, theirs);
-    if (!a.was_run() || !b.was_run() || a.budget() != b.budget()) return reading;
+    if (!a.was_run() || !b.was_run() || a.budget() != b.budget()) return verdict;
     rows.emplace_back(&a, &b);
     cells.insert(cells.end(), {&a, &b});
   }
@@ -240,10 +240,10 @@ ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& bl
     }
     return GeometricMean(speedups);
   });
-  reading.ours = fmt::format("{} times fewer samples{}", RatioText(mean.value), IntervalText(mean));
-  reading.word =
+  verdict.ours = fmt::format("{} times fewer samples{}", RatioText(mean.value), IntervalText(mean));
+  verdict.word =
       Judge(mean, [&](double r) { return r >= least ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
-  return reading;
+  return verdict;
 }
 
 }  // namespace berth::bench

@@ -25,18 +25,18 @@ std::optional<BestFound> FindBest(const TableResults& results, const std::string
 // A claim that a placement `claimed` (0 to 1) below the baseline exists. Found by any seed = holds; excluded by
 // the proven bound = does not hold; else undecided: not finding it is no proof. `experiment`: where the
 // explanation is looked for.
-ClaimReading ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
+ClaimVerdict ReductionClaim(const TableResults& results, const std::string& block, const std::string& line,
                             const std::string& baseline, double claimed, const std::string& text,
                             const std::string& experiment);
 
 // A claim that nothing is faster than the baseline; what is within 1 % is not faster. Found by any seed = does
 // not hold; left out by the proven bound = holds; else undecided.
-ClaimReading NothingFasterClaim(const TableResults& results, const std::string& block,
+ClaimVerdict NothingFasterClaim(const TableResults& results, const std::string& block,
                                 const std::string& line, const std::string& baseline, const std::string& text,
                                 const std::string& experiment);
 
 // A claim that a column ends at most `most` times as long as another; undecided where neither fits.
-ClaimReading RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
+ClaimVerdict RatioClaim(const TableResults& results, const std::string& block, const std::string& line,
                         const std::string& ours, const std::string& theirs, double most,
                         const std::string& text, const std::string& experiment);
 
@@ -48,26 +48,26 @@ inline constexpr double kFewer = 1 + 1e-9;   // as `least`: as many are not fewe
 
 // A column against the best of some opponents at equal samples in every row of a block; equal is not better.
 // Holds if every row is won, does not hold if one is lost.
-ClaimReading BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
+ClaimVerdict BeatsClaim(const TableResults& results, const std::string& block, const std::string& ours,
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text);
 
 // PROTOCOL 1.11 and 9.6, for a learner of the table: beats the best of three kinds of random search, and both
 // local searches. Ours, not the papers'.
-std::vector<ClaimReading> OpponentClaims(const TableResults& results, const std::string& block,
+std::vector<ClaimVerdict> OpponentClaims(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& learners);
 
 // A claim that a column needs at least `least` times fewer samples than another, in `rows` rows of a block:
 // rows won, undecided, lost. Holds if as many are won, does not hold if too few are left to be won. Two
-// readings: samples to be as good as the other (PROTOCOL 1.7), and samples of both to their own final best,
+// interpretations: samples to be as good as the other (PROTOCOL 1.7), and samples of both to their own final best,
 // as the papers count.
-std::vector<ClaimReading> SpeedupClaims(const TableResults& results, const std::string& block,
+std::vector<ClaimVerdict> SpeedupClaims(const TableResults& results, const std::string& block,
                                         const std::string& ours, const std::string& theirs, double least,
                                         int rows, const std::string& text, const std::string& experiment);
 
 // The first of them for the geometric mean over all rows of a block. Who never gets there counts with its
 // whole budget.
-ClaimReading MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
+ClaimVerdict MeanSpeedupClaim(const TableResults& results, const std::string& block, const std::string& ours,
                               const std::string& theirs, double least, const std::string& text,
                               const std::string& experiment);
 

@@ -63,7 +63,7 @@ bool HasSearch(const TableBlock& block) {
 }
 
 std::string SharedKey(const TableBlock& block, const TableLine& line, const TableColumn& column) {
-  return fmt::format("{} on {}, {}: {}", line.workload, line.cluster, block.preset, column.title);
+  return fmt::format("{} on {}, {}: {}", line.workload, line.cluster, block.rules, column.title);
 }
 
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,

@@ -20,7 +20,7 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-// Graph, cluster with preset and links, and the price of every op.
+// Graph, cluster with rules and links, and the price of every op.
 Fingerprint FingerprintOf(const sim::Problem& problem);
 
 }  // namespace berth::bench

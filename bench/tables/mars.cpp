@@ -82,23 +82,23 @@ std::vector<TableColumn> ProcessColumns() {
 }
 
 // The published searches ended 8 to 10 times above what any split into four contiguous parts takes here.
-ClaimReading BertLevel(const TableResults& results) {
-  ClaimReading reading{
+ClaimVerdict BertLevel(const TableResults& results) {
+  ClaimVerdict verdict{
       "BERT: the best placements found take 9.2 to 12.7 s", "not run", ClaimWord::kCannotBeTested,
       "columns contiguous parts, which is no search, and CPU only: the published values are of "
       "unfinished searches on a slower machine, or of ops on the CPU"};
   const CellSummary& parts = results.At(kBlock, "bert", "halves");
-  if (parts.state == CellSummary::State::kOutOfMemory) reading.ours = "four contiguous parts do not fit";
-  if (!parts.median) return reading;
-  reading.ours = fmt::format("four contiguous parts take {} s", SecondsDigits(*parts.median));
+  if (parts.state == CellSummary::State::kOutOfMemory) verdict.ours = "four contiguous parts do not fit";
+  if (!parts.median) return verdict;
+  verdict.ours = fmt::format("four contiguous parts take {} s", SecondsDigits(*parts.median));
   if (const CellSummary& cpu = results.At(kBlock, "bert", "cpu_only"); cpu.median)
-    reading.ours += fmt::format("; everything on the CPU {} s", SecondsDigits(*cpu.median));
-  reading.word = *parts.median < 9.2 / 2 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
-  return reading;
+    verdict.ours += fmt::format("; everything on the CPU {} s", SecondsDigits(*cpu.median));
+  verdict.word = *parts.median < 9.2 / 2 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
+  return verdict;
 }
 
-std::vector<ClaimReading> Claims(const TableResults& results) {
-  std::vector<ClaimReading> claims = {
+std::vector<ClaimVerdict> Claims(const TableResults& results) {
+  std::vector<ClaimVerdict> claims = {
       ReductionClaim(results, kBlock, "inception_v3", "expert", 0.056,
                      "Inception-V3: a placement 5.6 % below one GPU exists (67 of 71 ms)", kSearchAndBound),
       ReductionClaim(results, "process", "inception_v3", "expert", 0.056,
@@ -125,7 +125,7 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                  "BERT: pre-training makes the placement better (9.21 of 11.36 s)",
                  "table mars-pretraining, ten seeds"),
   };
-  const std::vector<ClaimReading> opponents =
+  const std::vector<ClaimVerdict> opponents =
       OpponentClaims(results, kBlock, {"grouper_placer", "encoder_placer", "mars", "mars_no_pretraining"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;

@@ -131,18 +131,18 @@ std::vector<RenderedSection> Sections(const TableResults& results) {
   return {section};
 }
 
-std::vector<ClaimReading> Claims(const TableResults& results) {
+std::vector<ClaimVerdict> Claims(const TableResults& results) {
   constexpr double kClaimed = 1 - 0.132;
-  std::vector<ClaimReading> claims;
+  std::vector<ClaimVerdict> claims;
   const auto add = [&](const std::string& text, std::size_t clock, double most) {
-    ClaimReading& reading = claims.emplace_back();
-    reading = {text, "not run", ClaimWord::kCannotBeTested,
+    ClaimVerdict& verdict = claims.emplace_back();
+    verdict = {text, "not run", ClaimWord::kCannotBeTested,
                "the columns of the other clocks: samples, which do not depend on a machine's speed, and "
                "other set-ups"};
     const auto mean = Mean(results, kClocks[clock].read);
     if (!mean) return;
-    reading.ours = SavedText(*mean);
-    reading.word =
+    verdict.ours = SavedText(*mean);
+    verdict.word =
         Judge(*mean, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
   };
   for (const std::size_t clock : kTraining) {

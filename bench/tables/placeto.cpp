@@ -18,7 +18,7 @@ namespace berth::bench {
 namespace {
 
 constexpr char kNative[] = "native";
-constexpr char kRules[] = "placeto_rules";
+constexpr char kPublished[] = "published";
 constexpr char kProcess[] = "process";
 
 std::vector<TableColumn> GpuColumns() {
@@ -59,7 +59,7 @@ TableLine Line(const char* paper, const char* title, const char* workload, int g
   line.key = fmt::format("{}_{}", paper, gpus);
   line.title = title;
   line.workload = workload;
-  line.cluster = fmt::format("placeto(gpus={})", gpus);
+  line.cluster = fmt::format("k80(gpus={})", gpus);
   line.gpus = gpus;
   line.paper_workload = paper;
   line.grouper = fmt::format("neighbour(groups={})", groups);
@@ -100,12 +100,12 @@ std::vector<TableLine> UnfittedLines() {
 std::vector<TableLine> ProcessLines() {
   std::vector<TableLine> lines = UnfittedLines();
   std::erase_if(lines, [](const TableLine& line) { return line.paper_workload != "nmt"; });
-  for (TableLine& line : lines) line.cluster = fmt::format("placeto(gpus={},host=process)", line.gpus);
+  for (TableLine& line : lines) line.cluster = fmt::format("k80(gpus={},host=process)", line.gpus);
   return lines;
 }
 
-ClaimReading ExpertDoesNotFit(const TableResults& results) {
-  ClaimReading reading{
+ClaimVerdict ExpertDoesNotFit(const TableResults& results) {
+  ClaimVerdict verdict{
       "NMT: neither one GPU nor the expert's placement fits on 2 or 4 dies, yet placements exist that do",
       "not run", ClaimWord::kCannotBeTested,
       "columns single GPU and expert, against all others of both rows"};
@@ -115,36 +115,36 @@ ClaimReading ExpertDoesNotFit(const TableResults& results) {
   for (const char* line : {"nmt_2", "nmt_4"}) {
     for (const char* column : {"single_gpu", "expert"}) {
       const CellSummary& cell = results.At(kNative, line, column);
-      if (cell.state == State::kAbsent || cell.state == State::kNotRun) return reading;
+      if (cell.state == State::kAbsent || cell.state == State::kNotRun) return verdict;
       rules_fail = rules_fail && cell.state == State::kOutOfMemory;
     }
     const auto others = CellsThatRan(results, kNative, line, "cpu_only");
     some_fit = some_fit && std::any_of(others.begin(), others.end(),
                                        [](const CellSummary* cell) { return cell->feasible > 0; });
   }
-  reading.ours = fmt::format("{}; {}", rules_fail ? "neither fits" : "some of them fit",
+  verdict.ours = fmt::format("{}; {}", rules_fail ? "neither fits" : "some of them fit",
                              some_fit ? "others do" : "no other was found that does");
-  reading.word =
+  verdict.word =
       !rules_fail ? ClaimWord::kDoesNotHold : (some_fit ? ClaimWord::kHolds : ClaimWord::kUndecided);
-  return reading;
+  return verdict;
 }
 
-ClaimReading FourAreSlowerThanTwo(const TableResults& results, const char* block, const char* text,
+ClaimVerdict FourAreSlowerThanTwo(const TableResults& results, const char* block, const char* text,
                                   const char* experiment) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, experiment};
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, experiment};
   const auto two = FindBest(results, block, "nmt_2", "cpu_only");
   const auto four = FindBest(results, block, "nmt_4", "cpu_only");
   const auto bound_of_two = results.Bound(block, "nmt_2");
   const auto bound_of_four = results.Bound(block, "nmt_4");
-  if (!two || !four || !bound_of_two || !bound_of_four) return reading;
-  reading.ours = fmt::format("best found on 4 {} s (proven bound {}), on 2 {} s (bound {})",
+  if (!two || !four || !bound_of_two || !bound_of_four) return verdict;
+  verdict.ours = fmt::format("best found on 4 {} s (proven bound {}), on 2 {} s (bound {})",
                              SecondsDigits(four->seconds), SecondsDigits(*bound_of_four),
                              SecondsDigits(two->seconds), SecondsDigits(*bound_of_two));
   // What is found on one number of GPUs and proven of the other decides.
-  reading.word = four->seconds <= *bound_of_two  ? ClaimWord::kDoesNotHold
+  verdict.word = four->seconds <= *bound_of_two  ? ClaimWord::kDoesNotHold
                  : two->seconds < *bound_of_four ? ClaimWord::kHolds
                                                  : ClaimWord::kUndecided;
-  return reading;
+  return verdict;
 }
 
 // Of a learner over the better local search: 1 = near the optimum, so that two that are equal there say
@@ -162,22 +162,22 @@ std::string AboveLocalSearch(const TableResults& results, const char* block, con
 }
 
 // The published differences are 0.9 to 5 %, once 16.5 %.
-ClaimReading AsGoodAsRnn(const TableResults& results, const char* block, const TableLine& line) {
-  ClaimReading reading = RatioClaim(
+ClaimVerdict AsGoodAsRnn(const TableResults& results, const char* block, const TableLine& line) {
+  ClaimVerdict verdict = RatioClaim(
       results, block, line.key, "placeto", "rnn", 1.05,
       fmt::format("{}, {} GPUs{}: Placeto ends as good as the RNN (at most 5 % slower)", line.title,
                   line.gpus, block == std::string(kNative) ? "" : ", rules of the published simulator"),
       "the better local search in the same row: near the optimum both would be equal whatever they learn");
-  if (reading.word != ClaimWord::kCannotBeTested) {
-    reading.ours += fmt::format("; times as long as local search: Placeto {}, RNN {}",
+  if (verdict.word != ClaimWord::kCannotBeTested) {
+    verdict.ours += fmt::format("; times as long as local search: Placeto {}, RNN {}",
                                 AboveLocalSearch(results, block, line, "placeto"),
                                 AboveLocalSearch(results, block, line, "rnn"));
   }
-  return reading;
+  return verdict;
 }
 
-std::vector<ClaimReading> Claims(const TableResults& results) {
-  std::vector<ClaimReading> claims = {
+std::vector<ClaimVerdict> Claims(const TableResults& results) {
+  std::vector<ClaimVerdict> claims = {
       ReductionClaim(results, kNative, "inception_v3_2", "single_gpu", 0.24,
                      "Inception-V3 on 2 dies: a placement 24 % below one GPU exists (1.18 of 1.56 s)",
                      kSearchAndBound),
@@ -191,30 +191,30 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
       FourAreSlowerThanTwo(results, kProcess, "the same with one host thread for all devices",
                            "block process, search and bound there"),
   };
-  for (const char* block : {kNative, kRules}) {
+  for (const char* block : {kNative, kPublished}) {
     for (const TableLine& line : results.table().blocks.front().lines)
       claims.push_back(AsGoodAsRnn(results, block, line));
   }
   claims.push_back(RatioClaim(results, kNative, "nmt_4", "placeto", "rnn", 1 - 0.165,
                               "NMT, 4 layers, 4 GPUs: Placeto ends 16.5 % below the RNN (2.63 and 3.15 s)",
                               "the line \"as good as the RNN\" of the same row"));
-  for (const char* block : {kNative, kRules}) {
+  for (const char* block : {kNative, kPublished}) {
     const char* rules = block == std::string(kNative) ? "native" : "rules of the published simulator";
     for (const auto& [least, rows, what] :
          {std::tuple{kFewer, 5, "Placeto needs fewer samples than the RNN in 5 of 6 rows ({})"},
           {6.1, 1, "in one of them 6.1 times fewer ({})"}}) {
-      const auto readings =
+      const auto verdicts =
           SpeedupClaims(results, block, "placeto", "rnn", least, rows, fmt::format(fmt::runtime(what), rules),
                         "section Samples: proposals beside samples, and random search, which learns nothing, "
                         "by both counts");
-      claims.insert(claims.end(), readings.begin(), readings.end());
+      claims.insert(claims.end(), verdicts.begin(), verdicts.end());
     }
   }
   claims.push_back(
       BeatsClaim(results, kNative, "placeto", {"placeto_untrained"}, "the same network untrained",
                  "Placeto ends better than the same network untrained in every row (ours, not the "
                  "paper's)"));
-  const std::vector<ClaimReading> opponents = OpponentClaims(results, kNative, {"placeto", "rnn"});
+  const std::vector<ClaimVerdict> opponents = OpponentClaims(results, kNative, {"placeto", "rnn"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;
 }
@@ -265,11 +265,11 @@ TableDefinition Make() {
       {kNative, "Native",
        "One CPU and K80 dies in berth's own rules: dispatch, links, weights and received copies count.",
        "native", true, NativeColumns(), Lines()},
-      {kRules, "Rules of the published simulator",
-       "The GPU-only cells in the preset placeto: no links, one outgoing channel a device, 5.7 us after "
+      {kPublished, "Rules of the published simulator",
+       "The GPU-only cells in the published rules: no links, one outgoing channel a device, 5.7 us after "
        "every op. It counts no "
        "weights and knows no limit of memory, so nothing is out of memory here, whatever the paper says.",
-       "placeto", false, GpuColumns(), UnfittedLines()},
+       "published", false, GpuColumns(), UnfittedLines()},
       {kProcess, "Native, one host thread",
        "The NMT rows with one host thread that issues the ops of all devices one after another, in place of "
        "one for "

@@ -78,14 +78,14 @@ TableBlock Block(const Family& family) {
       "Zero-shot: one greedy pass of the policy over the units, the cell is the placement that it ends with. "
       "As many samples: {}, those of a pass.",
       family.groups, family.groups + 1);
-  block.preset = "native";
+  block.rules = "native";
   block.columns = Columns(family.groups);
   for (const int index : scenarios::MembersOf(name, scenarios::Half::kTest)) {
     TableLine line;
     line.key = fmt::format("{}_{}", name, index);
     line.title = fmt::format("{} {}", family.title, index);
     line.workload = fmt::format("{}(index={},gradients=colocated)", name, index);
-    line.cluster = "placeto(gpus=2)";
+    line.cluster = "k80(gpus=2)";
     line.gpus = 2;
     line.grouper = fmt::format("neighbour(groups={})", family.groups);
     block.lines.push_back(line);
@@ -234,9 +234,9 @@ std::string OnOneDevice(const TableResults& results, const std::string& column) 
 }
 
 // One column against another over all unseen graphs of all families.
-ClaimReading Against(const TableResults& results, const std::string& ours, const std::string& theirs,
+ClaimVerdict Against(const TableResults& results, const std::string& ours, const std::string& theirs,
                      const std::string& text, double most) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested,
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
                        "section Over the unseen graphs, family by family; column single GPU"};
   std::vector<double> ratios;
   int seeds = std::numeric_limits<int>::max();
@@ -256,27 +256,27 @@ ClaimReading Against(const TableResults& results, const std::string& ours, const
       theirs_alone += b.median && !a.median;
     }
   }
-  if (ratios.empty()) return reading;
+  if (ratios.empty()) return verdict;
   const Estimate mean = EstimateMean(ratios, seeds);
-  reading.ours = fmt::format(
+  verdict.ours = fmt::format(
       "{:.3f} times as long [{:.3f}, {:.3f}], geometric mean and interval over {} graphs, {} seed{}",
       mean.value, mean.low, mean.high, ratios.size(), seeds, seeds == 1 ? "" : "s");
   if (theirs != "single_gpu")
-    reading.ours += fmt::format("; {} of its placements are on one device", OnOneDevice(results, ours));
+    verdict.ours += fmt::format("; {} of its placements are on one device", OnOneDevice(results, ours));
   const auto word_at = [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
-  reading.word = mean.open() ? ClaimWord::kUndecided : Judge(mean, word_at);
-  if (ours_alone + theirs_alone == 0) return reading;
+  verdict.word = mean.open() ? ClaimWord::kUndecided : Judge(mean, word_at);
+  if (ours_alone + theirs_alone == 0) return verdict;
   // One that does not fit is infinitely slow, and no mean.
-  reading.ours +=
+  verdict.ours +=
       fmt::format("; {} more fit with the first alone, {} with the second", ours_alone, theirs_alone);
-  if (reading.word == (theirs_alone > 0 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold) ||
+  if (verdict.word == (theirs_alone > 0 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold) ||
       (ours_alone > 0 && theirs_alone > 0))
-    reading.word = ClaimWord::kUndecided;
-  return reading;
+    verdict.word = ClaimWord::kUndecided;
+  return verdict;
 }
 
-ClaimReading RnnIsLikeRandom(const TableResults& results) {
-  ClaimReading better =
+ClaimVerdict RnnIsLikeRandom(const TableResults& results) {
+  ClaimVerdict better =
       Against(results, kRnn, "random_one",
               "An RNN applied to unseen graphs is no better than random placements", kFaster);
   if (better.word == ClaimWord::kHolds || better.word == ClaimWord::kDoesNotHold)
@@ -284,12 +284,12 @@ ClaimReading RnnIsLikeRandom(const TableResults& results) {
   return better;
 }
 
-std::vector<ClaimReading> Claims(const TableResults& results) {
+std::vector<ClaimVerdict> Claims(const TableResults& results) {
   return {
       Against(results, kZeroShot, kOptimised,
               "A zero-shot placement is about as good as that of a policy trained on the graph (at most 5 % "
               "slower: our "
-              "reading, the paper shows curves)",
+              "interpretation, the paper shows curves)",
               1.05),
       Against(results, kZeroShot, "single_gpu", "A zero-shot placement is faster than one GPU", kFaster),
       Against(results, kZeroShot, "random_pass",

@@ -139,8 +139,8 @@ std::string RenderHtml(const RenderedTable& table) {
         "slices.</p>\n{}</section>\n",
         kTimelineParts, Folded(table.timelines.size(), "timelines", HtmlTimelines(table.timelines)));
   }
-  text += "<section>\n<h2>Reading</h2>\n";
-  for (const RenderedSection& section : table.reading) text += SectionHtml(section);
+  text += "<section>\n<h2>Discussion</h2>\n";
+  for (const RenderedSection& section : table.discussion) text += SectionHtml(section);
   text += "</section>\n<section>\n<h2>Where it comes from</h2>\n<dl>\n";
   for (const auto& [what, value] : table.provenance) {
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));

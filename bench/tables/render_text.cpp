@@ -105,8 +105,8 @@ std::string LatexLine(const std::vector<std::string>& cells) {
 std::string RenderMarkdown(const RenderedTable& table) {
   std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, table.title, table.legend);
   for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
-  text += "\n## Reading\n";
-  for (const RenderedSection& section : table.reading) text += MarkdownSection(section);
+  text += "\n## Discussion\n";
+  for (const RenderedSection& section : table.discussion) text += MarkdownSection(section);
   text += "\n## Where it comes from\n\n";
   for (const auto& [what, value] : table.provenance) text += fmt::format("- {}: {}\n", what, value);
   return text;

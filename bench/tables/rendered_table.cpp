@@ -189,7 +189,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     rendered.charts_first = true;
   }
   rendered.timelines = BuildTimelines(results);
-  rendered.reading = BuildReading(results);
+  rendered.discussion = BuildDiscussion(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;
 }

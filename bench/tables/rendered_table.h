@@ -68,7 +68,7 @@ struct RenderedTimeline {
   std::vector<TimelineLane> lanes;
 };
 
-// A section of the reading under the table: sentences, then optionally a small table.
+// A section of the discussion under the table: sentences, then optionally a small table.
 struct RenderedSection {
   std::string title;
   std::vector<std::string> sentences;
@@ -85,7 +85,7 @@ struct RenderedTable {
   std::vector<RenderedChart> charts;
   bool charts_first = false;  // they say what the table is for, its cells are the details
   std::vector<RenderedTimeline> timelines;
-  std::vector<RenderedSection> reading;
+  std::vector<RenderedSection> discussion;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value
 };
 
@@ -98,8 +98,8 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results);
 std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>> series_and_is_learner);
 // Of each row's best placement, where rows have it.
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
-// The honest reading: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
-std::vector<RenderedSection> BuildReading(const TableResults& results);
+// The discussion: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
+std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
 
 std::string RenderMarkdown(const RenderedTable& table);
 std::string RenderCsv(const RenderedTable& table);

@@ -18,7 +18,7 @@ namespace berth::bench {
 namespace {
 
 constexpr double kDoesNotFit = INFINITY;
-constexpr char kNativePreset[] = "native";  // of blocks, and the key of its variant
+constexpr char kNativeRules[] = "native";  // of blocks, and the key of its variant
 
 // All runtimes of one placement: its own, then one for each variant and draw; empty where the variant is its
 // own rule.
@@ -284,7 +284,7 @@ RenderedSection Winners(const std::vector<Field>& fields) {
 const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
   for (const Field& other : fields) {
     if (other.results == field.results && other.line->key == field.line->key &&
-        other.block->preset == kNativePreset)
+        other.block->rules == kNativeRules)
       return &other;
   }
   return nullptr;
@@ -293,9 +293,8 @@ const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
 // PROTOCOL 1.13: learners that were rewarded by the published simulator, judged by ours.
 RenderedSection WrongSimulator(const std::vector<Field>& fields) {
   const auto& variants = RobustVariants();
-  const auto native = std::find_if(variants.begin(), variants.end(), [](const RobustVariant& v) {
-    return v.key == std::string(kNativePreset);
-  });
+  const auto native = std::find_if(variants.begin(), variants.end(),
+                                   [](const RobustVariant& v) { return v.key == std::string(kNativeRules); });
   const auto variant = static_cast<std::size_t>(1 + (native - variants.begin()));
   RenderedSection section;
   section.title = "What a wrong simulator costs";
@@ -310,7 +309,7 @@ RenderedSection WrongSimulator(const std::vector<Field>& fields) {
   section.header = {"row and learner", "found by its rules [s]", "judged by ours [s]", "found by ours [s]",
                     "loss"};
   for (const Field& field : fields) {
-    if (field.block->preset == kNativePreset) continue;
+    if (field.block->rules == kNativeRules) continue;
     const Field* ours = NativeOf(fields, field);
     if (ours == nullptr) continue;
     const auto seconds = [](const std::optional<double>& micros) {
@@ -352,18 +351,14 @@ RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const st
   table.title = "What final placements lose under rules that their agents never saw";
   table.legend =
       "The robust gap of a placement under other rules: how far it is from the fastest placement of its row "
-      "there, divided "
-      "by how far it is under its own rules. 1.00 = it keeps its place; 1.20 = it loses a fifth to the "
-      "others. Each cell "
-      "has the largest gap over all rules and the median draw of costs, median over seeds. OOM = it no "
-      "longer fits. – = "
-      "nothing feasible, or the row keeps no placement. Not among the rules: raw graphs, whose ops have no "
-      "place in a "
-      "placement of lean ones.";
+      "there, divided by how far it is under its own rules. 1.00 = it keeps its place; 1.20 = it loses a "
+      "fifth to the others. Each cell has the largest gap over all rules and the median draw of costs, "
+      "median over seeds. OOM = it no longer fits. – = nothing feasible, or the row keeps no placement. Not "
+      "among the rules: unfused graphs, whose ops have no place in a placement of fused ones.";
   table.blocks = Blocks(fields);
-  table.reading = {ByAgent(fields), Winners(fields)};
+  table.discussion = {ByAgent(fields), Winners(fields)};
   if (RenderedSection wrong = WrongSimulator(fields); !wrong.rows.empty())
-    table.reading.push_back(std::move(wrong));
+    table.discussion.push_back(std::move(wrong));
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

@@ -36,8 +36,8 @@ bool Apply(const std::string& variant, sim::Cluster& cluster) {
     field = value;
     return differs;
   };
-  if (variant == "native") return set(cluster.preset, sim::Preset::kNative);
-  if (cluster.preset != sim::Preset::kNative) return false;  // the other rules know none of these
+  if (variant == "native") return set(cluster.rules, sim::Rules::kNative);
+  if (cluster.rules != sim::Rules::kNative) return false;  // the other rules know none of these
   using sim::Dispatch;
   if (variant == "ready") return set(cluster.dispatch.order, Dispatch::Order::kReady);
   if (variant == "program") return set(cluster.dispatch.order, Dispatch::Order::kProgram);

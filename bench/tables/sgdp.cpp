@@ -85,9 +85,9 @@ std::vector<TableLine> Lines() {
 // ends, which is wider than one of the mean itself. A row in which either was not run leaves the claim
 // untested; one whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were
 // run, leaves it undecided.
-ClaimReading MeanReduction(const TableResults& results, const char* column, const char* baseline,
+ClaimVerdict MeanReduction(const TableResults& results, const char* column, const char* baseline,
                            double claimed, const std::string& text) {
-  ClaimReading reading{text, "not run", ClaimWord::kCannotBeTested, kExperiment};
+  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested, kExperiment};
   Estimate mean;
   double logs = 0, low = 0, high = 0;
   std::vector<std::string> without_mean;
@@ -95,7 +95,7 @@ ClaimReading MeanReduction(const TableResults& results, const char* column, cons
   for (const TableLine& line : lines) {
     const CellSummary& ours = results.At(kBlock, line.key, column);
     const CellSummary& base = results.At(kBlock, line.key, baseline);
-    if (!ours.was_run() || !base.was_run()) return reading;
+    if (!ours.was_run() || !base.was_run()) return verdict;
     const Estimate ratio = EstimateRatio({&ours}, {&base});
     if (!ours.median || !base.median) without_mean.push_back(line.title);
     logs += std::log(ratio.value);
@@ -105,24 +105,24 @@ ClaimReading MeanReduction(const TableResults& results, const char* column, cons
     mean.sampled = true;
   }
   if (!without_mean.empty()) {
-    reading.ours = "no mean, out of memory in " + JoinNames(without_mean);
-    reading.word = ClaimWord::kUndecided;
-    return reading;
+    verdict.ours = "no mean, out of memory in " + JoinNames(without_mean);
+    verdict.word = ClaimWord::kUndecided;
+    return verdict;
   }
   const auto rows = static_cast<double>(lines.size());
   mean.value = std::exp(logs / rows);
   mean.low = std::exp(low / rows);
   mean.high = std::exp(high / rows);
-  reading.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
-  reading.word = ClaimWord::kUndecided;
-  if (!std::isfinite(low) || !std::isfinite(high)) return reading;
-  reading.word =
+  verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
+  verdict.word = ClaimWord::kUndecided;
+  if (!std::isfinite(low) || !std::isfinite(high)) return verdict;
+  verdict.word =
       Judge(mean, [&](double r) { return r <= 1 - claimed ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
-  return reading;
+  return verdict;
 }
 
 // PROTOCOL 6.4: six of the eight published cells cannot come from memory, since one card holds the model.
-ClaimReading MetisDoesNotFit(const TableResults& results) {
+ClaimVerdict MetisDoesNotFit(const TableResults& results) {
   const std::vector<TableLine>& lines = results.table().blocks.front().lines;
   const auto metis = [&](const TableLine& line) -> const CellSummary& {
     return results.At(kBlock, line.key, "metis");
@@ -130,7 +130,7 @@ ClaimReading MetisDoesNotFit(const TableResults& results) {
   const auto published = std::count_if(lines.begin(), lines.end(), [&](const TableLine& line) {
     return metis(line).published && metis(line).published->out_of_memory;
   });
-  ClaimReading reading{fmt::format("METIS runs out of memory in {} of {} rows", published, lines.size()),
+  ClaimVerdict verdict{fmt::format("METIS runs out of memory in {} of {} rows", published, lines.size()),
                        "not run", ClaimWord::kCannotBeTested,
                        "columns single GPU, METIS and METIS with memory as a constraint"};
   int both = 0;
@@ -139,22 +139,22 @@ ClaimReading MetisDoesNotFit(const TableResults& results) {
   for (const TableLine& line : lines) {
     const CellSummary& cell = metis(line);
     const CellSummary& one = results.At(kBlock, line.key, "single_gpu");
-    if (!cell.was_run() || !one.was_run()) return reading;
+    if (!cell.was_run() || !one.was_run()) return verdict;
     const bool fails = cell.state == CellSummary::State::kOutOfMemory;
     ours += fails;
     if (!cell.published || !cell.published->out_of_memory) continue;
     both += fails;
     fit_on_one += one.state == CellSummary::State::kFits;
   }
-  reading.ours = fmt::format(
+  verdict.ours = fmt::format(
       "{} rows of ours, {} of them those of the paper; in {} of the paper's {} rows the "
       "whole model fits on one card here, so memory alone cannot explain them",
       ours, both, fit_on_one, published);
-  return reading;
+  return verdict;
 }
 
-std::vector<ClaimReading> Claims(const TableResults& results) {
-  std::vector<ClaimReading> claims = {
+std::vector<ClaimVerdict> Claims(const TableResults& results) {
+  std::vector<ClaimVerdict> claims = {
       MeanReduction(results, "sgdp", "human", 0.205,
                     "SGDP is 20.5 % below the human placement (geometric mean of seconds over 14 rows)"),
       MeanReduction(results, "sgdp", "hdp", 0.197,
@@ -170,7 +170,7 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                      kExperiment),
       MetisDoesNotFit(results),
   };
-  const std::vector<ClaimReading> speedups =
+  const std::vector<ClaimVerdict> speedups =
       SpeedupClaims(results, kBlock, "sgdp", "hdp", 1.76, 14,
                     "SGDP needs 1.76 to 58.8 times less search than HDP: in every row at least the least of "
                     "these, in samples",
@@ -181,7 +181,7 @@ std::vector<ClaimReading> Claims(const TableResults& results) {
                        "SGDP needs 15 times less search than HDP on average (geometric mean over 14 rows, in "
                        "samples)",
                        kMeetings));
-  const std::vector<ClaimReading> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
+  const std::vector<ClaimVerdict> opponents = OpponentClaims(results, kBlock, {"sgdp", "hdp"});
   claims.insert(claims.end(), opponents.begin(), opponents.end());
   return claims;
 }

@@ -66,8 +66,8 @@ struct TableBlock {
   std::string key;  // "native"; what rows.csv and --cells call it
   std::string title;
   std::string note;  // what the reader must know, one or two sentences
-  std::string preset;
-  bool memory_limits = true;  // false: the preset knows none, so verdicts are not compared
+  std::string rules;
+  bool memory_limits = true;  // false: the rules know none, so verdicts are not compared
   std::vector<TableColumn> columns;
   std::vector<TableLine> lines;
   PolicyTraining training;
@@ -77,7 +77,7 @@ enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotB
 const char* ToString(ClaimWord word);
 
 // PROTOCOL 8: one line for each claim of the paper.
-struct ClaimReading {
+struct ClaimVerdict {
   std::string claim;
   std::string ours;  // our number
   ClaimWord word = ClaimWord::kCannotBeTested;
@@ -126,7 +126,7 @@ struct TableDefinition {
   TableBudget standard{10'000, 3, {}};
   TableBudget paper{10'000, 1, {}};
   std::vector<TableBlock> blocks;
-  std::vector<ClaimReading> (*claims)(const TableResults&) = nullptr;
+  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;
   std::string testbed;                   // the table whose testbed holds; empty = its own
   std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
 
@@ -136,7 +136,7 @@ struct TableDefinition {
   // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
   std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
   std::string charts_title, charts_note;
-  // What the reading says first; null = nothing.
+  // What the discussion says first; null = nothing.
   std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;
 };
 

@@ -29,7 +29,7 @@ Testbed::~Testbed() = default;
 
 std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const TableLine& line) const {
   sim::Cluster cluster = scenarios::LoadCluster(line.cluster, *catalogue_);
-  OverridePreset(cluster, block.preset);
+  OverrideRules(cluster, block.rules);
   return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster),
                                          *cost_model_);
 }

@@ -65,7 +65,7 @@ class Prober {
       }
       if (i == kTries)
         throw RunError(fmt::format(
-            "{}: {} tries of {:g} s had no undisturbed measurement of {}: the machine is too busy", workload_,
+            "{}: {} trials of {:g} s had no undisturbed measurement of {}: the machine is too busy", workload_,
             kTries, options_.probe_seconds, lacking));
     }
   }

@@ -142,7 +142,7 @@ class Translator {
 
 constexpr std::int64_t kMostSteps = 1000;
 
-// 28,044 / 46,600 / 83,712 recalled framework ops over the lean ops of 2 / 4 / 8 layers.
+// 28,044 / 46,600 / 83,712 recalled framework ops over the fused ops of 2 / 4 / 8 layers.
 ModelDefaults Defaults(std::int64_t batch) {
   return {.batch = batch, .optimizer = Optimizer::kAdam, .framework_ops = 4};
 }

@@ -70,16 +70,16 @@ class ChromeTrace {
         graph_(problem.graph()),
         cluster_(problem.cluster()),
         placement_(placement),
-        native_(cluster_.preset == sim::Preset::kNative),
+        native_(cluster_.rules == sim::Rules::kNative),
         anchor_of_op_(outcome.ops.size()),
         anchor_of_transfer_(outcome.transfers.size()) {}
 
   std::string Print() {
     out_ = fmt::format(
         "{{\"displayTimeUnit\": \"ms\",\n \"otherData\": {{\"producer\": \"berth\", \"graph\": {}, "
-        "\"cluster\": {}, \"preset\": \"{}\", \"runtime_us\": {}, \"feasible\": {}}},\n"
+        "\"cluster\": {}, \"rules\": \"{}\", \"runtime_us\": {}, \"feasible\": {}}},\n"
         " \"traceEvents\": [",
-        JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.preset),
+        JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.rules),
         JsonMicros(outcome_.runtime), outcome_.feasible());
     PrintProcesses();
     for (Group& group : Groups()) PrintGroup(group);
@@ -195,7 +195,7 @@ class ChromeTrace {
     return groups;
   }
 
-  // Without links (preset placeto): what a device sends to each other device.
+  // Without links (published rules): what a device sends to each other device.
   std::vector<Group> ChannelGroups() const {
     std::vector<Group> groups;
     if (!outcome_.links.empty()) return groups;
@@ -289,7 +289,7 @@ class ChromeTrace {
 
   OpIndex FirstConsumer(const TransferTimes& transfer) const {
     const sim::TensorRef tensor = transfer.tensor;
-    // Preset placeto sends output 0 to those that only wait.
+    // The published rules send output 0 to those that only wait.
     const std::int32_t waited_for = native_ ? -1 : 0;
     OpIndex first = -1;
     for (const OpIndex op : graph_.consumers(tensor.op)) {

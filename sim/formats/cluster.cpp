@@ -28,9 +28,9 @@ using sim::Dispatch;
 using sim::Duplex;
 using sim::HardwareCatalogue;
 using sim::Link;
-using sim::Preset;
+using sim::Rules;
 
-constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "preset", "devices",
+constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "rules",  "devices",
                                          "interconnect", "switches", "links", "routes", "dispatch"};
 constexpr std::string_view kDeviceKeys[] = {"name",        "kind",        "memory",
                                             "reserve",     "streams",     "copy_engines",
@@ -119,7 +119,7 @@ class ClusterReader {
 
   Cluster Read(const std::string& source) {
     cluster_.name = top_.Name("name", NameFromSource(source));
-    cluster_.preset = ReadEnum(top_, "preset", kPresets, Preset::kNative);
+    cluster_.rules = ReadEnum(top_, "rules", kRules, Rules::kNative);
     if (const auto interconnect = top_.Find("interconnect"))
       cluster_.interconnect = ReadInterconnect(*interconnect);
     for (const Value device : top_.Require("devices").items()) cluster_.devices.push_back(ReadDevice(device));

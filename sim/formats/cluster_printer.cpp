@@ -85,7 +85,7 @@ std::string PrintCluster(const Cluster& cluster) {
   std::string out = "format: berth.cluster\nversion: 1\n";
   if (!cluster.name.empty()) out += fmt::format("name: {}\n", YamlText(cluster.name));
   out +=
-      fmt::format("preset: {}\ninterconnect: {}\n", ToString(cluster.preset), YamlText(cluster.interconnect));
+      fmt::format("rules: {}\ninterconnect: {}\n", ToString(cluster.rules), YamlText(cluster.interconnect));
   out += fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}\n",
                      kPers[static_cast<std::size_t>(dispatch.per)],
                      kOrders[static_cast<std::size_t>(dispatch.order)],

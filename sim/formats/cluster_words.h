@@ -5,7 +5,7 @@
 
 namespace berth::formats {
 
-inline constexpr std::string_view kPresets[] = {"native", "placeto"};
+inline constexpr std::string_view kRules[] = {"native", "published"};
 inline constexpr std::string_view kDuplexes[] = {"full", "half"};
 inline constexpr std::string_view kPers[] = {"device", "process"};
 inline constexpr std::string_view kOrders[] = {"ready", "program"};

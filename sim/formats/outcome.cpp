@@ -45,10 +45,10 @@ class OutcomePrinter {
 
   void PrintVerdict() {
     Append(
-        "{{\"format\": \"berth.outcome\", \"version\": 1, \"graph\": {}, \"cluster\": {}, \"preset\": "
+        "{{\"format\": \"berth.outcome\", \"version\": 1, \"graph\": {}, \"cluster\": {}, \"rules\": "
         "\"{}\", "
         "\"cost_model\": {},\n",
-        JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.preset),
+        JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.rules),
         JsonString(problem_.costs().cost_model));
     const std::string runtime = JsonMicros(outcome_.runtime);
     Append(" \"feasible\": {}, \"runtime_us\": {}, \"unlimited_runtime_us\": {}, \"oom\": ",

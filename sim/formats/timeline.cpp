@@ -90,8 +90,8 @@ class TimelinePrinter {
   std::string Print() {
     const auto& graph = problem_.graph();
     const auto& cluster = problem_.cluster();
-    out_ = fmt::format("# {} on {}, preset {}, us\n", NameText(graph.name), NameText(cluster.name),
-                       ToString(cluster.preset));
+    out_ = fmt::format("# {} on {}, rules {}, us\n", NameText(graph.name), NameText(cluster.name),
+                       ToString(cluster.rules));
     for (const Event& event : SortedEvents()) PrintEvent(event);
     PrintSummary();
     return std::move(out_);
@@ -120,7 +120,7 @@ class TimelinePrinter {
 
   std::vector<Event> SortedEvents() const {
     std::vector<Event> events;
-    const bool issues = problem_.cluster().preset == sim::Preset::kNative;  // placeto has no host threads
+    const bool issues = problem_.cluster().rules == sim::Rules::kNative;  // published rules: no host threads
     for (std::size_t op = 0; op < outcome_.ops.size(); ++op) {
       const sim::OpTimes& times = outcome_.ops[op];
       if (issues) events.push_back({times.issue, Kind::kIssue, op});

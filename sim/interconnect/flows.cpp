@@ -60,17 +60,17 @@ void Flows::Count(Id route, int change) {
   for (const Id direction : Directions(route)) flowing_[direction] += change;
 }
 
-void Flows::Add(Picos now, TransferIndex index, const Parcel& parcel) {
+void Flows::Add(Picos now, TransferIndex index, const Transfer& transfer) {
   Flow flow;
-  flow.limit = c_.routes[parcel.route].narrowest * 1000;
-  flow.remaining = static_cast<Int128>(parcel.move) * flow.limit;
+  flow.limit = c_.routes[transfer.route].narrowest * 1000;
+  flow.remaining = static_cast<Int128>(transfer.move) * flow.limit;
   flow.since = now;
   flow.transfer = index;
-  flow.route = parcel.route;
+  flow.route = transfer.route;
   active_.push_back(flow);
   for (std::size_t i = active_.size() - 1; i > 0 && active_[i - 1].transfer > index; --i)
     std::swap(active_[i - 1], active_[i]);
-  Count(parcel.route, 1);
+  Count(transfer.route, 1);
 }
 
 void Flows::PopEnded(Picos now, std::vector<TransferIndex>& ended) {

@@ -18,7 +18,7 @@ class Flows {
   Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest);
 
   void Reset();
-  void Add(Picos now, TransferIndex index, const Parcel& parcel);
+  void Add(Picos now, TransferIndex index, const Transfer& transfer);
   // Removes those that end now and appends their transfers to `ended`.
   void PopEnded(Picos now, std::vector<TransferIndex>& ended);
   // After Add and PopEnded of one pass: the rates from now on, and the ends under them.

@@ -19,11 +19,11 @@ class IdealLinks {
     waiting_.clear();
     due_.Clear();
   }
-  void Queue(TransferIndex index, const Parcel&) { waiting_.push_back(index); }
+  void Queue(TransferIndex index, const Transfer&) { waiting_.push_back(index); }
   void Start(Picos now, const Transfers& transfers, std::vector<TransferIndex>& started) {
     for (const TransferIndex t : waiting_) {
-      const Parcel& parcel = transfers[t];
-      due_.Push(now + c_.routes[parcel.route].latency + parcel.move, t);
+      const Transfer& transfer = transfers[t];
+      due_.Push(now + c_.routes[transfer.route].latency + transfer.move, t);
       started.push_back(t);
     }
     waiting_.clear();

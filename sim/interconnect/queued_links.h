@@ -15,21 +15,23 @@ class QueuedLinks {
  public:
   QueuedLinks(const Problem::Compiled& compiled, Sharing sharing, std::int32_t spare);
 
-  void Reset(const ById<Problem::Compiled::Id>& route_parcels) {
-    queues_.Reset(resources_.units(), route_parcels, [this](Id route) { return resources_.Of(route); });
+  void Reset(const ById<Problem::Compiled::Id>& route_transfers) {
+    queues_.Reset(resources_.units(), route_transfers, [this](Id route) { return resources_.Of(route); });
     due_.Clear();
     begins_.Clear();
     flows_.Reset();
   }
-  void Queue(TransferIndex index, const Parcel& parcel) { queues_.Queue(index, resources_.Of(parcel.route)); }
+  void Queue(TransferIndex index, const Transfer& transfer) {
+    queues_.Queue(index, resources_.Of(transfer.route));
+  }
   void Start(Picos now, const Transfers& transfers, std::vector<TransferIndex>& started) {
     queues_.StartAll([&](TransferIndex t) { return resources_.Of(transfers[t].route); },
                      [&](TransferIndex t) {
                        started.push_back(t);
-                       const Parcel& parcel = transfers[t];
-                       const Picos latency = c_.routes[parcel.route].latency;
-                       if (!resources_.HasFlows(parcel.route) || parcel.move == 0) {
-                         due_.Push(now + latency + parcel.move, t);
+                       const Transfer& transfer = transfers[t];
+                       const Picos latency = c_.routes[transfer.route].latency;
+                       if (!resources_.HasFlows(transfer.route) || transfer.move == 0) {
+                         due_.Push(now + latency + transfer.move, t);
                        } else {
                          begins_.Push(now + latency, t);
                        }

@@ -29,7 +29,8 @@ class ResourceQueues {
 
   // units: by resource. resources_of(route): what its transfers wait for and hold.
   template <typename ResourcesOf>
-  void Reset(const ById<std::int32_t>& units, const ById<Id>& route_parcels, const ResourcesOf& resources_of);
+  void Reset(const ById<std::int32_t>& units, const ById<Id>& route_transfers,
+             const ResourcesOf& resources_of);
 
   void Queue(TransferIndex item, std::span<const Id> resources) {
     auto blocked = static_cast<std::int32_t>(resources.size());
@@ -119,19 +120,19 @@ class ResourceQueues {
 
   std::int32_t spare_;
   ById<Resource> resources_;
-  ById<TransferIndex> queue_;         // a stretch for each resource; those before its head have started
+  ById<TransferIndex> queue_;         // a segment for each resource; those before its head have started
   ById<std::int32_t> blocked_;        // by transfer
   std::vector<TransferIndex> ready_;  // a heap, lowest number first
 };
 
 template <typename ResourcesOf>
-void ResourceQueues::Reset(const ById<std::int32_t>& units, const ById<Id>& route_parcels,
+void ResourceQueues::Reset(const ById<std::int32_t>& units, const ById<Id>& route_transfers,
                            const ResourcesOf& resources_of) {
   resources_.assign(units.size(), {});
   ready_.clear();
-  for (Id route = 0; route < static_cast<Id>(route_parcels.size()); ++route) {
-    if (route_parcels[route] == 0) continue;
-    for (const Id r : resources_of(route)) resources_[r].tail += route_parcels[route];
+  for (Id route = 0; route < static_cast<Id>(route_transfers.size()); ++route) {
+    if (route_transfers[route] == 0) continue;
+    for (const Id r : resources_of(route)) resources_[r].tail += route_transfers[route];
   }
   std::int32_t begin = 0;
   for (Id r = 0; r < static_cast<Id>(units.size()); ++r) {

@@ -56,14 +56,14 @@ void RouteResources::DropImplied() {
     if (!equal || a > b) implied[static_cast<std::size_t>(a)] = 1;
   }
   std::vector<Id> kept;
-  for (Stretch& stretch : routes_) {
+  for (Segment& segment : routes_) {
     const auto begin = static_cast<Id>(kept.size());
-    for (Id i = stretch.begin; i < stretch.end; ++i) {
+    for (Id i = segment.begin; i < segment.end; ++i) {
       const Id r = resources_[static_cast<std::size_t>(i)];
       if (!implied[static_cast<std::size_t>(r)]) kept.push_back(r);
     }
-    stretch.begin = begin;
-    stretch.end = static_cast<Id>(kept.size());
+    segment.begin = begin;
+    segment.end = static_cast<Id>(kept.size());
   }
   resources_ = std::move(kept);
 }

@@ -19,8 +19,8 @@ class RouteResources {
 
   // Of the transfers of a route. Engine pools are resources 0..2D-1, link directions follow.
   std::span<const Id> Of(Id route) const {
-    const Stretch stretch = routes_[route];
-    return {resources_.data() + stretch.begin, resources_.data() + stretch.end};
+    const Segment segment = routes_[route];
+    return {resources_.data() + segment.begin, resources_.data() + segment.end};
   }
   // Whether the rate of its transfers can change. Else their end is known at their start.
   bool HasFlows(Id route) const { return routes_[route].flows; }
@@ -30,13 +30,13 @@ class RouteResources {
  private:
   void DropImplied();
 
-  struct Stretch {
+  struct Segment {
     Id begin = 0, end = 0;
     bool flows = false;
   };
   bool has_flows_ = false;
   ById<std::int32_t> units_;
-  ById<Stretch> routes_;
+  ById<Segment> routes_;
   std::vector<Id> resources_;
 };
 

@@ -1,10 +1,10 @@
-// Incremental evaluation in the preset `native`. Internal to sim/; included only by the files of
+// Incremental evaluation under the rules `native`. Internal to sim/; included only by the files of
 // sim/interconnect/.
 //
-// The base run is cut into stretches by snapshots of its state. A try stands at a snapshot when its state is the
+// The base run is cut into segments by snapshots of its state. A trial stands at a snapshot when its state is the
 // one of then, perhaps later by a constant, but for what concerns the moved ops and is not in any queue: counts
 // of their dependencies and of what holds storages, and the bytes that those take. From there it skips all
-// stretches in which nothing happens that the moves change: such a stretch would be the old one, later by the
+// segments in which nothing happens that the moves change: such a segment would be the old one, later by the
 // constant, so busy times and peaks are put together from the old ones. The rest is simulated.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace berth::sim {
 
-// Moves of many ops, and tries that record, are run from scratch. Nothing is allocated in the others.
+// Moves of many ops, and trials that record, are run from scratch. Nothing is allocated in the others.
 template <typename Links>
 class NativeIncremental final : public IncrementalSimulator {
  public:
   explicit NativeIncremental(const Problem& problem);
 
   const Outcome& Base(const Placement& placement) override;
-  const Outcome& Try(std::span<const Move> moves, const RunOptions& options) override;
+  const Outcome& RunTrial(std::span<const Move> moves, const RunOptions& options) override;
   void Commit() override;
   const Placement& base() const override { return base_; }
   bool replays() const override { return true; }
@@ -34,33 +34,33 @@ class NativeIncremental final : public IncrementalSimulator {
  private:
   using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
-  using Stretch = StretchLog::Stretch;
-  static constexpr std::int32_t kSpare = 256;      // parcels, and so ops, that a try may have more
-  static constexpr Stretch kStretches = 96;        // of a base run
+  using Segment = SegmentLog::Segment;
+  static constexpr std::int32_t kSpare = 256;      // transfers, and so ops, that a trial may have more
+  static constexpr Segment kSegments = 96;         // of a base run
   static constexpr std::size_t kMost = 256 << 20;  // [B] that snapshots may take
 
-  Stretch Stretches() const;
+  Segment Segments() const;
   void RunBase();
   void TakeSnapshot();
   const Placement& Tried();
   const Outcome& RunFromScratch(const RunOptions& options);
-  const Snapshot<Links>& At(Stretch i) const { return snapshots_[static_cast<std::size_t>(i)]; }
+  const Snapshot<Links>& At(Segment i) const { return snapshots_[static_cast<std::size_t>(i)]; }
 
   void FindTouched();
   void FindTouchedLists();
   bool HasLists() const { return s_.issuable.order() == IssueQueues::Order::kList; }
   void MoveInLists(bool back);
-  bool TakenAlike(Stretch at) const;
-  const ById<std::int32_t>& MoreTaken(Stretch at);
+  bool TakenAlike(Segment at) const;
+  const ById<std::int32_t>& MoreTaken(Segment at);
   bool BeginMemory();
-  void RunTry();
-  bool Stands(Stretch at);
+  void ReplayTrial();
+  bool Stands(Segment at);
   bool CountsAgree(const Snapshot<Links>& base) const;
-  Stretch FarthestFrom(Stretch from, const Counts& mine) const;
-  bool MaySkip(Stretch from, Stretch to, const Counts& mine) const;
-  Stretch BeforeOutOfMemory(Stretch from, Stretch to) const;
-  void Skip(Stretch from, Stretch to, const Counts& mine);
-  void SkipCounts(Stretch from, Stretch to, const Counts& mine);
+  Segment FarthestFrom(Segment from, const Counts& mine) const;
+  bool MaySkip(Segment from, Segment to, const Counts& mine) const;
+  Segment BeforeOutOfMemory(Segment from, Segment to) const;
+  void Skip(Segment from, Segment to, const Counts& mine);
+  void SkipCounts(Segment from, Segment to, const Counts& mine);
 
   // Calls visit(count, i) for all counts of `counts` that concern the moved ops; count i is the same at each call.
   template <typename AnyCounts, typename Visit>
@@ -74,17 +74,17 @@ class NativeIncremental final : public IncrementalSimulator {
   std::unique_ptr<Simulator> plain_;  // made when it is needed
 
   Placement base_, tried_;
-  bool has_try_ = false;
+  bool has_trial_ = false;
   Counts start_;                            // at the start of the run, with the moves while they are tried
   std::vector<Snapshot<Links>> snapshots_;  // the last: the end of the run
-  Stretch end_ = 0;                         // its number
-  StretchLog log_;
+  Segment end_ = 0;                         // its number
+  SegmentLog log_;
   ById<Id> queued_;             // of the base run
   ById<std::int32_t> rank_;     // by op, in the list that threads issue from
-  ById<TransferIndex> number_;  // and by parcel, its queue number
+  ById<TransferIndex> number_;  // and by transfer, its queue number
 
-  // Scratch of a try.
-  std::vector<Stretch> touched_;  // stretches in which something happens that the moves change
+  // Scratch of a trial.
+  std::vector<Segment> touched_;  // segments in which something happens that the moves change
   std::vector<std::int32_t> counts_;
   ById<std::int32_t> more_taken_;
   SameTransfers same_;
@@ -112,7 +112,7 @@ NativeIncremental<Links>::NativeIncremental(const Problem& problem)
 template <typename Links>
 const Outcome& NativeIncremental<Links>::Base(const Placement& placement) {
   base_ = placement;
-  has_try_ = false;
+  has_trial_ = false;
   RunBase();
   queued_ = s_.queued;
   for (TransferIndex t = 0; t < static_cast<TransferIndex>(queued_.size()); ++t) number_[queued_[t]] = t;
@@ -122,16 +122,16 @@ const Outcome& NativeIncremental<Links>::Base(const Placement& placement) {
   engine_.FinishOutcome();
   for (DeviceIndex d = 0; d < c_.devices; ++d) {
     Bytes& peak = engine_.outcome_.devices[static_cast<std::size_t>(d)].peak;
-    for (Stretch i = 0; i <= end_; ++i) peak = std::max(peak, At(i).memory[d].peak);
+    for (Segment i = 0; i <= end_; ++i) peak = std::max(peak, At(i).memory[d].peak);
   }
   return engine_.outcome_;
 }
 
 template <typename Links>
-StretchLog::Stretch NativeIncremental<Links>::Stretches() const {
+SegmentLog::Segment NativeIncremental<Links>::Segments() const {
   const std::size_t each =
       sizeof(Counts::OpState) * start_.ops.size() + sizeof(std::int32_t) * start_.holders.size();
-  return static_cast<Stretch>(std::clamp<std::size_t>(kMost / each, 1, kStretches));
+  return static_cast<Segment>(std::clamp<std::size_t>(kMost / each, 1, kSegments));
 }
 
 template <typename Links>
@@ -143,7 +143,7 @@ void NativeIncremental<Links>::RunBase() {
   TakeSnapshot();
   engine_.log_ = &log_;
   engine_.BeginIssues();
-  const std::int64_t length = c_.ops / Stretches() + 1;
+  const std::int64_t length = c_.ops / Segments() + 1;
   for (Picos next = 0; next != kNever; next = s_.events.time()) {
     engine_.Step(next);
     if (s_.ended_ops >= At(end_).ended_ops + length && s_.ended_ops < c_.ops) TakeSnapshot();
@@ -176,25 +176,25 @@ const Outcome& NativeIncremental<Links>::RunFromScratch(const RunOptions& option
 
 template <typename Links>
 void NativeIncremental<Links>::Commit() {
-  BERTH_CHECK(has_try_);
+  BERTH_CHECK(has_trial_);
   Base(Tried());
 }
 
-// ---- A try --------------------------------------------------------------------------------------------------
+// ---- A trial --------------------------------------------------------------------------------------------------
 
 template <typename Links>
-const Outcome& NativeIncremental<Links>::Try(std::span<const Move> moves, const RunOptions& options) {
+const Outcome& NativeIncremental<Links>::RunTrial(std::span<const Move> moves, const RunOptions& options) {
   BERTH_CHECK(!base_.device.empty());
-  has_try_ = true;
+  has_trial_ = true;
   moves_.assign(moves.begin(), moves.end());
   if (options.record != RunOptions::Record::kNothing) return RunFromScratch(options);
   engine_.options_ = options;
   moved_.Apply(moves_, engine_.plan_, start_);
-  const bool can = moved_.parcels() <= kSpare && moved_.moved().size() <= kSpare && BeginMemory();
+  const bool can = moved_.transfers() <= kSpare && moved_.moved().size() <= kSpare && BeginMemory();
   if (can) {
     FindTouched();
     MoveInLists(false);
-    RunTry();
+    ReplayTrial();
     MoveInLists(true);
   }
   moved_.Revert(engine_.plan_, start_);
@@ -256,7 +256,7 @@ void NativeIncremental<Links>::MoveInLists(bool back) {
 }
 
 template <typename Links>
-bool NativeIncremental<Links>::TakenAlike(Stretch at) const {
+bool NativeIncremental<Links>::TakenAlike(Segment at) const {
   if (!HasLists()) return true;
   return std::all_of(moved_.moved().begin(), moved_.moved().end(), [&](const MovedOps::Moved& moved) {
     return s_.issuable.HasTaken(engine_.ThreadOf(moved.to), moved.op, rank_) == (log_.taken[moved.op] < at);
@@ -266,7 +266,7 @@ bool NativeIncremental<Links>::TakenAlike(Stretch at) const {
 // By thread: how many more ops of its list it has taken than in the base, moved ops being taken in both or in
 // neither.
 template <typename Links>
-const ById<std::int32_t>& NativeIncremental<Links>::MoreTaken(Stretch at) {
+const ById<std::int32_t>& NativeIncremental<Links>::MoreTaken(Segment at) {
   std::fill(more_taken_.begin(), more_taken_.end(), 0);
   for (const MovedOps::Moved& moved : moved_.moved()) {
     if (log_.taken[moved.op] >= at) continue;
@@ -277,22 +277,22 @@ const ById<std::int32_t>& NativeIncremental<Links>::MoreTaken(Stretch at) {
 }
 
 template <typename Links>
-void NativeIncremental<Links>::RunTry() {
+void NativeIncremental<Links>::ReplayTrial() {
   engine_.outcome_.stopped = false;
   s_.meter.Reset();
   for (DeviceState& device : s_.devices) device.busy = 0;
   engine_.threads_to_run_.Clear();
   s_.now = 0;
-  const Stretch first = FarthestFrom(0, start_);
+  const Segment first = FarthestFrom(0, start_);
   Skip(0, first, start_);
   if (first == 0) engine_.BeginIssues();
-  Stretch at = first + 1;  // the next snapshot to stand at
+  Segment at = first + 1;  // the next snapshot to stand at
   for (Picos next = first == 0 ? 0 : s_.events.time(); next != kNever; next = s_.events.time()) {
     if (!engine_.Step(next)) break;
     while (at < end_ && At(at).ended_ops < s_.ended_ops) ++at;
     if (at >= end_ || At(at).ended_ops > s_.ended_ops) continue;
     if (Stands(at)) {
-      const Stretch to = FarthestFrom(at, s_.counts);
+      const Segment to = FarthestFrom(at, s_.counts);
       if (to > at + 1) {
         Skip(at, to, s_.counts);
         at = to;

@@ -11,7 +11,7 @@
 namespace berth::sim {
 
 // The host threads of a cluster: each has the issuable ops that it has not taken yet. All arrays are shared
-// by the threads, each of which owns a stretch of the length of its number of ops.
+// by the threads, each of which owns a segment of the length of its number of ops.
 class IssueQueues {
  public:
   // spare: so many more ops may come to each thread than Reset() says.

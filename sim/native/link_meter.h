@@ -22,14 +22,14 @@ class LinkMeter {
     std::fill(route_bytes_.begin(), route_bytes_.end(), 0);
     std::fill(use_.begin(), use_.end(), Use{});
   }
-  void Start(const Parcel& parcel, Picos now) {
-    route_bytes_[parcel.route] += parcel.bytes;
-    ForEachUse(parcel.route, [&](Use& use) {
+  void Start(const Transfer& transfer, Picos now) {
+    route_bytes_[transfer.route] += transfer.bytes;
+    ForEachUse(transfer.route, [&](Use& use) {
       if (use.active++ == 0) use.since = now;
     });
   }
-  void End(const Parcel& parcel, Picos now) {
-    ForEachUse(parcel.route, [&](Use& use) {
+  void End(const Transfer& transfer, Picos now) {
+    ForEachUse(transfer.route, [&](Use& use) {
       if (--use.active == 0) use.busy += now - use.since;
     });
   }

@@ -37,7 +37,7 @@ MovedOps::MovedOps(const Compiled& compiled)
   std::iota(mapped_.begin(), mapped_.end(), 0);
   for (auto* list : {&senders_, &receivers_}) list->reserve(static_cast<std::size_t>(c_.ops));
   moved_.reserve(static_cast<std::size_t>(c_.ops));
-  old_parcels_.reserve(c_.edge_consumer.size());
+  old_transfers_.reserve(c_.edge_consumer.size());
   old_slots_.reserve(c_.edge_consumer.size());
 }
 
@@ -67,8 +67,8 @@ void MovedOps::Apply(std::span<const Move> moves, Plan& plan, Counts& start) {
       MarkAs(kReceiver, c_.consumer[i], receivers_);
   }
   for (const OpIndex op : senders_) {
-    for (Id slot = c_.rows[op].edge; slot < plan.parcels_end[op]; slot = plan.parcels[slot].readers_end) {
-      old_parcels_.push_back(plan.parcels[slot]);
+    for (Id slot = c_.rows[op].edge; slot < plan.transfers_end[op]; slot = plan.transfers[slot].readers_end) {
+      old_transfers_.push_back(plan.transfers[slot]);
       old_slots_.push_back(slot);
     }
   }
@@ -88,7 +88,7 @@ void MovedOps::Revert(Plan& plan, Counts& start) {
   moved_.clear();
   senders_.clear();
   receivers_.clear();
-  old_parcels_.clear();
+  old_transfers_.clear();
   old_slots_.clear();
 }
 
@@ -102,19 +102,19 @@ void MovedOps::Remake(Plan& plan, Counts& start) {
 
 // Both lists of an op are in the order of (output, destination).
 void MovedOps::Map(const Plan& plan) {
-  parcels_ = 0;
+  transfers_ = 0;
   std::size_t old = 0;
   for (const OpIndex op : senders_) {
     Id slot = c_.rows[op].edge;
-    const auto before = [](const Parcel& a, const Parcel& b) {
+    const auto before = [](const Transfer& a, const Transfer& b) {
       return a.output != b.output ? a.output < b.output : a.route < b.route;
     };
-    for (Id s = slot; s < plan.parcels_end[op]; s = plan.parcels[s].readers_end) ++parcels_;
-    for (; old < old_parcels_.size() && old_parcels_[old].producer == op; ++old) {
-      const Parcel& parcel = old_parcels_[old];
-      while (slot < plan.parcels_end[op] && before(plan.parcels[slot], parcel))
-        slot = plan.parcels[slot].readers_end;
-      const bool found = slot < plan.parcels_end[op] && !before(parcel, plan.parcels[slot]);
+    for (Id s = slot; s < plan.transfers_end[op]; s = plan.transfers[s].readers_end) ++transfers_;
+    for (; old < old_transfers_.size() && old_transfers_[old].producer == op; ++old) {
+      const Transfer& transfer = old_transfers_[old];
+      while (slot < plan.transfers_end[op] && before(plan.transfers[slot], transfer))
+        slot = plan.transfers[slot].readers_end;
+      const bool found = slot < plan.transfers_end[op] && !before(transfer, plan.transfers[slot]);
       mapped_[old_slots_[old]] = found ? slot : Compiled::kNone;
     }
   }

@@ -28,13 +28,13 @@ class MovedOps {
   };
   const std::vector<Moved>& moved() const { return moved_; }
   bool IsMoved(OpIndex op) const { return (marks_[op] & kMoved) != 0; }
-  const std::vector<OpIndex>& senders() const { return senders_; }         // the moved and their producers
-  const std::vector<OpIndex>& receivers() const { return receivers_; }     // the moved and their consumers
-  const std::vector<Parcel>& old_parcels() const { return old_parcels_; }  // of senders
-  const std::vector<Id>& old_slots() const { return old_slots_; }          // the numbers they had
-  // By number a parcel had: the one it has, kNone if there is none to that device any more.
+  const std::vector<OpIndex>& senders() const { return senders_; }      // the moved and their producers
+  const std::vector<OpIndex>& receivers() const { return receivers_; }  // the moved and their consumers
+  const std::vector<Transfer>& old_transfers() const { return old_transfers_; }  // of senders
+  const std::vector<Id>& old_slots() const { return old_slots_; }                // the numbers they had
+  // By number a transfer had: the one it has, kNone if there is none to that device any more.
   const ById<Id>& mapped() const { return mapped_; }
-  std::int32_t parcels() const { return parcels_; }  // that senders have
+  std::int32_t transfers() const { return transfers_; }  // that senders have
 
  private:
   enum Mark : std::uint8_t { kMoved = 1, kSender = 2, kReceiver = 4 };
@@ -51,10 +51,10 @@ class MovedOps {
   ById<std::uint8_t> marks_;
   std::vector<Moved> moved_;
   std::vector<OpIndex> senders_, receivers_;
-  std::vector<Parcel> old_parcels_;
+  std::vector<Transfer> old_transfers_;
   std::vector<Id> old_slots_;
   ById<Id> mapped_;
-  std::int32_t parcels_ = 0;
+  std::int32_t transfers_ = 0;
 };
 
 }  // namespace berth::sim

@@ -40,7 +40,7 @@ void NativeSimulator<Links>::EndOp(OpIndex op, DeviceIndex device) {
       if (kind.cpu) Satisfy(plan_.locals[i]);
     }
   }
-  if (plan_.parcels_end[op] > row.edge) sending_.push_back(op);
+  if (plan_.transfers_end[op] > row.edge) sending_.push_back(op);
   s_.memory.Free(s_.now, device, op, OutOfMemory::What::kOutput, s_.memory.Rounded(device, row.workspace),
                  before_);
   for (Id o = row.output; o < next.output; ++o) Release(o);
@@ -55,10 +55,10 @@ void NativeSimulator<Links>::Release(StorageId storage) {
 template <typename Links>
 void NativeSimulator<Links>::FreeStorage(StorageId storage) {
   if (plan_.IsCopy(storage)) {
-    const Parcel& parcel = plan_.parcels[plan_.ParcelOf(storage)];
-    const DeviceIndex to = c_.routes[parcel.route].to;
-    s_.memory.Free(s_.now, to, parcel.producer, OutOfMemory::What::kCopy, s_.memory.Rounded(to, parcel.bytes),
-                   before_);
+    const Transfer& transfer = plan_.transfers[plan_.TransferOf(storage)];
+    const DeviceIndex to = c_.routes[transfer.route].to;
+    s_.memory.Free(s_.now, to, transfer.producer, OutOfMemory::What::kCopy,
+                   s_.memory.Rounded(to, transfer.bytes), before_);
     return;
   }
   const OpIndex op = c_.output_producer[storage];

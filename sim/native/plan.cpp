@@ -6,13 +6,13 @@
 namespace berth::sim {
 
 Plan::Plan(const Compiled& compiled, bool counts_unfinished)
-    : parcels(compiled.edge_consumer.size()),
+    : transfers(compiled.edge_consumer.size()),
       readers(compiled.edge_consumer.size()),
-      parcels_end(static_cast<std::size_t>(compiled.ops)),
+      transfers_end(static_cast<std::size_t>(compiled.ops)),
       locals(compiled.consumer.size() + 1),  // one is written before it is known whether it counts
       locals_end(static_cast<std::size_t>(compiled.ops)),
       input_storage(static_cast<std::size_t>(compiled.inputs)),
-      route_parcels(compiled.routes.size()),
+      route_transfers(compiled.routes.size()),
       c_(compiled),
       counts_unfinished_(counts_unfinished),
       first_copy_(static_cast<StorageId>(compiled.output_bytes.size())),
@@ -26,7 +26,7 @@ void Plan::Make(const Placement& placement, Counts& counts) {
   if (counts_unfinished_) counts.unfinished.assign(static_cast<std::size_t>(c_.ops), 0);
   counts.holders.resize(c_.output_bytes.size() + c_.edge_consumer.size());
   std::fill_n(counts.holders.begin(), c_.output_bytes.size(), 1);  // the op itself
-  std::fill(route_parcels.begin(), route_parcels.end(), 0);
+  std::fill(route_transfers.begin(), route_transfers.end(), 0);
 
   for (OpIndex op = 0; op < c_.ops; ++op) MakeOp(op, counts);
   for (const Id view : c_.views) ++counts.holders[input_storage[c_.output_shares[view]]];
@@ -48,9 +48,9 @@ void Plan::MakeOp(OpIndex op, Counts& counts) {
   Id slot = row.edge;
   for (Id begin = row.edge, end = row.edge; begin < next.edge; begin = end) {
     while (end < next.edge && c_.edge_output[end] == c_.edge_output[begin]) ++end;
-    slot = MakeParcels(op, device, begin, end, slot, counts);
+    slot = MakeTransfers(op, device, begin, end, slot, counts);
   }
-  parcels_end[op] = slot;
+  transfers_end[op] = slot;
 }
 
 void Plan::Unmake(OpIndex op, Counts& counts) {
@@ -59,34 +59,34 @@ void Plan::Unmake(OpIndex op, Counts& counts) {
     --counts.ops[locals[i]].missing;
     if (counts_unfinished_) --counts.unfinished[locals[i]];
   }
-  for (Id slot = row.edge; slot < parcels_end[op]; ++slot) --counts.ops[readers[slot]].missing;
-  for (Id slot = row.edge; slot < parcels_end[op]; slot = parcels[slot].readers_end)
-    route_parcels[parcels[slot].route] -= !parcels[slot].light();
+  for (Id slot = row.edge; slot < transfers_end[op]; ++slot) --counts.ops[readers[slot]].missing;
+  for (Id slot = row.edge; slot < transfers_end[op]; slot = transfers[slot].readers_end)
+    route_transfers[transfers[slot].route] -= !transfers[slot].light();
   for (Id output = row.output; output < next.output; ++output) counts.holders[output] = 1;  // the op itself
 }
 
-Plan::Id Plan::MakeParcel(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads,
-                          Counts& counts) {
+Plan::Id Plan::MakeTransfer(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads,
+                            Counts& counts) {
   const Bytes bytes = output == Compiled::kNone ? 0 : c_.output_bytes[output];
   const Id route = c_.RouteIndex(device, to);
-  Parcel& parcel = parcels[slot];
-  parcel.bytes = bytes;
-  parcel.producer = op;
-  parcel.output = output;
-  parcel.route = route;
-  parcel.readers_end = slot + reads;
-  parcel.move = 0;
+  Transfer& transfer = transfers[slot];
+  transfer.bytes = bytes;
+  transfer.producer = op;
+  transfer.output = output;
+  transfer.route = route;
+  transfer.readers_end = slot + reads;
+  transfer.move = 0;
   counts.holders[CopyOf(slot)] = reads;
   if (bytes != 0) {
-    parcel.move = c_.MoveTime(c_.routes[route], output);
+    transfer.move = c_.MoveTime(c_.routes[route], output);
     ++counts.holders[output];
-    ++route_parcels[route];
+    ++route_transfers[route];
   }
-  return parcel.readers_end;
+  return transfer.readers_end;
 }
 
 // The out-edges [begin, end) of an op are those of one output; `slot` is its first free slot. Returns the next.
-Plan::Id Plan::MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts) {
+Plan::Id Plan::MakeTransfers(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts) {
   const Id output = c_.edge_output[begin];
   const bool data = output != Compiled::kNone;
   if (end - begin == 1) {
@@ -101,7 +101,7 @@ Plan::Id Plan::MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id 
     ++state.missing;
     readers[slot] = consumer;
     if (data) input_storage[c_.edge_input[begin]] = CopyOf(slot);
-    return MakeParcel(op, device, state.device, output, slot, 1, counts);
+    return MakeTransfer(op, device, state.device, output, slot, 1, counts);
   }
   for (Id e = begin; e < end; ++e) {
     const DeviceIndex to = counts.ops[c_.edge_consumer[e]].device;
@@ -117,7 +117,7 @@ Plan::Id Plan::MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id 
     } else if (reads > 0) {
       destination.storage = CopyOf(slot);
       destination.next_slot = slot;
-      slot = MakeParcel(op, device, to, output, slot, reads, counts);
+      slot = MakeTransfer(op, device, to, output, slot, reads, counts);
     }
   });
   for (Id e = begin; e < end; ++e) {

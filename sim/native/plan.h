@@ -12,7 +12,7 @@ namespace berth::sim {
 using StorageId = Problem::Compiled::Id;
 
 // A transfer that will be: one output, or the control dependencies of an op, to one device.
-struct Parcel {
+struct Transfer {
   Picos move = 0;   // M: time beyond the latency when nothing is shared
   Bytes bytes = 0;  // 0: a light transfer
   OpIndex producer = 0;
@@ -52,23 +52,24 @@ class Plan {
 
   // The out-edges of an op are as many slots, shared out anew by each placement: its transfers in the order of
   // section 4 (output, destination), each with its readers in op order. A transfer bears the number of its
-  // first slot: the op's are parcels[rows[op].edge], parcels[readers_end of that], … up to parcels_end[op].
-  ById<Parcel> parcels;
+  // first slot: the op's are transfers[rows[op].edge], transfers[readers_end of that], … up to transfers_end[op].
+  ById<Transfer> transfers;
   ById<OpIndex> readers;
-  ById<Id> parcels_end;
+  ById<Id> transfers_end;
   // Consumers on the op's own device, in op order, from rows[op].consumer to locals_end[op].
   ById<OpIndex> locals;
   ById<Id> locals_end;
   ById<StorageId> input_storage;  // by in-edge
-  ById<Id> route_parcels;         // transfers that are not light, by route
+  ById<Id> route_transfers;       // transfers that are not light, by route
 
-  StorageId CopyOf(Id parcel) const { return first_copy_ + parcel; }
+  StorageId CopyOf(Id transfer) const { return first_copy_ + transfer; }
   bool IsCopy(StorageId storage) const { return storage >= first_copy_; }
-  Id ParcelOf(StorageId copy) const { return copy - first_copy_; }
+  Id TransferOf(StorageId copy) const { return copy - first_copy_; }
 
  private:
-  Id MakeParcels(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts);
-  Id MakeParcel(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads, Counts& counts);
+  Id MakeTransfers(OpIndex op, DeviceIndex device, Id begin, Id end, Id slot, Counts& counts);
+  Id MakeTransfer(OpIndex op, DeviceIndex device, DeviceIndex to, Id output, Id slot, Id reads,
+                  Counts& counts);
 
   const Compiled& c_;
   const bool counts_unfinished_;

@@ -14,7 +14,7 @@
 
 namespace berth::sim {
 
-// A device's queue is a stretch of RunState::queue: places [head, tail) have been issued and not started.
+// A device's queue is a segment of RunState::queue: places [head, tail) have been issued and not started.
 struct DeviceState {
   OpIndex running = -1;  // of a device of fixed rate
   std::int32_t head = 0;
@@ -63,7 +63,7 @@ struct RunState {
   ById<ThreadState> threads;
   ById<OpIndex> queue;
   IssueQueues issuable;
-  ById<Problem::Compiled::Id> queued;  // by queue number: the parcel
+  ById<Problem::Compiled::Id> queued;  // by queue number: the transfer
   DueHeap light;                       // light transfers in flight
   LinkMeter<Links::kExclusive> meter;
   MemoryTracker memory;

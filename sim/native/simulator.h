@@ -1,4 +1,4 @@
-// The native preset (docs/model.md), as a template over the interconnect. Internal to sim/; included only by
+// The native rules (docs/model.md), as a template over the interconnect. Internal to sim/; included only by
 // the files of sim/interconnect/. The steps of a pass bear the numbers of docs/model.md section 6; those of
 // ops are in op_steps.h, those of transfers in transfer_steps.h.
 #pragma once
@@ -17,12 +17,12 @@ namespace berth::sim {
 template <typename Links>
 class NativeIncremental;
 
-// In which stretch of a run (numbered by who asks for it) things were processed.
-struct StretchLog {
-  using Stretch = std::int32_t;
-  Stretch now = 0;
-  ById<Stretch> taken, issued, ended;  // by op
-  ById<Stretch> arrived;               // by parcel
+// In which segment of a run (numbered by who asks for it) things were processed.
+struct SegmentLog {
+  using Segment = std::int32_t;
+  Segment now = 0;
+  ById<Segment> taken, issued, ended;  // by op
+  ById<Segment> arrived;               // by transfer
 };
 
 template <typename Links>
@@ -63,7 +63,7 @@ class NativeSimulator : public Simulator {
   void Satisfy(OpIndex op);
   void Release(StorageId storage);
   void FreeStorage(StorageId storage);
-  void AddCopies(const Parcel& parcel, int change);
+  void AddCopies(const Transfer& transfer, int change);
   void FinishOutcome();
 
   bool RecordsOps() const { return !outcome_.ops.empty(); }
@@ -94,11 +94,11 @@ class NativeSimulator : public Simulator {
   ById<DeviceKind> kinds_;
   Plan plan_;
   RunState<Links> s_;
-  const Transfers transfers_{plan_.parcels, s_.queued};
+  const Transfers transfers_{plan_.transfers, s_.queued};
   RunOptions options_;
   bool timeline_ = false;
   bool catch_up_ = false;  // threads are left behind (ThreadState)
-  StretchLog* log_ = nullptr;
+  SegmentLog* log_ = nullptr;
   Outcome outcome_;
 
   // Scratch of one pass.
@@ -191,7 +191,7 @@ void NativeSimulator<Links>::Reset(const Placement& placement, const RunOptions&
   s_.light.Clear();
   s_.meter.Reset();
   s_.memory.Reset(timeline_ ? &outcome_.memory : nullptr);
-  s_.links.Reset(plan_.route_parcels);
+  s_.links.Reset(plan_.route_transfers);
   threads_to_run_.Clear();
   devices_to_start_.Clear();
   rates_to_update_.Clear();

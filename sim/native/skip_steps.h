@@ -5,7 +5,7 @@
 
 namespace berth::sim {
 
-// ---- Where a try is like the base ---------------------------------------------------------------------------
+// ---- Where a trial is like the base ---------------------------------------------------------------------------
 
 template <typename Links>
 template <typename AnyCounts, typename Visit>
@@ -24,7 +24,7 @@ void NativeIncremental<Links>::ForEachCount(AnyCounts& counts, const Visit& visi
 }
 
 template <typename Links>
-bool NativeIncremental<Links>::Stands(Stretch at) {
+bool NativeIncremental<Links>::Stands(Segment at) {
   const Snapshot<Links>& base = At(at);
   same_.Begin(s_.queued, queued_, moved_.mapped());
   if (!TakenAlike(at) || !base.Equals(s_, MoreTaken(at), same_) || !CountsAgree(base)) return false;
@@ -49,20 +49,20 @@ bool NativeIncremental<Links>::CountsAgree(const Snapshot<Links>& base) const {
   });
 }
 
-// The last snapshot that a try which stands at `from` can go to at once.
+// The last snapshot that a trial which stands at `from` can go to at once.
 template <typename Links>
-StretchLog::Stretch NativeIncremental<Links>::FarthestFrom(Stretch from, const Counts& mine) const {
-  Stretch to = end_;
-  for (const Stretch touched : touched_)
+SegmentLog::Segment NativeIncremental<Links>::FarthestFrom(Segment from, const Counts& mine) const {
+  Segment to = end_;
+  for (const Segment touched : touched_)
     if (touched >= from) to = std::min(to, touched);
   if (engine_.options_.cutoff) {
     const Picos shift = s_.now - At(from).now;
     while (to > from && At(to).now + shift > *engine_.options_.cutoff) --to;
   }
   if (!MaySkip(from, to, mine)) {
-    Stretch may = from;
+    Segment may = from;
     while (to - may > 1) {
-      const Stretch middle = may + (to - may) / 2;
+      const Segment middle = may + (to - may) / 2;
       (MaySkip(from, middle, mine) ? may : to) = middle;
     }
     to = may;
@@ -73,7 +73,7 @@ StretchLog::Stretch NativeIncremental<Links>::FarthestFrom(Stretch from, const C
 // Whether the counts that concern the moved ops go down alike between two snapshots. Those of moved ops stay as
 // they are. Others may differ if they reach zero in both runs or in neither.
 template <typename Links>
-bool NativeIncremental<Links>::MaySkip(Stretch from, Stretch to, const Counts& mine) const {
+bool NativeIncremental<Links>::MaySkip(Segment from, Segment to, const Counts& mine) const {
   const Counts& before = At(from).counts;
   const Counts& after = At(to).counts;
   const auto alike = [](bool moved, std::int32_t b, std::int32_t a, std::int32_t m) {
@@ -100,14 +100,14 @@ bool NativeIncremental<Links>::MaySkip(Stretch from, Stretch to, const Counts& m
   return true;
 }
 
-// No stretch in which a request may be refused is skipped, unless one that was refused is known to come first.
+// No segment in which a request may be refused is skipped, unless one that was refused is known to come first.
 template <typename Links>
-StretchLog::Stretch NativeIncremental<Links>::BeforeOutOfMemory(Stretch from, Stretch to) const {
+SegmentLog::Segment NativeIncremental<Links>::BeforeOutOfMemory(Segment from, Segment to) const {
   const ById<MemoryTracker::Use>&now = s_.memory.use(), &before = At(from).memory;
   Picos earliest = s_.now;  // that a request to come can be of
   for (const MemoryTracker::Use& use : now) earliest = std::min(earliest, use.announced.time);
   if (s_.memory.oom() && s_.memory.oom()->time < earliest) return to;
-  for (Stretch i = from; i < to; ++i) {
+  for (Segment i = from; i < to; ++i) {
     for (DeviceIndex d = 0; d < c_.devices; ++d) {
       const Bytes more = now[d].live - before[d].live;
       if (At(i + 1).memory[d].peak + more > s_.memory.capacity(d)) return i;
@@ -117,12 +117,12 @@ StretchLog::Stretch NativeIncremental<Links>::BeforeOutOfMemory(Stretch from, St
 }
 
 template <typename Links>
-void NativeIncremental<Links>::Skip(Stretch from, Stretch to, const Counts& mine) {
+void NativeIncremental<Links>::Skip(Segment from, Segment to, const Counts& mine) {
   const Snapshot<Links>& target = At(to);
   const Picos shift = s_.now - At(from).now;
   for (DeviceIndex d = 0; d < c_.devices; ++d) {
     Bytes peak = At(from).memory[d].live;
-    for (Stretch i = from; i < to; ++i) peak = std::max(peak, At(i + 1).memory[d].peak);
+    for (Segment i = from; i < to; ++i) peak = std::max(peak, At(i + 1).memory[d].peak);
     s_.memory.Advance(d, At(from).memory[d], target.memory[d], peak, shift);
   }
   SkipCounts(from, to, mine);
@@ -137,7 +137,7 @@ void NativeIncremental<Links>::Skip(Stretch from, Stretch to, const Counts& mine
 
 // Each count goes down as it did in the base; at the end all that matters have come to nothing.
 template <typename Links>
-void NativeIncremental<Links>::SkipCounts(Stretch from, Stretch to, const Counts& mine) {
+void NativeIncremental<Links>::SkipCounts(Segment from, Segment to, const Counts& mine) {
   if (to == end_) return;
   const Counts &before = At(from).counts, &after = At(to).counts;
   counts_.clear();

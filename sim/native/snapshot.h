@@ -16,7 +16,7 @@ class SameTransfers {
   using Id = Problem::Compiled::Id;
   explicit SameTransfers(std::size_t transfers) { pairs_.reserve(4 * transfers); }
 
-  // The parcels by queue number in both, and by parcel of theirs that of mine.
+  // The transfers by queue number in both, and by transfer of theirs that of mine.
   void Begin(const ById<Id>& mine, const ById<Id>& theirs, const ById<Id>& mapped) {
     mine_ = &mine;
     theirs_ = &theirs;

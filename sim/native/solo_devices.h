@@ -50,7 +50,7 @@ class SoloDevices {
     std::int32_t missing = 0;  // dependencies that are not known
     DeviceIndex device = 0;
   };
-  // A device, its thread, and its ops in the order of being issued: a stretch of `order` up to `last`. The ends
+  // A device, its thread, and its ops in the order of being issued: a segment of `order` up to `last`. The ends
   // of those in [ended, scheduled) are known and to come.
   struct Server {
     OpIndex next = 0;  // to be scheduled, of those in [scheduled, last)
@@ -92,7 +92,7 @@ class SoloDevices {
 
   ById<Waiting> waiting;  // by op; the last one is nobody, who is never ready
   ById<Server> servers;
-  ById<OpIndex> order;  // a stretch for each device
+  ById<OpIndex> order;  // a segment for each device
   EndTree ends;
   ById<BlockId> input_block;  // by in-edge: what it holds; the last one is for control dependencies
 

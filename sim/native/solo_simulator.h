@@ -59,17 +59,17 @@ class SoloSimulator {
 
   ById<std::int32_t> consumer_dependencies_;  // by place in Compiled::consumer: on that op, of how many edges
   // An issue is looked at when something else happens to its device, and at the op's end at the latest.
-  ById<std::int32_t> seen_;  // by device: those of places in SoloDevices::order before this one have been
-  ById<Moment> issued_;      // by place in SoloDevices::order
-  ById<Id> route_parcels_;   // heavy transfers, by route
+  ById<std::int32_t> seen_;   // by device: those of places in SoloDevices::order before this one have been
+  ById<Moment> issued_;       // by place in SoloDevices::order
+  ById<Id> route_transfers_;  // heavy transfers, by route
 
   // By queue number. The readers of a transfer stand behind those of the one before.
-  ById<Parcel> parcels_;
+  ById<Transfer> planned_;
   ById<Id> numbers_;
   ById<BlockId> sent_block_, copy_block_;
   ById<Edge> readers_;
   TransferIndex queued_ = 0;
-  const Transfers transfers_{parcels_, numbers_};
+  const Transfers transfers_{planned_, numbers_};
 
   // Scratch: of a pass, and of one sender by device.
   std::vector<OpIndex> sending_;
@@ -91,8 +91,8 @@ SoloSimulator<Links>::SoloSimulator(const Problem& problem)
       meter_(c_),
       seen_(static_cast<std::size_t>(c_.devices)),
       issued_(static_cast<std::size_t>(c_.ops)),
-      route_parcels_(c_.routes.size()),
-      parcels_(c_.most_transfers),
+      route_transfers_(c_.routes.size()),
+      planned_(c_.most_transfers),
       numbers_(c_.most_transfers),
       sent_block_(c_.most_transfers),
       copy_block_(c_.most_transfers),
@@ -122,7 +122,7 @@ template <typename Links>
 const Outcome* SoloSimulator<Links>::Run(const Placement& placement, std::span<const OpIndex> list) {
   s_.Reset(placement);
   CountTransfers();
-  links_.Reset(route_parcels_);
+  links_.Reset(route_transfers_);
   meter_.Reset();
   light_.Clear();
   listed_ = !list.empty();
@@ -148,7 +148,7 @@ const Outcome* SoloSimulator<Links>::Run(const Placement& placement, std::span<c
 
 template <typename Links>
 void SoloSimulator<Links>::CountTransfers() {
-  std::fill(route_parcels_.begin(), route_parcels_.end(), 0);
+  std::fill(route_transfers_.begin(), route_transfers_.end(), 0);
   for (OpIndex op = 0; op < c_.ops; ++op) {
     const DeviceIndex device = s_.waiting[op].device;
     for (Id i = s_.rows[op].sender; i < s_.rows[op + 1].sender; ++i) {
@@ -161,7 +161,7 @@ void SoloSimulator<Links>::CountTransfers() {
       }
       // With many devices the set may hold some that are not reached.
       reached.Drain([&](DeviceIndex to) {
-        route_parcels_[c_.RouteIndex(device, to)] += std::exchange(destinations_[to].readers, 0);
+        route_transfers_[c_.RouteIndex(device, to)] += std::exchange(destinations_[to].readers, 0);
       });
     }
   }
@@ -245,15 +245,15 @@ void SoloSimulator<Links>::EndTransfers() {
   light_.PopDue(time, arrived_);
   if (arrived_.size() > 1) std::sort(arrived_.begin(), arrived_.end());
   for (const TransferIndex t : arrived_) {
-    const Parcel& parcel = parcels_[t];
-    CatchUp(c_.routes[parcel.route].to);
+    const Transfer& transfer = planned_[t];
+    CatchUp(c_.routes[transfer.route].to);
     BlockId block = SoloDevices::kNothing;
-    if (!parcel.light()) {
-      meter_.End(parcel, time);
+    if (!transfer.light()) {
+      meter_.End(transfer, time);
       s_.Hold(sent_block_[t], now_);
       block = copy_block_[t];
     }
-    for (Id i = t == 0 ? 0 : parcels_[t - 1].readers_end; i < parcel.readers_end; ++i) {
+    for (Id i = t == 0 ? 0 : planned_[t - 1].readers_end; i < transfer.readers_end; ++i) {
       s_.input_block[readers_[i].input] = block;
       Satisfy(readers_[i].consumer, 1, now_);
     }
@@ -276,13 +276,13 @@ void SoloSimulator<Links>::QueueTransfers(OpIndex op) {
       Destination& destination = destinations_[to];
       const Id readers = std::exchange(destination.readers, 0);
       if (to == device || readers == 0) return;
-      destination.next = queued_ == 0 ? 0 : parcels_[queued_ - 1].readers_end;
+      destination.next = queued_ == 0 ? 0 : planned_[queued_ - 1].readers_end;
       const TransferIndex t = MakeTransfer(op, sender, device, to, destination.next + readers);
-      const Parcel& parcel = parcels_[t];
-      if (parcel.light()) {
-        light_.Push(s_.moments.TimeOf(now_) + c_.routes[parcel.route].latency, t);
+      const Transfer& transfer = planned_[t];
+      if (transfer.light()) {
+        light_.Push(s_.moments.TimeOf(now_) + c_.routes[transfer.route].latency, t);
       } else {
-        links_.Queue(t, parcel);
+        links_.Queue(t, transfer);
       }
     });
     for (Id e = sender.edge; e < edges_end; ++e) {
@@ -296,13 +296,13 @@ template <typename Links>
 TransferIndex SoloSimulator<Links>::MakeTransfer(OpIndex op, const Sender& sender, DeviceIndex from,
                                                  DeviceIndex to, Id readers_end) {
   transfers_changed_ = true;
-  Parcel& parcel = parcels_[queued_];
-  parcel.bytes = sender.bytes;
-  parcel.producer = op;
-  parcel.output = sender.output;
-  parcel.route = c_.RouteIndex(from, to);
-  parcel.readers_end = readers_end;
-  parcel.move = sender.bytes == 0 ? 0 : c_.MoveTime(c_.routes[parcel.route], sender.output);
+  Transfer& transfer = planned_[queued_];
+  transfer.bytes = sender.bytes;
+  transfer.producer = op;
+  transfer.output = sender.output;
+  transfer.route = c_.RouteIndex(from, to);
+  transfer.readers_end = readers_end;
+  transfer.move = sender.bytes == 0 ? 0 : c_.MoveTime(c_.routes[transfer.route], sender.output);
   sent_block_[queued_] = s_.BlockOf(sender);
   return queued_++;
 }
@@ -315,9 +315,10 @@ void SoloSimulator<Links>::StartTransfers() {
   started_.clear();
   links_.Start(time, transfers_, started_);
   for (const TransferIndex t : started_) {
-    const Parcel& parcel = parcels_[t];
-    meter_.Start(parcel, time);
-    copy_block_[t] = s_.Allocate(now_, now_, parcel.bytes, c_.routes[parcel.route].to, ~parcel.producer);
+    const Transfer& transfer = planned_[t];
+    meter_.Start(transfer, time);
+    copy_block_[t] =
+        s_.Allocate(now_, now_, transfer.bytes, c_.routes[transfer.route].to, ~transfer.producer);
   }
 }
 

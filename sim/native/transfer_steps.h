@@ -18,22 +18,22 @@ void NativeSimulator<Links>::EndTransfers() {
     if (timeline_) TimesOfTransfer(index).end = s_.now;
     const Id slot = s_.queued[index];
     if (log_ != nullptr) log_->arrived[slot] = log_->now;
-    const Parcel& parcel = plan_.parcels[slot];
-    const DeviceIndex to = c_.routes[parcel.route].to;
+    const Transfer& transfer = plan_.transfers[slot];
+    const DeviceIndex to = c_.routes[transfer.route].to;
     CatchUp(to);
     threads_to_run_.Add(ThreadOf(to));
-    for (Id i = slot; i < parcel.readers_end; ++i) Satisfy(plan_.readers[i]);
-    if (parcel.light()) continue;
-    s_.meter.End(parcel, s_.now);
-    if (!s_.shared.empty()) AddCopies(parcel, -1);
-    Release(parcel.output);
+    for (Id i = slot; i < transfer.readers_end; ++i) Satisfy(plan_.readers[i]);
+    if (transfer.light()) continue;
+    s_.meter.End(transfer, s_.now);
+    if (!s_.shared.empty()) AddCopies(transfer, -1);
+    Release(transfer.output);
   }
 }
 
 template <typename Links>
-void NativeSimulator<Links>::AddCopies(const Parcel& parcel, int change) {
-  const Compiled::Route& route = c_.routes[parcel.route];
-  if (parcel.move + route.latency == 0) return;
+void NativeSimulator<Links>::AddCopies(const Transfer& transfer, int change) {
+  const Compiled::Route& route = c_.routes[transfer.route];
+  if (transfer.move + route.latency == 0) return;
   for (const DeviceIndex device : {route.from, route.to}) {
     if (kinds_[device].shared < 0) continue;
     s_.shared[kinds_[device].shared].AddCopies(s_.now, change);
@@ -49,20 +49,21 @@ void NativeSimulator<Links>::QueueTransfers() {
   transfers_changed_ = true;
   if (sending_.size() > 1) std::sort(sending_.begin(), sending_.end());
   for (const OpIndex op : sending_) {
-    for (Id slot = c_.rows[op].edge; slot < plan_.parcels_end[op]; slot = plan_.parcels[slot].readers_end) {
-      const Parcel& parcel = plan_.parcels[slot];
-      const Compiled::Route& route = c_.routes[parcel.route];
+    for (Id slot = c_.rows[op].edge; slot < plan_.transfers_end[op];
+         slot = plan_.transfers[slot].readers_end) {
+      const Transfer& transfer = plan_.transfers[slot];
+      const Compiled::Route& route = c_.routes[transfer.route];
       const auto index = static_cast<TransferIndex>(s_.queued.size());
       s_.queued.push_back(slot);
       if (timeline_) {
-        const Id output = parcel.output == Compiled::kNone ? -1 : parcel.output - c_.rows[op].output;
-        const Picos start = parcel.light() ? s_.now : 0;
-        outcome_.transfers.push_back({{op, output}, route.from, route.to, parcel.bytes, s_.now, start, 0});
+        const Id output = transfer.output == Compiled::kNone ? -1 : transfer.output - c_.rows[op].output;
+        const Picos start = transfer.light() ? s_.now : 0;
+        outcome_.transfers.push_back({{op, output}, route.from, route.to, transfer.bytes, s_.now, start, 0});
       }
-      if (parcel.light()) {
+      if (transfer.light()) {
         s_.light.Push(s_.now + route.latency, index);
       } else {
-        s_.links.Queue(index, parcel);
+        s_.links.Queue(index, transfer);
       }
     }
   }
@@ -78,17 +79,17 @@ void NativeSimulator<Links>::StartTransfers() {
   s_.links.Start(s_.now, transfers_, started_);
   for (const TransferIndex index : started_) {
     if (timeline_) TimesOfTransfer(index).start = s_.now;
-    const Parcel& parcel = transfers_[index];
-    const DeviceIndex to = c_.routes[parcel.route].to;
-    s_.meter.Start(parcel, s_.now);
+    const Transfer& transfer = transfers_[index];
+    const DeviceIndex to = c_.routes[transfer.route].to;
+    s_.meter.Start(transfer, s_.now);
     s_.memory.Allocate(to,
                        {s_.now,
                         {s_.pass, 7, index},
-                        parcel.producer,
+                        transfer.producer,
                         OutOfMemory::What::kCopy,
-                        s_.memory.Rounded(to, parcel.bytes)},
+                        s_.memory.Rounded(to, transfer.bytes)},
                        before_);
-    if (!s_.shared.empty()) AddCopies(parcel, 1);
+    if (!s_.shared.empty()) AddCopies(transfer, 1);
   }
   s_.events.Set(TransferTimer(), std::min(s_.light.next(), s_.links.next()));
 }

@@ -15,13 +15,13 @@ using TransferIndex = std::int32_t;  // = the queue number of docs/model.md
 // The transfers that have queued, by queue number.
 class Transfers {
  public:
-  // The parcels, and by queue number which.
-  Transfers(const ById<Parcel>& parcels, const ById<Problem::Compiled::Id>& queued)
-      : parcels_(parcels), queued_(queued) {}
-  const Parcel& operator[](TransferIndex t) const { return parcels_[queued_[t]]; }
+  // The transfers, and by queue number which.
+  Transfers(const ById<Transfer>& transfers, const ById<Problem::Compiled::Id>& queued)
+      : planned_(transfers), queued_(queued) {}
+  const Transfer& operator[](TransferIndex t) const { return planned_[queued_[t]]; }
 
  private:
-  const ById<Parcel>& parcels_;
+  const ById<Transfer>& planned_;
   const ById<Problem::Compiled::Id>& queued_;
 };
 

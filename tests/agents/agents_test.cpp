@@ -26,7 +26,7 @@ sim::Attributes Place(std::int64_t stage, std::int64_t branch) {
   return {{"stage", sim::Attribute{stage}}, {"branch", sim::Attribute{branch}}};
 }
 
-TEST(Floors, PlaceByTheirRule) {
+TEST(Baselines, PlaceByTheirRule) {
   const auto c = TinyCase();
   const Task task = MakeTask(*c->problem, "");
   EXPECT_THAT(Record("cpu_only", task), ElementsAre(ElementsAre(0, 0, 0)));

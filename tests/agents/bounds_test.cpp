@@ -168,7 +168,7 @@ TEST(Bounds, PlacetoCountsItsGaps) {
   c.Add("b", {0}, {0}, 7600);    // 1 us to send, but no gap at home
   c.Add("c", {10}, {1}, 7600);
   c.UseGpus(2, false);
-  c.cluster.preset = sim::Preset::kPlaceto;
+  c.cluster.rules = sim::Rules::kPublished;
   const LowerBound bound = ComputeLowerBound(c.Finish());
   EXPECT_EQ(bound.critical_path, 31'400'000);  // 10 + 5.7 + 0 + 10 + 5.7
   EXPECT_EQ(bound.work, 15'700'000);           // half of 2 * 15.7
@@ -199,10 +199,10 @@ TEST(Bounds, HoldForEveryPlacementOfRandomProblems) {
   }
 }
 
-TEST(Bounds, HoldForEveryPlacementUnderPresetPlaceto) {
+TEST(Bounds, HoldForEveryPlacementUnderPublishedRules) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const auto c = RandomCase(seed, {.ops = 1 + static_cast<int>(seed % 7), .preset = sim::Preset::kPlaceto});
+    const auto c = RandomCase(seed, {.ops = 1 + static_cast<int>(seed % 7), .rules = sim::Rules::kPublished});
     ExpectBoundsHold(*c, {0, 1, 2});
   }
 }

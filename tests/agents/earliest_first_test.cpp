@@ -168,7 +168,7 @@ TEST(EarliestFirst, EqualsThePlainImplementation) {
     const auto c = RandomCase(seed, {.ops = 40,
                                      .gpus = 3,
                                      .colocate = seed % 3 == 0,
-                                     .preset = seed % 5 == 0 ? sim::Preset::kPlaceto : sim::Preset::kNative});
+                                     .rules = seed % 5 == 0 ? sim::Rules::kPublished : sim::Rules::kNative});
     const Task task = MakeTask(*c->problem, "");
     ListSchedule list(task, task.devices);
     EXPECT_EQ(PlaceEarliestFirst(list, {}, -1), PlainEarliestFirst(task, {}).Place());

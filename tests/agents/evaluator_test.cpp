@@ -161,8 +161,8 @@ TEST_F(EvaluatorTest, BatchesEqualSingleEvaluations) {
 }
 
 TEST_F(EvaluatorTest, EvaluationsNearABaseEqualOthersAndCount) {
-  for (const sim::Preset preset : {sim::Preset::kNative, sim::Preset::kPlaceto}) {
-    const auto random = RandomCase(6, {.ops = 40, .gpus = 3, .tight_memory = true, .preset = preset});
+  for (const sim::Rules rules : {sim::Rules::kNative, sim::Rules::kPublished}) {
+    const auto random = RandomCase(6, {.ops = 40, .gpus = 3, .tight_memory = true, .rules = rules});
     const Task task = MakeTask(*random->problem, "");
     const Moves moves(task);
     Rng rng(1, "test");

@@ -159,7 +159,7 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
     if (options.colocate && rng.Below(4) == 0) op.colocate = "set" + std::to_string(rng.Below(2));
   }
   RandomCluster(result->cluster, rng, options.tight_memory);
-  result->cluster.preset = options.preset;
+  result->cluster.rules = options.rules;
   result->Finish();
   return result;
 }

@@ -47,7 +47,7 @@ struct RandomOptions {
   bool cpu = true;
   bool colocate = true;       // some ops share a device; may make cycles of colocation sets
   bool tight_memory = false;  // capacities that some placements break
-  sim::Preset preset = sim::Preset::kNative;
+  sim::Rules rules = sim::Rules::kNative;
 };
 
 // With variables, control edges, doubled inputs, views, workspace, dispatch, streams and unequal devices.

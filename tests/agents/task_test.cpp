@@ -120,11 +120,11 @@ TEST(Task, EstimatesLoneTransfers) {
   EXPECT_EQ(task.TransferEstimate(1'000'000, 1, 1), 0);
 }
 
-TEST(Task, EstimatesTransfersOfPresetPlaceto) {
+TEST(Task, EstimatesTransfersUnderPublishedRules) {
   Case c;
   c.Add("a", {1});
   c.UseGpus(2);
-  c.cluster.preset = sim::Preset::kPlaceto;
+  c.cluster.rules = sim::Rules::kPublished;
   const Task task = MakeTask(c.Finish(), "");
   EXPECT_EQ(task.TransferEstimate(7600, 1, 2), 1'000'000);  // 7600 bytes a microsecond
   EXPECT_EQ(task.TransferEstimate(1, 1, 2), 131);           // 131.58 ps, rounded down

@@ -166,16 +166,16 @@ RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
 }
 
 // Of the table placeto's claims, the one that speaks of it.
-ClaimReading ClaimAbout(const std::string& what, const std::vector<CellRecord>& records) {
+ClaimVerdict ClaimAbout(const std::string& what, const std::vector<CellRecord>& records) {
   const TableDefinition& table = PlacetoTable();
-  for (const ClaimReading& reading : table.claims(TableResults(table, records))) {
-    if (reading.claim.find(what) != std::string::npos) return reading;
+  for (const ClaimVerdict& verdict : table.claims(TableResults(table, records))) {
+    if (verdict.claim.find(what) != std::string::npos) return verdict;
   }
   ADD_FAILURE() << "no claim about " << what;
   return {};
 }
 
-ClaimReading AgainstRandom(const std::vector<CellRecord>& records) {
+ClaimVerdict AgainstRandom(const std::vector<CellRecord>& records) {
   return ClaimAbout("random search", records);
 }
 
@@ -194,9 +194,9 @@ std::vector<CellRecord> OneRow(const Runtimes& learner, const Runtimes& best_ran
 }
 
 TEST(LearnerAgainstRandom, IsComparedWithTheBestOfThem) {
-  const ClaimReading reading = AgainstRandom(OneRow({1.0, 1.1, 1.2}, {2, 2, 2}));
-  EXPECT_EQ(reading.word, ClaimWord::kUndecided) << "five of the six rows were not run";
-  EXPECT_EQ(reading.ours,
+  const ClaimVerdict verdict = AgainstRandom(OneRow({1.0, 1.1, 1.2}, {2, 2, 2}));
+  EXPECT_EQ(verdict.word, ClaimWord::kUndecided) << "five of the six rows were not run";
+  EXPECT_EQ(verdict.ours,
             "rows won 1, undecided 0, not won 0; Placeto / best random: nmt_2 0.550 [0.500, 0.600], 3 seeds");
   EXPECT_EQ(AgainstRandom(OneRow({2.7, 2.7, 2.8}, {2, 2, 2})).word, ClaimWord::kDoesNotHold)
       << "better than blocks is not better than random";
@@ -208,7 +208,7 @@ TEST(LearnerAgainstRandom, ATieIsNoWin) {
 
 TEST(LearnerAgainstRandom, AnOverlapIsUndecidedAndSoAreTwoSeeds) {
   EXPECT_EQ(AgainstRandom(OneRow({1.0, 2.5, 1.9}, {2, 2, 2})).word, ClaimWord::kUndecided);
-  const ClaimReading two = AgainstRandom(OneRow({1, 1}, {2, 2, 2}));
+  const ClaimVerdict two = AgainstRandom(OneRow({1, 1}, {2, 2, 2}));
   EXPECT_EQ(two.word, ClaimWord::kUndecided);
   EXPECT_NE(two.ours.find("2 seeds"), std::string::npos) << two.ours;
 }
@@ -232,10 +232,10 @@ TEST(LearnerAgainstLocalSearch, TheBetterOfBothStartsCounts) {
   Add(records, "nmt_2", "local_search", {2, 2, 2});
   EXPECT_EQ(ClaimAbout("local searches", records).word, ClaimWord::kCannotBeTested) << "one was not run";
   Add(records, "nmt_2", "local_search_trivial", {1, 1, 1});
-  const ClaimReading reading = ClaimAbout("local searches", records);
-  EXPECT_EQ(reading.word, ClaimWord::kDoesNotHold);
+  const ClaimVerdict verdict = ClaimAbout("local searches", records);
+  EXPECT_EQ(verdict.word, ClaimWord::kDoesNotHold);
   EXPECT_EQ(
-      reading.ours,
+      verdict.ours,
       "rows won 0, undecided 0, not won 1; Placeto / best local search: nmt_2 1.50 [1.50, 1.50], 3 seeds");
 }
 

@@ -23,16 +23,16 @@ std::vector<CellRecord> SgdpRows(int seeds, double seconds) {
 }
 
 // The claim of a table that begins like this.
-ClaimReading ClaimOf(const TableDefinition& table, const std::vector<CellRecord>& records,
+ClaimVerdict ClaimOf(const TableDefinition& table, const std::vector<CellRecord>& records,
                      const std::string& begin) {
-  for (const ClaimReading& reading : table.claims(TableResults(table, records))) {
-    if (reading.claim.rfind(begin, 0) == 0) return reading;
+  for (const ClaimVerdict& verdict : table.claims(TableResults(table, records))) {
+    if (verdict.claim.rfind(begin, 0) == 0) return verdict;
   }
   ADD_FAILURE() << "no claim begins with " << begin;
   return {};
 }
 
-ClaimReading MeanOf(const std::vector<CellRecord>& records) {
+ClaimVerdict MeanOf(const std::vector<CellRecord>& records) {
   return ClaimOf(FindTable("sgdp"), records, "SGDP is 20.5 % below the human");
 }
 
@@ -55,22 +55,22 @@ TEST(Claims, ARowWithoutMemoryLeavesAMeanUndecidedAndIsNamed) {
       record.runtime_us.reset();
       record.status = "oom";
     }
-    const ClaimReading reading = MeanOf(records);
-    EXPECT_EQ(reading.word, ClaimWord::kUndecided) << column;
-    EXPECT_EQ(reading.ours, "no mean, out of memory in GNMT, 8 layers") << column;
+    const ClaimVerdict verdict = MeanOf(records);
+    EXPECT_EQ(verdict.word, ClaimWord::kUndecided) << column;
+    EXPECT_EQ(verdict.ours, "no mean, out of memory in GNMT, 8 layers") << column;
   }
 }
 
 TEST(Claims, TooFewSeedsLeaveAMeanUndecided) {
-  const ClaimReading reading = MeanOf(SgdpRows(1, 0.5));
-  EXPECT_EQ(reading.word, ClaimWord::kUndecided);
-  EXPECT_EQ(reading.ours, "0.500 times, 1 seed");
+  const ClaimVerdict verdict = MeanOf(SgdpRows(1, 0.5));
+  EXPECT_EQ(verdict.word, ClaimWord::kUndecided);
+  EXPECT_EQ(verdict.ours, "0.500 times, 1 seed");
 }
 
 TEST(Claims, CountsPublishedVerdictsBeforeAnythingIsRun) {
-  const ClaimReading reading = ClaimOf(FindTable("sgdp"), {}, "METIS");
-  EXPECT_EQ(reading.claim, "METIS runs out of memory in 8 of 14 rows");
-  EXPECT_EQ(reading.ours, "not run");
+  const ClaimVerdict verdict = ClaimOf(FindTable("sgdp"), {}, "METIS");
+  EXPECT_EQ(verdict.claim, "METIS runs out of memory in 8 of 14 rows");
+  EXPECT_EQ(verdict.ours, "not run");
 }
 
 TEST(Claims, PartsThatDoNotFitWereRun) {
@@ -78,7 +78,7 @@ TEST(Claims, PartsThatDoNotFitWereRun) {
     return ClaimOf(FindTable("mars"), records, "BERT: the best placements found");
   };
   EXPECT_EQ(level({}).ours, "not run");
-  const ClaimReading oom = level({MakeRecord("bert", "halves", "predicted", 1, std::nullopt)});
+  const ClaimVerdict oom = level({MakeRecord("bert", "halves", "predicted", 1, std::nullopt)});
   EXPECT_EQ(oom.ours, "four contiguous parts do not fit");
   EXPECT_EQ(oom.word, ClaimWord::kCannotBeTested);
   EXPECT_EQ(level({MakeRecord("bert", "halves", "predicted", 1, 1)}).word, ClaimWord::kDoesNotHold);
@@ -123,9 +123,9 @@ TEST(Claims, ALearnerIsComparedWithTheBestOfThreeKindsOfRandomSearch) {
 TEST(Claims, ALearnerThatFindsNothingIsARowLost) {
   const auto records = Searched(
       "nmt_2", {{"placeto", std::nullopt}, {"random_op", 2.0}, {"random_group", 2.0}, {"random_block", 2.0}});
-  const ClaimReading reading = ClaimOf(FindTable("placeto"), records, kBeatsRandom);
-  EXPECT_EQ(reading.word, ClaimWord::kDoesNotHold);
-  EXPECT_THAT(reading.ours, HasSubstr("not won 1"));
+  const ClaimVerdict verdict = ClaimOf(FindTable("placeto"), records, kBeatsRandom);
+  EXPECT_EQ(verdict.word, ClaimWord::kDoesNotHold);
+  EXPECT_THAT(verdict.ours, HasSubstr("not won 1"));
 }
 
 TEST(Claims, AMissingKindOfRandomSearchLeavesTheRowUntested) {
@@ -142,7 +142,7 @@ TEST(Claims, APlacementExistsIfAnySeedFoundIt) {
     for (CellRecord& record : records) record.lower_bound_us = bound * 1e6;
     return ClaimOf(FindTable("placeto"), records, "Inception-V3 on 2 dies: a placement 24 %");
   };
-  const ClaimReading found = exists(0.7, 0.5);
+  const ClaimVerdict found = exists(0.7, 0.5);
   EXPECT_EQ(found.word, ClaimWord::kHolds);
   EXPECT_THAT(found.ours, HasSubstr("(local search, seed 2), 30.0 % below"));
   EXPECT_EQ(exists(0.8, 0.7).word, ClaimWord::kUndecided);
@@ -175,7 +175,7 @@ TEST(Claims, WhichNumberOfGpusIsFasterIsDecidedByABound) {
 }
 
 // Both end at 1 s, Placeto after 10 samples, in `fewer` of the six rows the RNN after 100, else after 5.
-ClaimReading FewerSamples(int fewer, const std::string& claim) {
+ClaimVerdict FewerSamples(int fewer, const std::string& claim) {
   std::vector<CellRecord> records;
   for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
     const int rnn = fewer-- > 0 ? 100 : 5;
@@ -202,7 +202,7 @@ TEST(Claims, RowsAreCountedAsTheClaimCountsThem) {
 }
 
 // Placeto ends at 2 s after 10 samples, the RNN at 1 s after 100: never as good, and ten times sooner done.
-TEST(Claims, TheOwnBestIsAReadingOfItsOwn) {
+TEST(Claims, TheOwnBestIsAnInterpretationOfItsOwn) {
   std::vector<CellRecord> records;
   for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
     for (int seed = 1; seed <= 3; ++seed) {
@@ -215,12 +215,12 @@ TEST(Claims, TheOwnBestIsAReadingOfItsOwn) {
       }
     }
   }
-  const ClaimReading to_match =
+  const ClaimVerdict to_match =
       ClaimOf(FindTable("placeto"), records, "Placeto needs fewer samples than the RNN");
   EXPECT_EQ(to_match.word, ClaimWord::kDoesNotHold);
   EXPECT_THAT(to_match.ours,
               HasSubstr("samples of RNN / Placeto to be as good as the other (0 = never), never in 6 of 6"));
-  const ClaimReading to_best = ClaimOf(FindTable("placeto"), records,
+  const ClaimVerdict to_best = ClaimOf(FindTable("placeto"), records,
                                        "Placeto needs fewer samples than the RNN in 5 of 6 rows (native); "
                                        "samples counted to the own final best");
   EXPECT_EQ(to_best.word, ClaimWord::kHolds);
@@ -254,11 +254,11 @@ TEST(Claims, AMeanOfSpeedupsCountsWhoNeverGetsThere) {
     }
     first = false;
   }
-  const ClaimReading reading =
+  const ClaimVerdict verdict =
       ClaimOf(FindTable("sgdp"), records, "SGDP needs 15 times less search than HDP on average");
   // 50^(13/14) * (100 / 10,000)^(1/14)
-  EXPECT_THAT(reading.ours, HasSubstr("27.2 times fewer samples"));
-  EXPECT_EQ(reading.word, ClaimWord::kHolds);
+  EXPECT_THAT(verdict.ours, HasSubstr("27.2 times fewer samples"));
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
 }
 
 // Not finding anything is no proof; a bound is.
@@ -296,14 +296,14 @@ TEST(Claims, AnOpponentThatFindsNothingIsARowWon) {
       found.curve = "7:1000000";
     }
   }
-  const ClaimReading reading = ClaimOf(FindTable("placeto"), records,
+  const ClaimVerdict verdict = ClaimOf(FindTable("placeto"), records,
                                        "Placeto needs fewer samples than the RNN in 5 of 6 rows (native)");
-  EXPECT_EQ(reading.word, ClaimWord::kHolds);
-  EXPECT_THAT(reading.ours, HasSubstr("rows won 6"));
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
+  EXPECT_THAT(verdict.ours, HasSubstr("rows won 6"));
 }
 
 // Zero-shot takes 0.5 s where one GPU takes 1 s; in `oom` rows its placement does not fit.
-ClaimReading ZeroShotAgainstOneGpu(int seeds, int oom) {
+ClaimVerdict ZeroShotAgainstOneGpu(int seeds, int oom) {
   std::vector<CellRecord> records;
   const TableBlock& block = FindTable("placeto-generalization").blocks.front();
   for (const TableLine& line : block.lines) {
@@ -337,26 +337,26 @@ TEST(Claims, PlacementsOnOneDeviceAreCounted) {
 }
 
 // PROTOCOL 8: NMT as published, Inception-V3 not.
-TEST(Claims, RawOpsAreJudgedByWhatTheyBreakToo) {
+TEST(Claims, UnfusedOpsAreJudgedByWhatTheyBreakToo) {
   std::vector<CellRecord> records;
   for (const auto& [row, column, published] : {std::tuple{"nmt_2", "expert", 2.13},
                                                {"nmt_4", "expert", 3.64},
                                                {"nmt_8", "expert", 3.88},
                                                {"inception_v3", "single_gpu", 0.15}}) {
-    for (const char* block : {"process", "raw"}) {
+    for (const char* block : {"process", "unfused"}) {
       records.push_back(MakeRecord(row, column, "predicted", 1, 0.9 * published));
       records.back().block = block;
     }
   }
-  const auto reading = [&] {
-    return ClaimOf(FindTable("hierarchical"), records, "One host thread and raw ops bring");
+  const auto verdict = [&] {
+    return ClaimOf(FindTable("hierarchical"), records, "One host thread and unfused ops bring");
   };
-  EXPECT_EQ(reading().word, ClaimWord::kHolds);
-  EXPECT_THAT(reading().ours,
-              HasSubstr("nmt_2 0.90, nmt_4 0.90, nmt_8 0.90, inception_v3 0.90 (lean graphs nmt_2 0.90"));
+  EXPECT_EQ(verdict().word, ClaimWord::kHolds);
+  EXPECT_THAT(verdict().ours,
+              HasSubstr("nmt_2 0.90, nmt_4 0.90, nmt_8 0.90, inception_v3 0.90 (fused graphs nmt_2 0.90"));
   records.back().runtime_us = 0.033e6;
-  EXPECT_EQ(reading().word, ClaimWord::kDoesNotHold);
-  EXPECT_THAT(reading().ours, HasSubstr("inception_v3 0.22 (lean"));
+  EXPECT_EQ(verdict().word, ClaimWord::kDoesNotHold);
+  EXPECT_THAT(verdict().ours, HasSubstr("inception_v3 0.22 (fused"));
 }
 
 // 1.76 times is "at least 1.76 times"; as many are not fewer.
@@ -388,15 +388,15 @@ TEST(Claims, AMeanOverGraphsWantsSeedsToo) {
 }
 
 TEST(Claims, AGraphThatDoesNotFitIsNotLeftOut) {
-  const ClaimReading reading = ZeroShotAgainstOneGpu(3, 2);
-  EXPECT_EQ(reading.word, ClaimWord::kUndecided);
-  EXPECT_THAT(reading.ours,
+  const ClaimVerdict verdict = ZeroShotAgainstOneGpu(3, 2);
+  EXPECT_EQ(verdict.word, ClaimWord::kUndecided);
+  EXPECT_THAT(verdict.ours,
               HasSubstr("over 14 graphs, 3 seeds; 0 more fit with the first alone, 2 with the second"));
 }
 
 // Mars ends at 1 s after `with` samples with and after `without` samples without pre-training, under each of
 // ten seeds.
-ClaimReading PretrainingSaves(int with, int without) {
+ClaimVerdict PretrainingSaves(int with, int without) {
   const TableDefinition& table = FindTable("mars-pretraining");
   std::vector<CellRecord> records;
   for (const TableLine& line : table.blocks.front().lines) {
@@ -413,9 +413,9 @@ ClaimReading PretrainingSaves(int with, int without) {
 }
 
 TEST(Claims, PretrainingIsJudgedByTheTimeToACommonQuality) {
-  const ClaimReading reading = PretrainingSaves(50, 100);  // 21 s for each sample in both
-  EXPECT_EQ(reading.word, ClaimWord::kHolds);
-  EXPECT_EQ(reading.ours, "50.0 % [50.0, 50.0], 10 seeds");
+  const ClaimVerdict verdict = PretrainingSaves(50, 100);  // 21 s for each sample in both
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
+  EXPECT_EQ(verdict.ours, "50.0 % [50.0, 50.0], 10 seeds");
   EXPECT_EQ(PretrainingSaves(95, 100).word, ClaimWord::kDoesNotHold);
   EXPECT_EQ(PretrainingSaves(200, 100).word, ClaimWord::kDoesNotHold);
 }

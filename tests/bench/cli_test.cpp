@@ -26,7 +26,7 @@ using testing::ProgramResult;
 using testing::RunBerth;
 using tests::TempFolder;
 
-const std::string kCluster = "placeto(gpus=2)";
+const std::string kCluster = "k80(gpus=2)";
 
 TEST(Cli, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(RunBerth({"--help"}).status, 0);
@@ -82,9 +82,9 @@ TEST(Cli, WrongNamesGetOneSentence) {
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
                  "--memory", "gpu=1"},
                 "gpu");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
-                 "--preset", "fast"},
-                "native");
+  ExpectRefused(
+      {"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--rules", "fast"},
+      "native");
   ExpectRefused({"place", "--agent", "random", "--samples", "5"}, "--scenario");
   ExpectRefused({"place", "--agent", "random(wings=2)", "--graph", "chain", "--cluster", kCluster}, "wings");
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--devices", "tpu"},
@@ -196,12 +196,11 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
     std::ofstream(file) << "format: berth.scenario\nversion: 1\n" << rest;
     ExpectRefused({"place", "--agent", "random", "--scenario", file}, "berth: " + file + ":" + says);
   };
-  refused("workload: chain(ops=x)\ncluster: placeto\n", "3: workload: chain: parameter 'ops' is 'x'");
-  refused("workload: chain\ncluster: placeto(gpus=99)\n", "4: cluster: placeto: parameter 'gpus' is '99'");
-  refused("workload: chain\ncluster: placeto\ncost_model: psychic\n",
-          "5: cost_model: there is no cost model");
-  refused("workload: chain\ncluster: placeto\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
-  refused("workload: chain\ncluster: placeto\nexpert: nobody\n",
+  refused("workload: chain(ops=x)\ncluster: k80\n", "3: workload: chain: parameter 'ops' is 'x'");
+  refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: parameter 'gpus' is '99'");
+  refused("workload: chain\ncluster: k80\ncost_model: psychic\n", "5: cost_model: there is no cost model");
+  refused("workload: chain\ncluster: k80\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
+  refused("workload: chain\ncluster: k80\nexpert: nobody\n",
           "5: expert: 'nobody' is neither a placement file nor an agent");
 }
 
@@ -339,7 +338,7 @@ TEST(Cli, PlaceDoesNotDependOnThreads) {
 TEST(Cli, ScenariosAreReadAndOptionsWin) {
   const TempFolder folder;
   std::ofstream(folder / "s.yaml") << "format: berth.scenario\nversion: 1\nname: small\nworkload: "
-                                      "\"diamond(width=3)\"\ncluster: \"placeto(gpus=2)\"\n"
+                                      "\"diamond(width=3)\"\ncluster: \"k80(gpus=2)\"\n"
                                       "samples: 12\nseeds: [5, 6]\n";
   const auto json =
       JsonOf(RunBerth({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--json", "-"}));
@@ -352,15 +351,15 @@ TEST(Cli, ScenariosAreReadAndOptionsWin) {
   EXPECT_EQ(other["seed"], 9);
 }
 
-TEST(Cli, SpeedHasItsKeysForBothPresets) {
-  for (const char* preset : {"native", "placeto"}) {
+TEST(Cli, SpeedHasItsKeysForBothRules) {
+  for (const char* rules : {"native", "published"}) {
     const auto json = JsonOf(RunBerth({"speed", "--graph", "random_dag(ops=50)", "--cluster", kCluster,
-                                       "--placements", "20", "--preset", preset, "--json", "-"}));
+                                       "--placements", "20", "--rules", rules, "--json", "-"}));
     for (const char* key : {"ops", "edges", "placements", "threads", "seconds", "ops_per_second"})
       EXPECT_TRUE(json.contains(key)) << key;
     EXPECT_EQ(json["ops"], 50);
     EXPECT_EQ(json["placements"], 20);
-    EXPECT_EQ(json["preset"], preset);
+    EXPECT_EQ(json["rules"], rules);
   }
 }
 

@@ -25,8 +25,8 @@ using ::testing::Not;
 using testing::RunBerth;
 using tests::TempFolder;
 
-const std::vector<std::string> kScenario = {"--graph",         "random_dag(ops=60)", "--cluster",
-                                            "placeto(gpus=2)", "--samples",          "40"};
+const std::vector<std::string> kScenario = {"--graph",     "random_dag(ops=60)", "--cluster",
+                                            "k80(gpus=2)", "--samples",          "40"};
 
 std::vector<std::string> Compare(std::vector<std::string> agents, const std::vector<std::string>& more) {
   std::vector<std::string> call = {"compare", "--agents"};
@@ -74,7 +74,7 @@ TEST(Compare, ARowIsWhatPlaceFinds) {
       EXPECT_EQ(run[key], alone[key]) << agent << " " << key;
     EXPECT_THAT(
         run["command"].get<std::string>(),
-        HasSubstr("--graph 'random_dag(ops=60)' --cluster 'placeto(gpus=2)' --grouper 'neighbour(groups=16)' "
+        HasSubstr("--graph 'random_dag(ops=60)' --cluster 'k80(gpus=2)' --grouper 'neighbour(groups=16)' "
                   "--samples 40 --seed"));
   }
 }
@@ -127,8 +127,8 @@ TEST(Compare, InterruptedSearchesGoOn) {
   const TempFolder folder;
   const auto call = [&](const char* samples, const char* more) {
     std::vector<std::string> words = {
-        "compare",   "--agents",        "heft",      "random", "--graph", "random_dag(ops=60)",
-        "--cluster", "placeto(gpus=2)", "--samples", samples,  "--seeds", "1",
+        "compare",   "--agents",    "heft",      "random", "--graph", "random_dag(ops=60)",
+        "--cluster", "k80(gpus=2)", "--samples", samples,  "--seeds", "1",
         "--out",     folder / "out"};
     if (*more != 0) words.emplace_back(more);
     return words;

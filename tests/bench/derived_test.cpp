@@ -29,11 +29,11 @@ TEST(Bounds, CellsAreRuntimesOverTheBound) {
   EXPECT_EQ(CellOf(bounds, 0, "random"), "2.40");
   // What nobody ran has no column.
   EXPECT_EQ(bounds.blocks.front().columns.size(), 3u);
-  EXPECT_EQ(bounds.reading.front().rows.front()[0], "CPU only");
+  EXPECT_EQ(bounds.discussion.front().rows.front()[0], "CPU only");
 }
 
 int RowsOf(const RenderedTable& bounds, const std::string& agent) {
-  for (const auto& row : bounds.reading.front().rows) {
+  for (const auto& row : bounds.discussion.front().rows) {
     if (row[0] == agent) return std::stoi(row[5]);
   }
   return 0;
@@ -44,7 +44,7 @@ TEST(Bounds, SharedRowsCountOnceInTheMeans) {
   const TableDefinition table = TinyTable();
   TableDefinition other = TinyTable();
   other.name = "other";
-  for (TableLine& line : other.blocks[0].lines) line.cluster = "hierarchical(gpus=4)";
+  for (TableLine& line : other.blocks[0].lines) line.cluster = "k40(gpus=4)";
   const std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0)};
   const TableResults results(table, records);
   EXPECT_EQ(RowsOf(RenderBounds({results}, ""), "random"), 1);
@@ -58,7 +58,7 @@ TEST(Bounds, BlocksOfRulesAloneAreShownAndNotCounted) {
   table.blocks.push_back(table.blocks[0]);
   table.blocks[1].key = "rules";
   std::erase_if(table.blocks[1].columns, [](const TableColumn& column) { return column.sampled; });
-  for (TableLine& line : table.blocks[1].lines) line.cluster = "hierarchical(gpus=4)";
+  for (TableLine& line : table.blocks[1].lines) line.cluster = "k40(gpus=4)";
   std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.0),
                                      testing::MakeRecord("rnnlm", "cpu_only", "predicted", 1, 7.0)};
   records[1].block = "rules";
@@ -80,7 +80,7 @@ TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
   const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
   EXPECT_EQ(CellOf(budget, 0, "random"), "1.00");
   EXPECT_EQ(CellOf(budget, 0, "learner"), "1.50");
-  EXPECT_EQ(budget.reading.front().rows.front()[0], "random");
+  EXPECT_EQ(budget.discussion.front().rows.front()[0], "random");
 }
 
 class Robustness : public ::testing::Test {
@@ -148,7 +148,7 @@ TEST_F(Robustness, PlacementsOfAnotherSimulatorAreJudgedByOurs) {
   TableDefinition table = TinyTable();
   TableBlock rules = table.blocks.front();
   rules.key = "rules";
-  rules.preset = "placeto";
+  rules.rules = "published";
   table.blocks.push_back(rules);
   const std::vector<TableResults> tables = {TableResults(table, {})};
   std::vector<RobustRecord> records;
@@ -161,7 +161,7 @@ TEST_F(Robustness, PlacementsOfAnotherSimulatorAreJudgedByOurs) {
   records[1].variant_us.back() = "6000000";
   const auto cost = [&] {
     const RenderedTable rendered = RenderRobustness(tables, PrintRobustRows(records));
-    const RenderedSection& section = rendered.reading.back();
+    const RenderedSection& section = rendered.discussion.back();
     EXPECT_EQ(section.title, "What a wrong simulator costs");
     return section.rows.at(0);
   };

@@ -15,12 +15,12 @@
 namespace berth::bench {
 namespace {
 
-// Tries of one unit moved, from blocks and from random placements, and now and then a commit.
-void ExpectEqual(const std::string& graph, const std::string& preset) {
+// Trials of one unit moved, from blocks and from random placements, and now and then a commit.
+void ExpectEqual(const std::string& graph, const std::string& rules) {
   ProblemSource source;
   source.graph = graph;
-  source.cluster = "placeto(gpus=4,interconnect=fifo)";
-  source.preset = preset;
+  source.cluster = "k80(gpus=4,interconnect=fifo)";
+  source.rules = rules;
   const LoadedProblem loaded(source);
   const agents::Task task = agents::MakeTask(loaded.problem(), "colocation");
   const auto simulator = sim::MakeSimulator(loaded.problem());
@@ -39,12 +39,12 @@ void ExpectEqual(const std::string& graph, const std::string& preset) {
         moved.device[static_cast<std::size_t>(op)] = device;
       }
       const sim::Outcome& expected = simulator->Run(moved);
-      const sim::Outcome& actual = incremental->Try(moves);
-      ASSERT_EQ(expected.runtime, actual.runtime) << "try " << i;
-      ASSERT_EQ(expected.feasible(), actual.feasible()) << "try " << i;
+      const sim::Outcome& actual = incremental->RunTrial(moves);
+      ASSERT_EQ(expected.runtime, actual.runtime) << "trial " << i;
+      ASSERT_EQ(expected.feasible(), actual.feasible()) << "trial " << i;
       for (std::size_t d = 0; d < expected.devices.size(); ++d) {
-        ASSERT_EQ(expected.devices[d].busy, actual.devices[d].busy) << "try " << i << ", device " << d;
-        ASSERT_EQ(expected.devices[d].peak, actual.devices[d].peak) << "try " << i << ", device " << d;
+        ASSERT_EQ(expected.devices[d].busy, actual.devices[d].busy) << "trial " << i << ", device " << d;
+        ASSERT_EQ(expected.devices[d].peak, actual.devices[d].peak) << "trial " << i << ", device " << d;
       }
       if (i % 4 != 3) continue;
       incremental->Commit();
@@ -56,7 +56,7 @@ void ExpectEqual(const std::string& graph, const std::string& preset) {
 class IncrementalZoo : public testing::TestWithParam<std::string> {};
 
 TEST_P(IncrementalZoo, EqualsFromScratch) {
-  for (const char* preset : {"placeto", "native"}) ExpectEqual(GetParam(), preset);
+  for (const char* rules : {"published", "native"}) ExpectEqual(GetParam(), rules);
 }
 
 std::vector<std::string> NamesOfWorkloads() {
@@ -75,7 +75,7 @@ TEST(IncrementalRealGraphs, EqualFromScratch) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     SCOPED_TRACE(file.path());
-    for (const char* preset : {"placeto", "native"}) ExpectEqual(file.path().string(), preset);
+    for (const char* rules : {"published", "native"}) ExpectEqual(file.path().string(), rules);
   }
 }
 

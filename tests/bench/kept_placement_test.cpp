@@ -14,7 +14,7 @@ struct Chain {
   LoadedProblem loaded;
   agents::Task task;
   explicit Chain(int ops)
-      : loaded({"chain(ops=" + std::to_string(ops) + ")", "placeto(gpus=4)", "", "", "", {}}),
+      : loaded({"chain(ops=" + std::to_string(ops) + ")", "k80(gpus=4)", "", "", "", {}}),
         task(agents::MakeTask(loaded.problem(), "colocation", SelectDevices(loaded.cluster(), "gpu"))) {}
 };
 

@@ -16,7 +16,7 @@ import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
-SCENARIO = ["--graph", "random_dag(ops=40)", "--cluster", "placeto(gpus=2)", "--devices", "gpu"]
+SCENARIO = ["--graph", "random_dag(ops=40)", "--cluster", "k80(gpus=2)", "--devices", "gpu"]
 # Root is what containers run tests as; the ranks of a test need no core of their own.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
@@ -66,7 +66,7 @@ class Mpi(unittest.TestCase):
             self.assertEqual(rows(2, shared), rows(0, alone))
 
     def test_other_verbs_run_once(self):
-        result = berth(2, "simulate", "--graph", "chain", "--cluster", "placeto(gpus=2)", "--placement", "single_gpu",
+        result = berth(2, "simulate", "--graph", "chain", "--cluster", "k80(gpus=2)", "--placement", "single_gpu",
                        "--json", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["format"], "berth.outcome")

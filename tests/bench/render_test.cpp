@@ -63,7 +63,7 @@ TEST(Render, ATableOfDistributionsBeginsWithThemAndFoldsItsDetails) {
   EXPECT_LT(cells_first.find(block), cells_first.find(charts));
   EXPECT_EQ(cells_first.find("<details>"), std::string::npos);
   table.charts_first = true;
-  table.reading.push_back({"Long", {}, {"n"}, std::vector<std::vector<std::string>>(100, {"1"})});
+  table.discussion.push_back({"Long", {}, {"n"}, std::vector<std::vector<std::string>>(100, {"1"})});
   const std::string charts_first = RenderHtml(table);
   EXPECT_GT(charts_first.find(block), charts_first.find(charts));
   EXPECT_NE(charts_first.find("<details><summary>100 rows</summary>"), std::string::npos);

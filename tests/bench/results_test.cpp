@@ -64,9 +64,9 @@ TEST(Results, RefusesACellTheTableDoesNotHave) {
   EXPECT_THROW(TableResults(table, {MakeRecord("rnnlm", "no_such_column", "searched", 1, 1.0)}), InputError);
 }
 
-TEST(Reading, CountsOnlyPredictedCellsAsAccuracy) {
+TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
   const TableDefinition table = TinyTable();
-  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  const auto sections = BuildDiscussion(TableResults(table, TinyRecords()));
   // Predicted with a published number: rnnlm single GPU alone, 1.6 against 1.57: 1.9 %.
   EXPECT_NE(sections[1].sentences[0].find("over 1 cell: 2 %"), std::string::npos) << sections[1].sentences[0];
   ASSERT_EQ(sections[1].rows.size(), 1u);
@@ -77,7 +77,7 @@ TEST(Reading, CountsOnlyPredictedCellsAsAccuracy) {
 }
 
 // An expert that does what a fitted column does, with the same published number, confirms nothing.
-TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
+TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   TableDefinition table = TinyTable();
   table.blocks[0].columns.push_back(
       {"expert", "expert", "expert", CellKind::kPredicted, "expert", false, false, "", "colocation"});
@@ -86,7 +86,7 @@ TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
       MakeRecord("rnnlm", "expert", "predicted", 1, 1.6),   // published 1.57 as the single GPU
       MakeRecord("nmt_2", "expert", "predicted", 1, 1.42),  // published 2.13: 33 % below
   };
-  const auto sections = BuildReading(TableResults(table, records));
+  const auto sections = BuildDiscussion(TableResults(table, records));
   EXPECT_EQ(sections[1].title, "Predicted cells");
   ASSERT_EQ(sections[1].rows.size(), 1u);
   EXPECT_EQ(sections[1].rows[0],
@@ -96,7 +96,7 @@ TEST(Reading, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
 
 // The parameters have seen the number, so it is no prediction in a second block either, whatever its rows are
 // called.
-TEST(Reading, ANumberThatWasFittedIsNoPredictionInAnotherBlock) {
+TEST(Discussion, ANumberThatWasFittedIsNoPredictionInAnotherBlock) {
   TableDefinition table = TinyTable();
   table.blocks.push_back(table.blocks[0]);
   table.blocks[1].key = "second";
@@ -104,21 +104,21 @@ TEST(Reading, ANumberThatWasFittedIsNoPredictionInAnotherBlock) {
   std::vector<CellRecord> records = {MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
                                      MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.61)};
   records[1].block = "second";
-  for (const RenderedSection& section : BuildReading(TableResults(table, records))) {
+  for (const RenderedSection& section : BuildDiscussion(TableResults(table, records))) {
     EXPECT_EQ(section.title.find("Predicted cells"), std::string::npos) << section.title;
   }
 }
 
-TEST(Reading, APresetWithoutMemoryLimitsHasNoVerdicts) {
+TEST(Discussion, RulesWithoutMemoryLimitsHasNoVerdicts) {
   TableDefinition table = TinyTable();
   table.blocks[0].memory_limits = false;
   const TableResults results(table, TinyRecords());
   EXPECT_FALSE(results.At("native", "nmt_2", "single_gpu").same_verdict().has_value());
 }
 
-TEST(Reading, ListsEveryVerdictThatDiffers) {
+TEST(Discussion, ListsEveryVerdictThatDiffers) {
   const TableDefinition table = TinyTable();
-  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  const auto sections = BuildDiscussion(TableResults(table, TinyRecords()));
   // Rules: CPU and GPU of two rows, of which GPU of nmt_2 fits with us and not with them.
   EXPECT_NE(sections[2].sentences[0].find("3 of 4 verdicts as published"), std::string::npos)
       << sections[2].sentences[0];
@@ -128,7 +128,7 @@ TEST(Reading, ListsEveryVerdictThatDiffers) {
 }
 
 // What other blocks ask of the same published cells is counted apart.
-TEST(Reading, VerdictsAreCountedBlockByBlock) {
+TEST(Discussion, VerdictsAreCountedBlockByBlock) {
   TableDefinition table = TinyTable();
   table.blocks.push_back(table.blocks[0]);
   table.blocks[1].key = "second";
@@ -136,7 +136,7 @@ TEST(Reading, VerdictsAreCountedBlockByBlock) {
   std::vector<CellRecord> records = TinyRecords();
   records.push_back(MakeRecord("nmt_2", "single_gpu", "predicted", 1, std::nullopt));
   records.back().block = "second";
-  const auto sections = BuildReading(TableResults(table, records));
+  const auto sections = BuildDiscussion(TableResults(table, records));
   const auto section = std::find_if(sections.begin(), sections.end(), [](const RenderedSection& s) {
     return s.title.starts_with("Does it fit?");
   });
@@ -163,9 +163,9 @@ TEST(Rendered, TheCommandMakesItsRowsAgain) {
   EXPECT_EQ(command(70, 2), "berth table tiny --export --samples 70 --seeds 2");
 }
 
-TEST(Reading, GapIsToTheProvenBound) {
+TEST(Discussion, GapIsToTheProvenBound) {
   const TableDefinition table = TinyTable();
-  const auto sections = BuildReading(TableResults(table, TinyRecords()));
+  const auto sections = BuildDiscussion(TableResults(table, TinyRecords()));
   // rnnlm: random's median 1.2 s is the least; 1.2 / 0.5.
   EXPECT_EQ(sections[3].rows[0],
             (std::vector<std::string>{"rnnlm, 2 GPUs", "1.20", "random", "0.500", "2.40"}));

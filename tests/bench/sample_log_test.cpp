@@ -26,7 +26,7 @@ class SampleLogTest : public ::testing::Test {
   static ProblemSource Source() {
     ProblemSource source;
     source.graph = "random_dag(ops=60)";
-    source.cluster = "placeto(gpus=2)";
+    source.cluster = "k80(gpus=2)";
     return source;
   }
 

@@ -22,7 +22,7 @@ inline TableDefinition TinyTable() {
   block.key = "native";
   block.title = "Native";
   block.note = "Two chains.";
-  block.preset = "native";
+  block.rules = "native";
   block.columns = {
       {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, "cpu_only", false, false, "", "colocation"},
       {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, "gpu_only", false, false, "",
@@ -36,7 +36,7 @@ inline TableDefinition TinyTable() {
     line.key = key;
     line.title = key;
     line.workload = "diamond(width=3)";
-    line.cluster = "hierarchical(gpus=2)";
+    line.cluster = "k40(gpus=2)";
     line.gpus = 2;
     line.paper_workload = key;
     line.grouper = "colocation";

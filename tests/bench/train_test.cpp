@@ -20,10 +20,9 @@ using testing::RunBerth;
 using tests::TempFolder;
 
 std::vector<std::string> Train(const std::string& out, const std::vector<std::string>& more) {
-  std::vector<std::string> call = {
-      "train",   "--agent",   "placeto",         "--graph",   "random_dag(ops=8)",
-      "diamond", "--cluster", "placeto(gpus=2)", "--devices", "gpu",
-      "--out",   out,         "--json",          "-"};
+  std::vector<std::string> call = {"train",   "--agent",   "placeto",     "--graph",   "random_dag(ops=8)",
+                                   "diamond", "--cluster", "k80(gpus=2)", "--devices", "gpu",
+                                   "--out",   out,         "--json",      "-"};
   call.insert(call.end(), more.begin(), more.end());
   return call;
 }
@@ -38,9 +37,9 @@ TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
   EXPECT_EQ(json["graphs"][1]["samples"], 50);
   EXPECT_EQ(json["interrupted"], false);
   EXPECT_EQ(folder.Files(), (std::vector<std::string>{"p.ckpt", "p.ckpt.log.csv"}));
-  const auto applied = JsonOf(
-      RunBerth({"place", "--agent", "placeto", "--init", folder / "p.ckpt", "--learn", "no", "--graph",
-                "random_dag(ops=12)", "--cluster", "placeto(gpus=2)", "--devices", "gpu", "--json", "-"}));
+  const auto applied =
+      JsonOf(RunBerth({"place", "--agent", "placeto", "--init", folder / "p.ckpt", "--learn", "no", "--graph",
+                       "random_dag(ops=12)", "--cluster", "k80(gpus=2)", "--devices", "gpu", "--json", "-"}));
   EXPECT_EQ(applied["samples"], 13);  // one pass over the units, and where it started
 }
 
@@ -63,8 +62,8 @@ TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
 
 TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
   const TempFolder folder;
-  ExpectRefused({"train", "--agent", "heft", "--graph", "chain", "--cluster", "placeto(gpus=2)", "--samples",
-                 "9", "--out", folder / "p"},
+  ExpectRefused({"train", "--agent", "heft", "--graph", "chain", "--cluster", "k80(gpus=2)", "--samples", "9",
+                 "--out", folder / "p"},
                 "--agent heft: learns nothing");
 }
 

@@ -85,17 +85,17 @@ TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
   }
 }
 
-TEST(WorkloadSizes, TheRawGraphsAreCountedWhereTheyAreAskedFor) {
-  const Listing lean = ListWorkloads(false), raw = ListWorkloads(true);
-  ASSERT_EQ(raw.columns.size(), lean.columns.size() + 1);
-  ASSERT_EQ(raw.columns[3].key, "raw_ops");
-  for (std::size_t r = 0; r < raw.rows.size(); ++r) {
-    std::vector<ListingCell> cells = raw.rows[r];
+TEST(WorkloadSizes, TheUnfusedGraphsAreCountedWhereTheyAreAskedFor) {
+  const Listing fused = ListWorkloads(false), unfused = ListWorkloads(true);
+  ASSERT_EQ(unfused.columns.size(), fused.columns.size() + 1);
+  ASSERT_EQ(unfused.columns[3].key, "unfused_ops");
+  for (std::size_t r = 0; r < unfused.rows.size(); ++r) {
+    std::vector<ListingCell> cells = unfused.rows[r];
     if (cells[0].text == "gnmt(layers=8)") {
       EXPECT_EQ(cells[3].text, "59,624");
     }
     cells.erase(cells.begin() + 3);
-    EXPECT_TRUE(cells == lean.rows[r]) << cells[0].text;
+    EXPECT_TRUE(cells == fused.rows[r]) << cells[0].text;
   }
 }
 

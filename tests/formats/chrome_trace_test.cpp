@@ -114,9 +114,9 @@ TEST(ChromeTrace, WhatOverlapsGetsTracksOfItsOwn) {
                                            "links/wire gpu0 -> gpu1", "links/wire gpu0 -> gpu1 (2)"}));
 }
 
-// Preset placeto has no links: what a device sends stands on tracks of its own process.
-TEST(ChromeTrace, PresetPlaceto) {
-  const Json trace = TraceOf(WorkedCase("preset: placeto\n"));
+// The published rules have no links: what a device sends stands on tracks of its own process.
+TEST(ChromeTrace, PublishedRules) {
+  const Json trace = TraceOf(WorkedCase("rules: published\n"));
   bool found = false;
   for (const Json& slice : EventsOf(trace, "X")) found |= TrackOf(trace, slice) == "gpu0 (gpu-a)/to gpu1";
   EXPECT_TRUE(found) << trace.dump(1);

@@ -28,7 +28,7 @@ std::string LinkError(const std::string& link) {
 TEST(Cluster, ReadsTheSample) {
   const sim::Cluster cluster = ReadCluster(SamplePath("cluster.yaml"), SampleCatalogue());
   EXPECT_EQ(cluster.name, "two-gpus");
-  EXPECT_EQ(cluster.preset, sim::Preset::kNative);
+  EXPECT_EQ(cluster.rules, sim::Rules::kNative);
   EXPECT_EQ(cluster.interconnect, "fair");
   ASSERT_EQ(cluster.devices.size(), 3u);
   EXPECT_EQ(cluster.devices[0].memory, sim::Bytes{488} << 30);
@@ -54,7 +54,7 @@ TEST(Cluster, DefaultsAndTheCatalogue) {
   const sim::Cluster cluster = Parse(
       "devices:\n  - {name: c, kind: cpu-a}\n  - {name: g, kind: gpu-one}\n"
       "links:\n  - {name: l, ends: [c, g], kind: pcie}\n  - {name: m, ends: [c, g], bandwidth: 1GB/s}\n");
-  EXPECT_EQ(cluster.preset, sim::Preset::kNative);
+  EXPECT_EQ(cluster.rules, sim::Rules::kNative);
   EXPECT_EQ(cluster.interconnect, "fifo");
   const sim::Device &cpu = cluster.devices[0], &gpu = cluster.devices[1];
   EXPECT_EQ(cpu.device_class, sim::DeviceClass::kCpu);
@@ -121,7 +121,7 @@ TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
       MessageOf([] { ParseCluster("format: berth.cluster\nversion: 9\n", "c.yaml", SampleCatalogue()); }),
       "c.yaml:2: version is 9, but this program knows berth.cluster only up to version 1");
   EXPECT_EQ(ErrorOf("device: []\n"),
-            "c.yaml:4: device is not known here; the known keys are format, version, name, preset, devices, "
+            "c.yaml:4: device is not known here; the known keys are format, version, name, rules, devices, "
             "interconnect, "
             "switches, links, routes and dispatch");
   EXPECT_THAT(
@@ -180,8 +180,8 @@ TEST(ClusterRefuses, NumbersWithoutUnitsOrOutOfRange) {
 }
 
 TEST(ClusterRefuses, WrongWords) {
-  EXPECT_EQ(ErrorOf("preset: fancy\n"),
-            "c.yaml:4: preset must be one of native and placeto, but is \"fancy\"");
+  EXPECT_EQ(ErrorOf("rules: fancy\n"),
+            "c.yaml:4: rules must be one of native and published, but is \"fancy\"");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
             "c.yaml:5: interconnect must be one of ideal, fifo and fair, but is \"telepathy\"");
   EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),

@@ -257,7 +257,7 @@ std::string Difference(const sim::OpGraph& a, const sim::OpGraph& b) {
 
 std::string Difference(const sim::Cluster& a, const sim::Cluster& b) {
   if (a.name != b.name) return "name";
-  if (a.preset != b.preset) return "preset";
+  if (a.rules != b.rules) return "rules";
   if (a.interconnect != b.interconnect) return "interconnect";
   if (a.switches != b.switches) return "switches";
   const bool same_routes = std::equal(a.routes.begin(), a.routes.end(), b.routes.begin(), b.routes.end(),
@@ -297,7 +297,7 @@ rc::Gen<sim::Cluster> RandomCluster() {
   return gen::exec([] {
     sim::Cluster cluster;
     cluster.name = RandomName(0);
-    cluster.preset = Sometimes() ? sim::Preset::kPlaceto : sim::Preset::kNative;
+    cluster.rules = Sometimes() ? sim::Rules::kPublished : sim::Rules::kNative;
     cluster.interconnect = *gen::element<std::string>("ideal", "fifo", "fair");
     const int count = Between(1, 5);
     for (int i = 0; i < count; ++i) cluster.devices.push_back(RandomDevice(i));

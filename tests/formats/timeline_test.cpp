@@ -11,7 +11,7 @@ namespace {
 TEST(Timeline, OneEventALine) {
   const WorkedCase worked;
   EXPECT_EQ(PrintTimeline(worked.Run(), *worked.problem, worked.placement),
-            R"(# two on pair, preset native, us
+            R"(# two on pair, rules native, us
          0.000000 issue  gpu0 a
          0.000000 start  gpu0 a
          0.000000 memory gpu0 +1000192B = 1000192B, output of a

@@ -8,11 +8,11 @@
 #include "tests/sim/incremental_search.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using berth::sim::Preset;
+  using berth::sim::Rules;
   berth::sim::Dice dice({data, size});
-  const Preset preset = dice.OneOf<Preset>({Preset::kPlaceto, Preset::kNative});
+  const Rules rules = dice.OneOf<Rules>({Rules::kPublished, Rules::kNative});
   berth::sim::RandomCase c = berth::sim::MakeRandomCase(dice, {.max_ops = 40});
-  c.cluster.preset = preset;
+  c.cluster.rules = rules;
   const std::string difference = berth::sim::DifferenceOfSearch(c, 12, dice);
   if (difference.empty()) return 0;
   std::fputs(difference.c_str(), stderr);

@@ -17,7 +17,7 @@ outside=$(env -i ldd carried/berth | awk '$2 == "=>" {print $1, $3}' |
 env -i ./carried/berth list agents > list.txt || fail "berth list agents ended with $?"
 grep -q -w random list.txt || fail "berth list agents does not show the agent random"
 
-env -i ./carried/berth speed --graph 'random_dag(ops=1000)' --cluster 'placeto(gpus=2)' \
+env -i ./carried/berth speed --graph 'random_dag(ops=1000)' --cluster 'k80(gpus=2)' \
   --placements 20 --json speed.json || fail "berth speed ended with $?"
 grep -q '"ops_per_second"' speed.json || fail "berth speed wrote no ops_per_second"
 

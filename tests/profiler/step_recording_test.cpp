@@ -54,16 +54,16 @@ class Again {
 TEST(MeasureDisturbedAgain, TakesTheDisturbedOnesInTurnsAndUpToTwice) {
   Again some({30, 2, 9, 10}, 3);
   EXPECT_THAT(some.Run(30), ElementsAre(30, 8, 12, 10));
-  EXPECT_THAT(some.order(), ElementsAre(1, 2, 1));  // 2 had enough after one more try
+  EXPECT_THAT(some.order(), ElementsAre(1, 2, 1));  // 2 had enough after one more trial
 }
 
-TEST(MeasureDisturbedAgain, KeepsTheBetterTry) {
+TEST(MeasureDisturbedAgain, KeepsTheBetterTrial) {
   Again worse({30, 5}, -2);
   EXPECT_THAT(worse.Run(30), ElementsAre(30, 5));
   EXPECT_THAT(worse.order(), ElementsAre(1, 1));
 }
 
-// Then it is the workload that changes the pace, as Inception does, and another try is as bad.
+// Then it is the workload that changes the pace, as Inception does, and another trial is as bad.
 TEST(MeasureDisturbedAgain, LeavesAWorkloadAloneOfWhichAllIsDisturbed) {
   Again all({0, 3, 9}, 30);
   EXPECT_THAT(all.Run(30), ElementsAre(0, 3, 9));

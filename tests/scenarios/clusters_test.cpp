@@ -84,32 +84,31 @@ TEST(PaperClustersTest, CardsHoldWhatTheProtocolSays) {
   const auto usable = [](const std::string& name) {
     return static_cast<double>(LoadCluster(name, TestCatalogue()).devices[1].capacity()) / 1e9;
   };
-  EXPECT_NEAR(usable("hierarchical"), 11.68, 0.005);
-  EXPECT_NEAR(usable("placeto"), 11.68, 0.005);
+  EXPECT_NEAR(usable("k40"), 11.68, 0.005);
+  EXPECT_NEAR(usable("k80"), 11.68, 0.005);
   EXPECT_NEAR(usable("p100"), 16.76, 0.005);
   EXPECT_NEAR(usable("p100(memory=12GB)"), 12.48, 0.005);
 }
 
 TEST(PaperClustersTest, CopiesAsInTheProtocol) {
-  const sim::Cluster placeto = LoadCluster("placeto(gpus=8)", TestCatalogue());
-  const auto& route = placeto.route(placeto.Find("gpu0"), placeto.Find("gpu7"));
+  const sim::Cluster k80 = LoadCluster("k80(gpus=8)", TestCatalogue());
+  const auto& route = k80.route(k80.Find("gpu0"), k80.Find("gpu7"));
   ASSERT_THAT(route, SizeIs(2));
-  EXPECT_EQ(GigabytesPerSecond(placeto, "gpu0", "gpu7"), 7.6);
+  EXPECT_EQ(GigabytesPerSecond(k80, "gpu0", "gpu7"), 7.6);
   sim::Picos latency = 0;
-  for (const auto& hop : route) latency += placeto.links[static_cast<std::size_t>(hop.link)].latency;
+  for (const auto& hop : route) latency += k80.links[static_cast<std::size_t>(hop.link)].latency;
   EXPECT_EQ(latency, sim::FromMicros(25));
 
-  const sim::Cluster hierarchical = LoadCluster("hierarchical(gpus=8)", TestCatalogue());
-  EXPECT_EQ(GigabytesPerSecond(hierarchical, "gpu0", "gpu3"), 10);
-  EXPECT_THAT(hierarchical.route(hierarchical.Find("gpu0"), hierarchical.Find("gpu3")), SizeIs(2));
-  EXPECT_THAT(hierarchical.route(hierarchical.Find("gpu0"), hierarchical.Find("gpu4")), SizeIs(4))
-      << "over the CPU";
-  EXPECT_EQ(hierarchical.dispatch.order, sim::Dispatch::Order::kProgram);
+  const sim::Cluster k40 = LoadCluster("k40(gpus=8)", TestCatalogue());
+  EXPECT_EQ(GigabytesPerSecond(k40, "gpu0", "gpu3"), 10);
+  EXPECT_THAT(k40.route(k40.Find("gpu0"), k40.Find("gpu3")), SizeIs(2));
+  EXPECT_THAT(k40.route(k40.Find("gpu0"), k40.Find("gpu4")), SizeIs(4)) << "over the CPU";
+  EXPECT_EQ(k40.dispatch.order, sim::Dispatch::Order::kProgram);
 }
 
 // The name of a machine whose copies block says so; that of the others is as it was before there was a choice.
 TEST(PaperClustersTest, CopiesMayBlock) {
-  for (const char* name : {"hierarchical(gpus=2", "placeto(gpus=2", "p100(gpus=2"}) {
+  for (const char* name : {"k40(gpus=2", "k80(gpus=2", "p100(gpus=2"}) {
     const sim::Cluster beside = LoadCluster(std::string(name) + ",copies=overlap)", TestCatalogue());
     const sim::Cluster blocking = LoadCluster(std::string(name) + ",copies=blocking)", TestCatalogue());
     EXPECT_EQ(beside.name, LoadCluster(std::string(name) + ")", TestCatalogue()).name);

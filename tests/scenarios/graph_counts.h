@@ -13,7 +13,7 @@ struct Counts {
   std::int64_t backward = 0;
   std::int64_t variables = 0;
   std::int64_t updates = 0;
-  std::int64_t lean() const { return forward + backward + variables + updates; }
+  std::int64_t fused() const { return forward + backward + variables + updates; }
 };
 Counts CountOps(const sim::OpGraph& graph);
 

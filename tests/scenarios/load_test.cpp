@@ -44,7 +44,7 @@ TEST_F(LoadTest, WrittenWorkloadsReadBackEqual) {
 }
 
 TEST_F(LoadTest, ClustersAndPlacementsComeFromFilesToo) {
-  const sim::Cluster cluster = LoadCluster("placeto(gpus=4)", TestCatalogue());
+  const sim::Cluster cluster = LoadCluster("k80(gpus=4)", TestCatalogue());
   formats::WriteFile(Path("cluster.yaml"), formats::PrintCluster(cluster));
   EXPECT_EQ(formats::PrintCluster(LoadCluster(Path("cluster.yaml"), TestCatalogue())),
             formats::PrintCluster(cluster));
@@ -60,7 +60,7 @@ TEST_F(LoadTest, UnknownNamesListTheKnownOnes) {
               AllOf(HasSubstr("'inception_v4'"), HasSubstr("inception_v3"), HasSubstr("chain")));
   EXPECT_THAT(ErrorOf([] { LoadGraph("missing.json"); }), HasSubstr("neither a file nor a workload"));
   EXPECT_THAT(ErrorOf([] { LoadCluster("cloud(gpus=2)", TestCatalogue()); }),
-              AllOf(HasSubstr("'cloud(gpus=2)'"), HasSubstr("hierarchical")));
+              AllOf(HasSubstr("'cloud(gpus=2)'"), HasSubstr("k40")));
   EXPECT_THAT(ErrorOf([] { LoadGraph("chain(ops=3"); }), HasSubstr("unbalanced"));
 }
 

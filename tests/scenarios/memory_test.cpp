@@ -139,27 +139,25 @@ TEST_P(VerdictTest, IsThePublishedOneAndSafe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hierarchical, VerdictTest,
-                         ::testing::Values(Verdict{"inception_v3(batch=1)", "hierarchical(gpus=2)", 1, true,
-                                                   0.44},
-                                           Verdict{"resnet_152", "hierarchical(gpus=2)", 1, true, 6.0},
-                                           Verdict{"rnnlm", "hierarchical(gpus=2)", 1, true, 10.1},
-                                           Verdict{"nmt", "hierarchical(gpus=2)", 1, false, 14.4},
-                                           Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 1, false, 20.2},
-                                           Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 1, false, 31.7},
-                                           Verdict{"nmt", "hierarchical(gpus=2)", 2, true, 10.5},
-                                           Verdict{"nmt(layers=4)", "hierarchical(gpus=4)", 4, true, 10.5},
-                                           Verdict{"nmt(layers=8)", "hierarchical(gpus=8)", 8, true, 10.5}));
+                         ::testing::Values(Verdict{"inception_v3(batch=1)", "k40(gpus=2)", 1, true, 0.44},
+                                           Verdict{"resnet_152", "k40(gpus=2)", 1, true, 6.0},
+                                           Verdict{"rnnlm", "k40(gpus=2)", 1, true, 10.1},
+                                           Verdict{"nmt", "k40(gpus=2)", 1, false, 14.4},
+                                           Verdict{"nmt(layers=4)", "k40(gpus=4)", 1, false, 20.2},
+                                           Verdict{"nmt(layers=8)", "k40(gpus=8)", 1, false, 31.7},
+                                           Verdict{"nmt", "k40(gpus=2)", 2, true, 10.5},
+                                           Verdict{"nmt(layers=4)", "k40(gpus=4)", 4, true, 10.5},
+                                           Verdict{"nmt(layers=8)", "k40(gpus=8)", 8, true, 10.5}));
 
 INSTANTIATE_TEST_SUITE_P(
     Placeto, VerdictTest,
-    ::testing::Values(
-        Verdict{"inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)", "placeto(gpus=2)", 1, true,
-                4.0},
-        Verdict{"nasnet_a(gradients=colocated)", "placeto(gpus=2)", 1, true, 4.6},
-        Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 1, false, 15.8},
-        Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 1, false, 20.2},
-        Verdict{"nmt(batch=256,gradients=colocated)", "placeto(gpus=2)", 2, false, 12.9},
-        Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "placeto(gpus=4)", 4, false, 12.9}));
+    ::testing::Values(Verdict{"inception_v3(batch=64,bn=no,optimizer=adam,gradients=colocated)",
+                              "k80(gpus=2)", 1, true, 4.0},
+                      Verdict{"nasnet_a(gradients=colocated)", "k80(gpus=2)", 1, true, 4.6},
+                      Verdict{"nmt(batch=256,gradients=colocated)", "k80(gpus=2)", 1, false, 15.8},
+                      Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "k80(gpus=4)", 1, false, 20.2},
+                      Verdict{"nmt(batch=256,gradients=colocated)", "k80(gpus=2)", 2, false, 12.9},
+                      Verdict{"nmt(batch=256,layers=4,gradients=colocated)", "k80(gpus=4)", 4, false, 12.9}));
 
 INSTANTIATE_TEST_SUITE_P(Mars, VerdictTest,
                          ::testing::Values(Verdict{"gnmt(layers=4,batch=256,optimizer=adam)",
@@ -196,20 +194,20 @@ TEST(SgdpTest, HumanPlacementsFitSafely) {
 // Placeto's list has an NMT of 30 steps; with it the expert would fit where OOM is published. PROTOCOL 6.3 has
 // 8.2 GB on the fullest GPU, which is that of the vocabulary of GNMT; docs/workloads.md says why.
 TEST(PlacetoTest, ThirtyStepsWouldFit) {
-  const Outcome run = Expert("nmt(batch=256,steps=30,gradients=colocated)", "placeto(gpus=2)", 2);
+  const Outcome run = Expert("nmt(batch=256,steps=30,gradients=colocated)", "k80(gpus=2)", 2);
   EXPECT_TRUE(run.feasible);
   EXPECT_LT(run.fullest_gb, 0.95 * run.capacity_gb);
   EXPECT_NEAR(run.fullest_gb, 9.26, 0.005);
   const Outcome smaller =
-      Expert("nmt(batch=256,steps=30,vocabulary=32000,gradients=colocated)", "placeto(gpus=2)", 2);
+      Expert("nmt(batch=256,steps=30,vocabulary=32000,gradients=colocated)", "k80(gpus=2)", 2);
   EXPECT_NEAR(smaller.fullest_gb, 8.2, 0.05);
 }
 
 // Why the testbeds issue in program order: a first-come order runs the softmax's AddN as soon as its
 // gradients are there and would let the published OOM of NMT-2 on one GPU fit.
 TEST(IssueOrderTest, FirstComeHoldsLess) {
-  const Outcome program = SingleGpu("nmt", "hierarchical(gpus=2)");
-  const Outcome ready = SingleGpu("nmt", "hierarchical(gpus=2,order=ready)");
+  const Outcome program = SingleGpu("nmt", "k40(gpus=2)");
+  const Outcome ready = SingleGpu("nmt", "k40(gpus=2,order=ready)");
   EXPECT_FALSE(program.feasible);
   EXPECT_TRUE(ready.feasible);
   EXPECT_LT(ready.fullest_gb, 0.8 * program.fullest_gb);
@@ -220,7 +218,7 @@ TEST(IssueOrderTest, FirstComeHoldsLess) {
 TEST(SerialMemoryTest, EngineAgrees) {
   for (const char* workload : {"resnet_152(batch=2)", "nmt(steps=5)", "rnnlm(steps=5,softmax=per_step)"}) {
     const double serial = static_cast<double>(SerialPeak(LoadGraph(workload)).peak) / 1e9;
-    const double engine = SingleGpu(workload, "hierarchical(gpus=1)").fullest_gb;
+    const double engine = SingleGpu(workload, "k40(gpus=1)").fullest_gb;
     EXPECT_NEAR(engine, serial, 1e-3 * serial) << workload;
     EXPECT_GE(engine, serial) << workload;
   }

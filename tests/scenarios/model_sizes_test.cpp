@@ -20,7 +20,7 @@ TEST(ModelSizesTest, InceptionV3) {
   EXPECT_EQ(counts.backward, 425);
   EXPECT_EQ(counts.variables, 190);
   EXPECT_EQ(counts.updates, 190);
-  EXPECT_EQ(counts.lean(), 1121);
+  EXPECT_EQ(counts.fused(), 1121);
 }
 
 // PAPERS counts 1156: ours has a flatten and its gradient more, as in the main head.
@@ -28,14 +28,14 @@ TEST(ModelSizesTest, InceptionV3WithAuxiliaryHead) {
   const sim::OpGraph graph = LoadGraph("inception_v3(batch=1,aux=yes)");
   EXPECT_EQ(graph.totals().parameters, 27'143'152);
   EXPECT_NEAR(Gmac(graph), 5.72, 0.005);
-  EXPECT_EQ(CountOps(graph).lean(), 1156 + 2);
+  EXPECT_EQ(CountOps(graph).fused(), 1156 + 2);
 }
 
 // Without normalisation a bias takes the place of beta, so the weights are as many.
 TEST(ModelSizesTest, InceptionV3WithoutNormalisation) {
   const sim::OpGraph graph = LoadGraph("inception_v3(batch=1,bn=no)");
   EXPECT_EQ(graph.totals().parameters, 23'817'352);
-  EXPECT_EQ(CountOps(graph).lean(), 1121);
+  EXPECT_EQ(CountOps(graph).fused(), 1121);
   // 1001 classes: 2048 + 1 weights more.
   EXPECT_EQ(LoadGraph("inception_v3(batch=1,classes=1001)").totals().parameters, 23'817'352 + 2049);
 }
@@ -48,7 +48,7 @@ TEST(ModelSizesTest, ResNet152) {
   EXPECT_EQ(counts.forward, 516);
   EXPECT_EQ(counts.backward, 671);
   EXPECT_EQ(counts.variables, 467);
-  EXPECT_EQ(counts.lean(), 2121);
+  EXPECT_EQ(counts.fused(), 2121);
 }
 
 // F: 55 ops a normal cell (2 x 3 to begin, 5 separable of 8, 3 pools, 5 adds, concat), 56 a reduction; 6 more

@@ -28,7 +28,7 @@ const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
 }
 
 sim::Cluster TwoGpus() {
-  return LoadCluster("hierarchical(gpus=2)", TestCatalogue());
+  return LoadCluster("k40(gpus=2)", TestCatalogue());
 }
 
 template <typename Call>

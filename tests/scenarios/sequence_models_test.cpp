@@ -58,8 +58,8 @@ TEST(GnmtTest, OpCounts) {
 }
 
 // "Beyond 50,000 ops" is what SGDP says of its graph. Everything the templates know, nothing for the count.
-TEST(GnmtTest, RawGraphOfEightLayersHasMoreThanFiftyThousandOps) {
-  EXPECT_GT(LoadGraph("gnmt(layers=8,granularity=raw)").size(), 50'000);
+TEST(GnmtTest, UnfusedGraphOfEightLayersHasMoreThanFiftyThousandOps) {
+  EXPECT_GT(LoadGraph("gnmt(layers=8,granularity=unfused)").size(), 50'000);
 }
 
 // PAPERS: 8.7 GB at n = 512 ("about 16" at 1024), without the probabilities that the gradient keeps.

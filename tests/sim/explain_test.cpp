@@ -43,8 +43,8 @@ TEST(Explain, AccountsForEveryPicosecondOfRandomCases) {
   }
 }
 
-// a (10 us) on gpu0 sends 1 MB over 10 GB/s and 5 us to b (10 us) on gpu1: every stretch is known.
-TEST(Explain, NamesTheStretchesOfAKnownCase) {
+// a (10 us) on gpu0 sends 1 MB over 10 GB/s and 5 us to b (10 us) on gpu1: every segment is known.
+TEST(Explain, NamesTheSegmentsOfAKnownCase) {
   OpGraph graph;
   graph.ops.resize(2);
   graph.ops[0].name = "a";

@@ -42,7 +42,7 @@ void AddMove(std::vector<Move>& moves, const OpGraph& graph, const Cluster& clus
   }
 }
 
-std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
+std::string DifferenceOfSearch(const RandomCase& c, int trials, Dice& dice) {
   const Problem problem(c.graph, c.cluster, c.costs);
   const auto simulator = MakeSimulator(problem);
   const auto incremental = MakeIncrementalSimulator(problem);
@@ -58,7 +58,7 @@ std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
     return difference + "\n" + Text(base, moves) + PrintCase(c);
   };
   std::string difference = compare(incremental->Base(base), base, {}, {});
-  for (int i = 0; i < tries && difference.empty(); ++i) {
+  for (int i = 0; i < trials && difference.empty(); ++i) {
     std::vector<Move> moves;
     for (auto n = dice.OneOf<int>({0, 1, 1, 1, 1, 2, 3, 5}); n > 0; --n) {
       AddMove(moves, c.graph, c.cluster, dice);
@@ -72,14 +72,14 @@ std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice) {
           dice.OneOf<Picos>({0, runtime / 3, runtime - 30 * kPicosPerMicro, runtime - 1, runtime});
     }
     if (dice.Percent(5)) options.record = RunOptions::Record::kTimeline;
-    difference = compare(incremental->Try(moves, options), moved, options, moves);
+    difference = compare(incremental->RunTrial(moves, options), moved, options, moves);
     if (difference.empty() && dice.Percent(20)) {
       incremental->Commit();
       std::swap(base, moved);
       // `moved` is what was before.
       if (dice.Percent(30)) {
         for (Move& move : moves) move.device = moved.device[static_cast<std::size_t>(move.op)];
-        difference = compare(incremental->Try(moves), moved, {}, moves);
+        difference = compare(incremental->RunTrial(moves), moved, {}, moves);
         incremental->Commit();
         base = moved;
       }

@@ -13,8 +13,8 @@ namespace berth::sim {
 // A colocation set goes somewhere.
 void AddMove(std::vector<Move>& moves, const OpGraph& graph, const Cluster& cluster, Dice& dice);
 
-// Tries from a base, some of them with a cutoff; one now and then is committed, or taken back. Empty, or what
+// Trials from a base, some of them with a cutoff; one now and then is committed, or taken back. Empty, or what
 // differs first.
-std::string DifferenceOfSearch(const RandomCase& c, int tries, Dice& dice);
+std::string DifferenceOfSearch(const RandomCase& c, int trials, Dice& dice);
 
 }  // namespace berth::sim

@@ -1,4 +1,4 @@
-// Incremental = from scratch = batch, to the last bit, over sequences of tries and commits.
+// Incremental = from scratch = batch, to the last bit, over sequences of trials and commits.
 #include "sim/incremental.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace berth::sim {
 namespace {
 
-void ExpectEqualSearches(std::uint64_t seed, const CaseShape& shape, Preset preset) {
+void ExpectEqualSearches(std::uint64_t seed, const CaseShape& shape, Rules rules) {
   RandomCase c = MakeRandomCase(seed, shape);
-  c.cluster.preset = preset;
+  c.cluster.rules = rules;
   Dice dice(seed);
   RC_ASSERT(DifferenceOfSearch(c, 20, dice) == "");
 }
@@ -28,7 +28,7 @@ void ExpectEqualNativeSearches(const std::string& interconnect) {
   for (const int max_ops : {60, 300}) {
     CaseShape shape{.max_ops = max_ops};
     shape.interconnect = interconnect;
-    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), shape, Preset::kNative);
+    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), shape, Rules::kNative);
   }
 }
 
@@ -49,7 +49,7 @@ RC_GTEST_PROP(Incremental, ListsEqualFromScratch, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   for (const bool own : {false, true}) {
     RandomCase c = MakeRandomCase(seed, {.max_ops = 200});
-    c.cluster.preset = Preset::kNative;
+    c.cluster.rules = Rules::kNative;
     c.cluster.dispatch.order = own ? Dispatch::Order::kReady : Dispatch::Order::kProgram;
     c.placement.priority.clear();
     c.placement.order = own ? c.graph.topological_order() : std::vector<OpIndex>{};
@@ -58,34 +58,34 @@ RC_GTEST_PROP(Incremental, ListsEqualFromScratch, ()) {
   }
 }
 
-RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratch, ()) {
+RC_GTEST_PROP(Incremental, PublishedEqualsFromScratch, ()) {
   for (int i = 0; i < 10; ++i) {
-    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {}, Preset::kPlaceto);
+    ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {}, Rules::kPublished);
   }
 }
 
-RC_GTEST_PROP(Incremental, PlacetoEqualsFromScratchOnLargerGraphs, ()) {
-  ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {.max_ops = 400}, Preset::kPlaceto);
+RC_GTEST_PROP(Incremental, PublishedEqualsFromScratchOnLargerGraphs, ()) {
+  ExpectEqualSearches(*rc::gen::arbitrary<std::uint64_t>(), {.max_ops = 400}, Rules::kPublished);
 }
 
-// Many tries in one batch, and one after the other from one base.
+// Many trials in one batch, and one after the other from one base.
 TEST(Incremental, EqualsBatch) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     RandomCase c = MakeRandomCase(seed);
-    c.cluster.preset = seed % 2 == 0 ? Preset::kPlaceto : Preset::kNative;
+    c.cluster.rules = seed % 2 == 0 ? Rules::kPublished : Rules::kNative;
     const Problem problem(c.graph, c.cluster, c.costs);
-    std::vector<std::vector<Move>> tries(20);
-    std::vector<Placement> moved(tries.size(), c.placement);
+    std::vector<std::vector<Move>> trials(20);
+    std::vector<Placement> moved(trials.size(), c.placement);
     Dice dice(seed);
-    for (std::size_t i = 0; i < tries.size(); ++i) {
-      AddMove(tries[i], c.graph, c.cluster, dice);
-      for (const Move& move : tries[i]) moved[i].device[static_cast<std::size_t>(move.op)] = move.device;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      AddMove(trials[i], c.graph, c.cluster, dice);
+      for (const Move& move : trials[i]) moved[i].device[static_cast<std::size_t>(move.op)] = move.device;
     }
     const std::vector<Outcome> batch = BatchSimulator(problem, 2).Run(moved);
     const auto incremental = MakeIncrementalSimulator(problem);
     incremental->Base(c.placement);
-    for (std::size_t i = 0; i < tries.size(); ++i) {
-      ASSERT_EQ("", FirstDifference(batch[i], incremental->Try(tries[i]), c.graph, c.cluster))
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      ASSERT_EQ("", FirstDifference(batch[i], incremental->RunTrial(trials[i]), c.graph, c.cluster))
           << PrintCase(c);
     }
   }
@@ -97,7 +97,7 @@ TEST(Incremental, EqualsBatch) {
 // at 19.2; c starts at 24.9; all is over at 32.6.
 TEST(Incremental, AWorkedCase) {
   TwoGpus world;
-  world.cluster.preset = Preset::kPlaceto;
+  world.cluster.rules = Rules::kPublished;
   const OpIndex a = world.Add(0, 10.5, {1000});
   const OpIndex b = world.Add(1, 3, {76'000});
   world.Add(0, 2, {}, {{a, 0}, {b, 0}});
@@ -107,14 +107,14 @@ TEST(Incremental, AWorkedCase) {
   EXPECT_TRUE(incremental->replays());
   EXPECT_EQ(incremental->Base(world.placement).runtime, 38 * kUs);
   const std::vector<Move> moves = {{b, 0}};
-  EXPECT_EQ(incremental->Try(moves).runtime, FromMicros(32.6));
-  EXPECT_EQ(incremental->Try({}).runtime, 38 * kUs) << "a try leaves the base as it was";
-  EXPECT_TRUE(incremental->Try(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).stopped);
-  EXPECT_EQ(incremental->Try(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).runtime,
+  EXPECT_EQ(incremental->RunTrial(moves).runtime, FromMicros(32.6));
+  EXPECT_EQ(incremental->RunTrial({}).runtime, 38 * kUs) << "a trial leaves the base as it was";
+  EXPECT_TRUE(incremental->RunTrial(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).stopped);
+  EXPECT_EQ(incremental->RunTrial(moves, {RunOptions::Record::kNothing, FromMicros(19.1)}).runtime,
             FromMicros(19.2));
   incremental->Commit();
   EXPECT_EQ(incremental->base().device[static_cast<std::size_t>(b)], 0);
-  EXPECT_EQ(incremental->Try({}).runtime, FromMicros(32.6));
+  EXPECT_EQ(incremental->RunTrial({}).runtime, FromMicros(32.6));
 }
 
 }  // namespace

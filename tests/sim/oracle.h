@@ -1,4 +1,4 @@
-// The oracle: a second, slow and simple simulator of the preset `native`, written from docs/model.md and from
+// The oracle: a second, slow and simple simulator of the rules `native`, written from docs/model.md and from
 // nothing else. Sets and maps stand where the engine has compact arrays, and everything is looked up anew at
 // each instant, so that its agreement with the engine means something. Section numbers in oracle.cpp are
 // those of docs/model.md.

@@ -18,10 +18,10 @@ namespace {
 class Parallel : public testing::TestWithParam<int> {};
 
 TEST_P(Parallel, BatchEqualsOneAfterTheOther) {
-  for (const Preset preset : {Preset::kNative, Preset::kPlaceto}) {
+  for (const Rules rules : {Rules::kNative, Rules::kPublished}) {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
       RandomCase c = MakeRandomCase(seed);
-      c.cluster.preset = preset;
+      c.cluster.rules = rules;
       const Problem problem(c.graph, c.cluster, c.costs);
       Dice dice(seed);
       std::vector<Placement> placements;
@@ -36,7 +36,7 @@ TEST_P(Parallel, BatchEqualsOneAfterTheOther) {
         for (std::size_t i = 0; i < placements.size(); ++i) {
           const Outcome& alone = simulator->Run(placements[i], options);
           ASSERT_EQ("", FirstDifference(alone, outcomes[i], c.graph, c.cluster))
-              << ToString(preset) << " placement " << i << "\n"
+              << ToString(rules) << " placement " << i << "\n"
               << PrintCase(c);
         }
       }

@@ -84,7 +84,7 @@ Outcome World::Run(const RunOptions& options) {
   Finish();
   const Problem problem(graph, cluster, costs_);
   Outcome outcome = MakeSimulator(problem)->Run(placement, options);
-  if (cluster.preset == Preset::kNative && !outcome.stopped &&
+  if (cluster.rules == Rules::kNative && !outcome.stopped &&
       options.record == RunOptions::Record::kTimeline) {
     EXPECT_EQ("", FirstDifference(OracleRun(graph, cluster, costs_, placement), outcome, graph, cluster));
   }

@@ -30,9 +30,9 @@ constexpr const char* kBenchmarks = R"({
    "ops": 1000, "edges": 171, "devices": 4, "ops/s": 3e6, "threads/processes": 0.99, "goal": 0.9, "repetitions": 1},
   {"run_name": "batch/native/ops:100/threads:16/manual_time", "real_time": 1, "cpu_time": 1, "time_unit": "us",
    "ops": 100, "edges": 171, "devices": 4, "ops/s": 3e6, "threads/processes": 0.99, "goal": 0.9, "repetitions": 1},
-  {"run_name": "scaling/devices/placeto/8", "real_time": 1, "cpu_time": 1, "time_unit": "ms",
+  {"run_name": "scaling/devices/published/8", "real_time": 1, "cpu_time": 1, "time_unit": "ms",
    "ops": 1e4, "edges": 2e4, "devices": 8, "ops/s": 1e7},
-  {"run_name": "scaling/devices/placeto/2", "real_time": 0.5, "cpu_time": 0.5, "time_unit": "ms",
+  {"run_name": "scaling/devices/published/2", "real_time": 0.5, "cpu_time": 0.5, "time_unit": "ms",
    "ops": 1e4, "edges": 2e4, "devices": 2, "ops/s": 2e7}]})";
 
 constexpr const char* kComparison =
@@ -65,7 +65,7 @@ TEST(SpeedReport, RowsStandByWhatIsMeasuredAndSize) {
   for (const SpeedRow& row : Results().rows) names.push_back(row.name);
   EXPECT_THAT(names, ElementsAre("batch/native/ops:100/threads:2", "batch/native/ops:100/threads:16",
                                  "batch/native/ops:1000/threads:2", "engine/native/fifo/ops:10000",
-                                 "scaling/devices/placeto/2", "scaling/devices/placeto/8"));
+                                 "scaling/devices/published/2", "scaling/devices/published/8"));
 }
 
 TEST(SpeedReport, SetsFiguresBesideGoals) {
@@ -83,10 +83,10 @@ TEST(SpeedReport, SetsOtherSimulatorsBesideOurs) {
 
 TEST(SpeedReport, ScalesInOrderOfSize) {
   const SpeedResults results = Results();
-  EXPECT_THAT(PrintSpeedMarkdown(results), HasSubstr("| placeto | 50 | 100 |"));
+  EXPECT_THAT(PrintSpeedMarkdown(results), HasSubstr("| published | 50 | 100 |"));
   EXPECT_THAT(PrintScalingHtml(results), HasSubstr("Time of an evaluation by devices"));
   EXPECT_THAT(PrintScalingHtml(results), Not(HasSubstr("Time of an evaluation by edges")));
-  EXPECT_THAT(PrintSpeedCsv(results), HasSubstr("\nscaling/devices/placeto/8,10000,20000,8,1,1e+07,,,\n"));
+  EXPECT_THAT(PrintSpeedCsv(results), HasSubstr("\nscaling/devices/published/8,10000,20000,8,1,1e+07,,,\n"));
 }
 
 TEST(SpeedReport, RefusesOtherFiles) {

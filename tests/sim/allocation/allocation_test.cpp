@@ -39,7 +39,7 @@ std::vector<Placement> Placements(const RandomCase& c) {
 }
 
 struct Machine {
-  Preset preset;
+  Rules rules;
   std::string interconnect;
   Dispatch::Per per;
   Dispatch::Order order;
@@ -50,10 +50,10 @@ std::vector<Machine> Machines() {
   for (const char* interconnect : {"ideal", "fifo", "fair"}) {
     for (const auto per : {Dispatch::Per::kDevice, Dispatch::Per::kProcess}) {
       for (const auto order : {Dispatch::Order::kReady, Dispatch::Order::kProgram})
-        machines.push_back({Preset::kNative, interconnect, per, order});
+        machines.push_back({Rules::kNative, interconnect, per, order});
     }
   }
-  machines.push_back({Preset::kPlaceto, "fifo", Dispatch::Per::kDevice, Dispatch::Order::kReady});
+  machines.push_back({Rules::kPublished, "fifo", Dispatch::Per::kDevice, Dispatch::Order::kReady});
   return machines;
 }
 
@@ -67,7 +67,7 @@ TEST(Allocation, NoRunButTheFirstAllocates) {
   for (const Machine& machine : Machines()) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
       RandomCase c = MakeRandomCase(seed, {.max_ops = 200, .solo = seed % 2 == 0});
-      c.cluster.preset = machine.preset;
+      c.cluster.rules = machine.rules;
       if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
       c.cluster.dispatch.per = machine.per;
       c.cluster.dispatch.order = machine.order;
@@ -129,7 +129,7 @@ TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
   Layers layers(20'000, 100);
   const auto size = static_cast<std::int64_t>(layers.graph.ops.size() + layers.graph.edges());
   for (const Machine& machine : Machines()) {
-    layers.cluster.preset = machine.preset;
+    layers.cluster.rules = machine.rules;
     layers.cluster.interconnect = machine.interconnect;
     layers.cluster.dispatch.per = machine.per;
     layers.cluster.dispatch.order = machine.order;
@@ -138,16 +138,16 @@ TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
     const auto simulator = MakeSimulator(problem);
     simulator->Run(layers.placement);
     const std::int64_t all = BytesInUse() - before;
-    EXPECT_LE(all / size, kMost) << ToString(machine.preset) << " " << machine.interconnect;
+    EXPECT_LE(all / size, kMost) << ToString(machine.rules) << " " << machine.interconnect;
   }
 }
 
 // All ops of a random graph in turn go to each device; the first round may allocate.
-TEST(Allocation, NoTryButTheFirstAllocates) {
+TEST(Allocation, NoTrialButTheFirstAllocates) {
   for (const Machine& machine : Machines()) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       RandomCase c = MakeRandomCase(seed, {.max_ops = 100});
-      c.cluster.preset = machine.preset;
+      c.cluster.rules = machine.rules;
       if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
       c.cluster.dispatch.per = machine.per;
       c.cluster.dispatch.order = machine.order;
@@ -159,7 +159,7 @@ TEST(Allocation, NoTryButTheFirstAllocates) {
         const std::int64_t before = CountAllocations();
         for (OpIndex op = 0; op < c.graph.size(); ++op) {
           const Move move{op, op % c.cluster.size()};
-          incremental->Try({&move, 1});
+          incremental->RunTrial({&move, 1});
         }
         allocations = CountAllocations() - before;
       }

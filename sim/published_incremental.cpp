@@ -1,20 +1,20 @@
-#include "sim/placeto_incremental.h"
+#include "sim/published_incremental.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "sim/error.h"
-#include "sim/placeto_peaks.h"
-#include "sim/placeto_replay.h"
-#include "sim/placeto_simulator.h"
-#include "sim/placeto_wiring.h"
+#include "sim/published_peaks.h"
+#include "sim/published_replay.h"
+#include "sim/published_simulator.h"
+#include "sim/published_wiring.h"
 
 namespace berth::sim {
 namespace {
 
-class PlacetoIncrementalSimulator final : public IncrementalSimulator {
+class PublishedIncrementalSimulator final : public IncrementalSimulator {
  public:
-  PlacetoIncrementalSimulator(const Problem& problem, PlacetoWiring wiring)
+  PublishedIncrementalSimulator(const Problem& problem, PublishedWiring wiring)
       : problem_(problem), wiring_(std::move(wiring)), replay_(problem, wiring_), peaks_(replay_, wiring_) {
     const std::size_t devices = problem.cluster().devices.size();
     base_use_.resize(devices);
@@ -24,7 +24,7 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
   const Outcome& Base(const Placement& placement) override {
     base_ = placement;
     has_base_ = true;
-    has_try_ = false;
+    has_trial_ = false;
     replay_.RunBase(base_.device);
     std::fill(base_use_.begin(), base_use_.end(), DeviceUse{});
     for (OpIndex op = 0; op < problem_.graph().size(); ++op) {
@@ -41,21 +41,22 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
     return outcome_;
   }
 
-  const Outcome& Try(std::span<const Move> moves, const RunOptions& options) override {
+  const Outcome& RunTrial(std::span<const Move> moves, const RunOptions& options) override {
     BERTH_CHECK(has_base_);
-    has_try_ = true;
+    has_trial_ = true;
     moves_.assign(moves.begin(), moves.end());
-    if (options.record != RunOptions::Record::kNothing || !replay_.CanTry(moves)) {
+    if (options.record != RunOptions::Record::kNothing || !replay_.CanReplay(moves)) {
       return RunFromScratch(options);
     }
-    const PlacetoReplay::Result result = replay_.Try(moves, options.cutoff.value_or(PlacetoReplay::kNever));
+    const PublishedReplay::Result result =
+        replay_.RunTrial(moves, options.cutoff.value_or(PublishedReplay::kNever));
     Describe(result);
     replay_.Revert();
     return outcome_;
   }
 
   void Commit() override {
-    BERTH_CHECK(has_try_);
+    BERTH_CHECK(has_trial_);
     ApplyMoves();
     Base(base_);
   }
@@ -70,14 +71,14 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
   }
 
   const Outcome& RunFromScratch(const RunOptions& options) {
-    if (!simulator_) simulator_ = MakePlacetoSimulator(problem_);
+    if (!simulator_) simulator_ = MakePublishedSimulator(problem_);
     moved_ = base_;
     for (const Move& move : moves_) moved_.device[static_cast<std::size_t>(move.op)] = move.device;
     return simulator_->Run(moved_, options);
   }
 
-  void Describe(const PlacetoReplay::Result& result) {
-    outcome_.stopped = result.rest == PlacetoReplay::Rest::kStopped;
+  void Describe(const PublishedReplay::Result& result) {
+    outcome_.stopped = result.rest == PublishedReplay::Rest::kStopped;
     if (outcome_.stopped) {
       outcome_.runtime = result.shift;
       std::fill(outcome_.devices.begin(), outcome_.devices.end(), DeviceUse{});
@@ -100,29 +101,29 @@ class PlacetoIncrementalSimulator final : public IncrementalSimulator {
   }
 
   const Problem& problem_;
-  const PlacetoWiring wiring_;
-  PlacetoReplay replay_;
-  PlacetoPeaks peaks_;
+  const PublishedWiring wiring_;
+  PublishedReplay replay_;
+  PublishedPeaks peaks_;
   std::unique_ptr<Simulator> simulator_;  // made when it is needed
   Placement base_;
   Placement moved_;
   std::vector<Move> moves_;
   std::vector<DeviceUse> base_use_;
   bool has_base_ = false;
-  bool has_try_ = false;
+  bool has_trial_ = false;
   Outcome outcome_;
 };
 
 }  // namespace
 
-std::unique_ptr<IncrementalSimulator> MakePlacetoIncrementalSimulator(const Problem& problem) {
-  PlacetoWiring wiring(problem.graph());
-  const std::size_t places = PlacetoReplay::Places(wiring, problem.cluster().devices.size());
+std::unique_ptr<IncrementalSimulator> MakePublishedIncrementalSimulator(const Problem& problem) {
+  PublishedWiring wiring(problem.graph());
+  const std::size_t places = PublishedReplay::Places(wiring, problem.cluster().devices.size());
   // Where 64 bits do not hold a time and a place, not even the plain simulator is fast.
-  if (wiring.LatestTime(problem.costs()) >= UInt128{1} << (63 - PlacetoReplay::Queues::PlaceBits(places))) {
+  if (wiring.LatestTime(problem.costs()) >= UInt128{1} << (63 - PublishedReplay::Queues::PlaceBits(places))) {
     return MakePlainIncrementalSimulator(problem);
   }
-  return std::make_unique<PlacetoIncrementalSimulator>(problem, std::move(wiring));
+  return std::make_unique<PublishedIncrementalSimulator>(problem, std::move(wiring));
 }
 
 }  // namespace berth::sim

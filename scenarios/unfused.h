@@ -1,5 +1,5 @@
-// granularity=raw: the graph that a framework of the papers' time (TensorFlow 1.x, shapes known when the
-// graph is built) would hold for a lean graph. A pass over the finished lean graph: every lean op stays, with
+// granularity=unfused: the graph that a framework of the papers' time (TensorFlow 1.x, shapes known when the
+// graph is built) would hold for a fused graph. A pass over the finished fused graph: every fused op stays, with
 // its name, type, FLOPs and outputs, and gets the helpers of one template for its type:
 //
 // - a variable is read through an Identity; its slots are Variables of their own, with their part of the
@@ -9,13 +9,13 @@
 // - views that a gradient passes through (Sum over no axes, Reshape) where factors could have been broadcast;
 // - a gate where an op has several input gradients: all are computed before any goes on (tuple/group_deps).
 //
-// What belongs to no lean op is not there: moving averages, power accumulators, summaries, savers, queues,
-// clipping, the ops that group updates and initialisers. So raw counts are results, not the published counts.
+// What belongs to no fused op is not there: moving averages, power accumulators, summaries, savers, queues,
+// clipping, the ops that group updates and initialisers. So unfused counts are results, not the published counts.
 //
-// Totals of FLOPs, parameters and persistent bytes are those of the lean graph; live bytes differ by the
-// constants. Every raw op stands for one framework op, initialisers for none, since a step runs none. Helpers
+// Totals of FLOPs, parameters and persistent bytes are those of the fused graph; live bytes differ by the
+// constants. Every unfused op stands for one framework op, initialisers for none, since a step runs none. Helpers
 // take no time on a device (views, and integers that the host computes): they cost dispatch. They carry the
-// attribute `helper`, the name of their lean op, and its stage, branch, group and phase. A variable, its
+// attribute `helper`, the name of their fused op, and its stage, branch, group and phase. A variable, its
 // reads, slots and initialisers share a device; other helpers are as free as their op is.
 #pragma once
 
@@ -29,10 +29,10 @@ namespace berth::scenarios {
 
 // `forward_of`: by op, the forward op whose gradient it computes, or -1. `optimizer`: what names slots and
 // rates, "Adam". The result is not Finish()ed.
-sim::OpGraph ExpandRaw(const sim::OpGraph& lean, const std::vector<sim::OpIndex>& forward_of,
+sim::OpGraph ExpandRaw(const sim::OpGraph& fused, const std::vector<sim::OpIndex>& forward_of,
                        std::string_view optimizer);
 
-// ---- templates (raw_templates.cpp)
+// ---- templates (unfused_templates.cpp)
 
 enum class HelperSize : std::uint8_t {
   kNothing,  // 0 bytes
@@ -49,7 +49,7 @@ struct HelperRow {
 };
 
 // Backward ops of one forward op share a scope, so a helper that two of them name is there once.
-struct RawTemplate {
+struct UnfusedTemplate {
   const char* type;
   const char* phase;                       // of the op: "forward", "backward"
   std::vector<HelperRow> before = {};      // added before the op, in this order
@@ -61,7 +61,7 @@ struct RawTemplate {
 };
 
 // Null if the type needs no helpers.
-const RawTemplate* FindRawTemplate(std::string_view type, std::string_view phase);
+const UnfusedTemplate* FindUnfusedTemplate(std::string_view type, std::string_view phase);
 // The constants of an update: learning rate and the like, shared by all updates of a graph.
 const std::vector<const char*>& OptimizerRates(std::string_view optimizer);
 

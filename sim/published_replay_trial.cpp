@@ -1,24 +1,24 @@
-// The part of PlacetoReplay that concerns tries: where they differ from the base, and where they are back.
+// The part of PublishedReplay that concerns trials: where they differ from the base, and where they are back.
 #include <algorithm>
 
-#include "sim/placeto_replay.h"
-#include "sim/placeto_rules.h"
+#include "sim/published_replay.h"
+#include "sim/published_rules.h"
 
 namespace berth::sim {
 
-// Does a producer send in the try what it sends in the base, in the same order?
-bool PlacetoReplay::SendsTheSame(OpIndex producer) const {
+// Does a producer send in the trial what it sends in the base, in the same order?
+bool PublishedReplay::SendsTheSame(OpIndex producer) const {
   const auto i = static_cast<std::size_t>(producer);
-  if (wiring_.ops[i].duration == PlacetoWiring::kSeveral) return false;
+  if (wiring_.ops[i].duration == PublishedWiring::kSeveral) return false;
   const auto readers = Readers(producer);
   const bool sends = std::any_of(readers.begin(), readers.end(),
                                  [&](const Edge& e) { return device(e.op) != device(producer); });
-  return sends == (number_[op_count_ + wiring_.parcels[i]] != kNone);
+  return sends == (number_[op_count_ + wiring_.transfers[i]] != kNone);
 }
 
 // The first end from here on at which something differs: what a producer sends, or when a moved op is ready in
-// the base or in the try. kNone if there is none. Up to there the try must be like the base.
-std::uint32_t PlacetoReplay::NextChange(std::uint32_t from) const {
+// the base or in the trial. kNone if there is none. Up to there the trial must be like the base.
+std::uint32_t PublishedReplay::NextChange(std::uint32_t from) const {
   std::uint32_t change = kNone;
   const auto consider = [&](std::uint32_t number) {
     if (number >= from) change = std::min(change, number);
@@ -29,7 +29,7 @@ std::uint32_t PlacetoReplay::NextChange(std::uint32_t from) const {
     for (const Edge& input : Producers(op)) {
       const std::uint32_t item = ItemServing(op, input, device_);
       const bool is_new = number_[item] == kNone;
-      if (!is_new || queued_in_[input.parcel] < try_) ready = std::max(ready, number_[item]);
+      if (!is_new || queued_in_[input.transfer] < trial_) ready = std::max(ready, number_[item]);
       if (item != ItemServing(op, input, base_device_) && !SendsTheSame(input.op)) {
         consider(number_[static_cast<std::size_t>(input.op)]);
       }
@@ -40,34 +40,34 @@ std::uint32_t PlacetoReplay::NextChange(std::uint32_t from) const {
   return change;
 }
 
-bool PlacetoReplay::CanTry(std::span<const Move> moves) const {
+bool PublishedReplay::CanReplay(std::span<const Move> moves) const {
   std::size_t joining = 0;
   for (const Move& move : moves) {
     const auto i = static_cast<std::size_t>(move.op);
-    joining += 1 + wiring_.parcels[i + 1] - wiring_.parcels[i] + Producers(move.op).size();
+    joining += 1 + wiring_.transfers[i + 1] - wiring_.transfers[i] + Producers(move.op).size();
   }
   return joining <= kSlack;
 }
 
-void PlacetoReplay::Apply(std::span<const Move> moves) {
-  try_ = ++run_;
+void PublishedReplay::Apply(std::span<const Move> moves) {
+  trial_ = ++run_;
   moved_.clear();
   for (const Move& move : moves) device_[static_cast<std::size_t>(move.op)] = move.device;
   for (const Move& move : moves) {
     const auto i = static_cast<std::size_t>(move.op);
     if (IsMoved(move.op) || device(move.op) == base_device(move.op)) continue;
-    moved_in_[i] = try_;
+    moved_in_[i] = trial_;
     moved_.push_back(move.op);
-    touched_in_[i] = try_;
-    for (const Edge& input : Producers(move.op)) touched_in_[static_cast<std::size_t>(input.op)] = try_;
+    touched_in_[i] = trial_;
+    for (const Edge& input : Producers(move.op)) touched_in_[static_cast<std::size_t>(input.op)] = trial_;
   }
 }
 
-// A stretch: at this end, all before it being `shift` later than in the base since the stretch before.
-void PlacetoReplay::BeginAt(std::uint32_t first, Picos shift) {
-  if (!stretches_.empty()) ++run_;
+// A segment: at this end, all before it being `shift` later than in the base since the segment before.
+void PublishedReplay::BeginAt(std::uint32_t first, Picos shift) {
+  if (!segments_.empty()) ++run_;
   first_ = first;
-  stretches_.push_back({first, 0, 0, 0});
+  segments_.push_back({first, 0, 0, 0});
   ended_ = dropped_ = last_dropped_ = sendings_left_ = wait_ = next_change_ = 0;
   last_ended_ = std::max(first, 1u) - 1;
   now_ = last_ended_ > 0 ? TimeOfEnd(last_ended_) + shift : 0;
@@ -78,30 +78,30 @@ void PlacetoReplay::BeginAt(std::uint32_t first, Picos shift) {
   }
 }
 
-void PlacetoReplay::RestoreQueue(std::size_t s, Picos shift) {
+void PublishedReplay::RestoreQueue(std::size_t s, Picos shift) {
   const auto queues = queues_.view();
   const std::uint32_t base_head = BaseHead(s, last_ended_), base_tail = BaseTail(s, first_);
   const std::uint32_t last = base_tail > first(s) ? base_entries_[base_tail - 1].item : kNone;
   const auto ahead = static_cast<std::uint32_t>(ahead_[s]);  // modulo 2^32
   const std::uint32_t head = base_head + ahead, tail = base_tail + ahead;
-  if (stretches_.size() > 1) {
+  if (segments_.size() > 1) {
     for (std::uint32_t place = base_head; place < base_tail; ++place) {
       auto& entry = queues.entries[place + ahead] = base_entries_[place];
       entry.key = queues.KeyAt(end_[entry.item] + shift, place + ahead);
     }
     if (s < device_count_) {
-      const Waiting& before = waiting(stretches_.size() - 2, s);
+      const Waiting& before = waiting(segments_.size() - 2, s);
       for (std::uint32_t place = before.last_tail - ahead; place < base_tail; ++place)
         start_[place + ahead] = base_start_[place] + shift;
     }
   }
   queues.Restore(s, head, tail, last == kNone ? 0 : end_[last] + PauseAfter(last) + shift);
   head_[s] = head;
-  waiting_[(stretches_.size() - 1) * 2 * device_count_ + s] = {head, tail, 0, 0};
+  waiting_[(segments_.size() - 1) * 2 * device_count_ + s] = {head, tail, 0, 0};
 }
 
 // The first place of a server that was joined at this end or later.
-std::uint32_t PlacetoReplay::BaseTail(std::size_t server, std::uint32_t number) const {
+std::uint32_t PublishedReplay::BaseTail(std::size_t server, std::uint32_t number) const {
   std::uint32_t low = first(server), high = base_tail(server);
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;
@@ -118,7 +118,7 @@ std::uint32_t PlacetoReplay::BaseTail(std::size_t server, std::uint32_t number) 
   return low;
 }
 
-PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cutoff) {
+PublishedReplay::Result PublishedReplay::RunTrial(std::span<const Move> moves, Picos cutoff) {
   Apply(moves);
   std::fill(ahead_.begin(), ahead_.end(), 0);
   Result result;
@@ -133,7 +133,7 @@ PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cuto
     }
     if (first == kNone) return result;
     BeginAt(first, result.shift);
-    result.rest = ProcessStretch(cutoff);
+    result.rest = ProcessSegment(cutoff);
     if (result.rest == Rest::kStopped) {
       result.shift = now_;
       return result;
@@ -141,9 +141,9 @@ PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cuto
     const bool to_end = result.rest == Rest::kNothing;
     result.last = to_end ? ends() : last_ended_;
     result.shift = to_end ? 0 : shift_;
-    stretches_.back() = {first, result.last, result.shift, now_};
+    segments_.back() = {first, result.last, result.shift, now_};
     for (std::size_t s = 0; s < 2 * device_count_; ++s) {
-      Waiting& waiting = waiting_[(stretches_.size() - 1) * 2 * device_count_ + s];
+      Waiting& waiting = waiting_[(segments_.size() - 1) * 2 * device_count_ + s];
       waiting.last_head = head_[s];
       waiting.last_tail = queues_.view().servers[s].tail;
       ahead_[s] = static_cast<std::int32_t>(head_[s] - BaseHead(s, result.last));
@@ -153,8 +153,8 @@ PlacetoReplay::Result PlacetoReplay::Try(std::span<const Move> moves, Picos cuto
   }
 }
 
-// Up to where the try is back.
-PlacetoReplay::Rest PlacetoReplay::ProcessStretch(Picos cutoff) {
+// Up to where the trial is back.
+PublishedReplay::Rest PublishedReplay::ProcessSegment(Picos cutoff) {
   const auto queues = queues_.view();
   for (Key key = queues.Next(); key != Queues::kIdle; key = queues.Next()) {
     now_ = queues.TimeOf(key);
@@ -176,7 +176,7 @@ PlacetoReplay::Rest PlacetoReplay::ProcessStretch(Picos cutoff) {
 }
 
 // The first end after a time, and after another end; ends() + 1 if there is none.
-std::uint32_t PlacetoReplay::FirstEndAfter(Picos time, std::uint32_t number) const {
+std::uint32_t PublishedReplay::FirstEndAfter(Picos time, std::uint32_t number) const {
   const auto from = events_.begin() + number;
   const auto end =
       std::partition_point(from, events_.end(), [&](std::uint32_t item) { return end_[item] <= time; });
@@ -184,7 +184,7 @@ std::uint32_t PlacetoReplay::FirstEndAfter(Picos time, std::uint32_t number) con
 }
 
 // And does it stay there long enough to leave that out?
-bool PlacetoReplay::IsBack() {
+bool PublishedReplay::IsBack() {
   if (sendings_left_ > 0 || last_dropped_ > last_ended_ || last_ended_ < next_change_) return false;
   if (ended_ + dropped_ + std::max(first_, 1u) != last_ended_ + 1 || !MovedAlike()) return false;
   if (wait_ > 0) {
@@ -202,22 +202,22 @@ bool PlacetoReplay::IsBack() {
   }
   next_change_ = NextChange(last_ended_ + 1);
   return next_change_ == kNone ||
-         (next_change_ - last_ended_ > kLeastLeftOut * device_count_ && stretches_.size() < kMostStretches);
+         (next_change_ - last_ended_ > kLeastLeftOut * device_count_ && segments_.size() < kMostSegments);
 }
 
 // Has every moved op ended in both, or joined its queue in neither?
-bool PlacetoReplay::MovedAlike() const {
+bool PublishedReplay::MovedAlike() const {
   return std::all_of(moved_.begin(), moved_.end(), [&](OpIndex op) {
     const auto i = static_cast<std::size_t>(op);
-    const bool has_joined = served_[i].run >= try_ && served_[i].joined;
+    const bool has_joined = served_[i].run >= trial_ && served_[i].joined;
     return number_[i] <= last_ended_ || (base(op).joined > last_ended_ && !has_joined);
   });
 }
 
 // Do all queues hold what they hold in the base after end last_ended_, later by `shift`? `next` is the time of
-// the next end of the try. Both hold the same items; the rest of a queue follows its head in the same order
+// the next end of the trial. Both hold the same items; the rest of a queue follows its head in the same order
 // without a gap.
-bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
+bool PublishedReplay::SameQueues(Picos next, Picos shift) {
   const auto queues = queues_.view();
   for (std::size_t s = 0; s < 2 * device_count_; ++s) {
     const auto* const head = queues.entries + head_[s];
@@ -231,8 +231,8 @@ bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
     const bool any = base_head > first(s);
     if (waiting > 0) {
       if (any && end_number(base_head - 1) > last_ended_) return false;
-      // What had joined when the try began is where it was.
-      const std::uint32_t tail = this->waiting(stretches_.size() - 1, s).tail;
+      // What had joined when the trial began is where it was.
+      const std::uint32_t tail = this->waiting(segments_.size() - 1, s).tail;
       const std::uint32_t known = tail > head_[s] ? tail - head_[s] : 1;
       for (std::uint32_t i = known; i < waiting; ++i) {
         if (base_entries_[base_head + i].item != head[i].item) return false;
@@ -247,20 +247,20 @@ bool PlacetoReplay::SameQueues(Picos next, Picos shift) {
   return true;
 }
 
-void PlacetoReplay::Revert() {
+void PublishedReplay::Revert() {
   for (const OpIndex op : moved_) device_[static_cast<std::size_t>(op)] = base_device(op);
   const auto queues = queues_.view();
-  for (std::size_t s = 0; s < 2 * device_count_ && !stretches_.empty(); ++s) {
+  for (std::size_t s = 0; s < 2 * device_count_ && !segments_.empty(); ++s) {
     const std::uint32_t tail = queues.servers[s].tail;
-    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
       const std::uint32_t from = i == 0 ? waiting(i, s).tail : waiting(i, s).head;
-      const std::uint32_t to = i + 1 == stretches_.size() ? tail : waiting(i, s).last_tail;
+      const std::uint32_t to = i + 1 == segments_.size() ? tail : waiting(i, s).last_tail;
       std::copy(base_entries_.begin() + from, base_entries_.begin() + to + 1, queues.entries + from);
     }
     const std::uint32_t from = waiting(0, s).tail;
     std::copy(base_start_.begin() + from, base_start_.begin() + tail, start_.begin() + from);
   }
-  stretches_.clear();
+  segments_.clear();
   for (const OpIndex op : joined_) {
     standing_[static_cast<std::size_t>(op)] = {base(op).use, base(op).joined, base(op).place};
   }

@@ -1,9 +1,9 @@
-#include "sim/placeto_wiring.h"
+#include "sim/published_wiring.h"
 
 #include <algorithm>
 #include <set>
 
-#include "sim/placeto_rules.h"
+#include "sim/published_rules.h"
 
 namespace berth::sim {
 namespace {
@@ -18,7 +18,7 @@ Picos SendTime(Bytes bytes) {
 }  // namespace
 
 // By producer, in the order of consumers. Counts `producers` on the way.
-std::vector<std::vector<PlacetoWiring::Reader>> PlacetoWiring::NamedReaders(const OpGraph& graph) {
+std::vector<std::vector<PublishedWiring::Reader>> PublishedWiring::NamedReaders(const OpGraph& graph) {
   std::vector<std::vector<Reader>> named(graph.ops.size());
   producers.resize(graph.ops.size());
   for (OpIndex c = 0; c < graph.size(); ++c) {
@@ -38,10 +38,10 @@ std::vector<std::vector<PlacetoWiring::Reader>> PlacetoWiring::NamedReaders(cons
   return named;
 }
 
-void PlacetoWiring::AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op) {
+void PublishedWiring::AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op) {
   const auto& outputs = graph.ops[static_cast<std::size_t>(op)].outputs;
-  const auto first_parcel = static_cast<std::uint32_t>(durations.size());
-  parcels.push_back(first_parcel);
+  const auto first_transfer = static_cast<std::uint32_t>(durations.size());
+  transfers.push_back(first_transfer);
   std::set<std::int32_t> read;
   for (const Reader& reader : readers_of_op) read.insert(reader.output);
   for (const std::int32_t output : read) {
@@ -60,13 +60,13 @@ void PlacetoWiring::AddOp(const OpGraph& graph, OpIndex op, const std::vector<Re
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
   if (read.size() < 2) return;
   for (const Reader& reader : readers_of_op) {
-    const auto parcel =
-        std::find(tensors.begin() + first_parcel, tensors.end(), TensorRef{op, reader.output});
-    edges.push_back({reader.consumer, static_cast<std::uint32_t>(parcel - tensors.begin())});
+    const auto transfer =
+        std::find(tensors.begin() + first_transfer, tensors.end(), TensorRef{op, reader.output});
+    edges.push_back({reader.consumer, static_cast<std::uint32_t>(transfer - tensors.begin())});
   }
 }
 
-PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
+PublishedWiring::PublishedWiring(const OpGraph& graph) {
   const auto named = NamedReaders(graph);
   for (OpIndex op = 0; op < graph.size(); ++op) {
     AddOp(graph, op, named[static_cast<std::size_t>(op)]);
@@ -75,11 +75,11 @@ PlacetoWiring::PlacetoWiring(const OpGraph& graph) {
     output_bytes.push_back(sum);
     if (producers[static_cast<std::size_t>(op)] == 0) sources.push_back(op);
   }
-  parcels.push_back(static_cast<std::uint32_t>(durations.size()));
+  transfers.push_back(static_cast<std::uint32_t>(durations.size()));
   first_edge.push_back(static_cast<std::uint32_t>(edges.size()));
 }
 
-UInt128 PlacetoWiring::LatestTime(const CostTable& costs) const {
+UInt128 PublishedWiring::LatestTime(const CostTable& costs) const {
   UInt128 sum = 0;
   for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
     sum += UInt128(*std::max_element(row, row + costs.devices)) + kOpPause;

@@ -1,6 +1,6 @@
 // The driver of Placeto's published simulator, with a stand-in for the checkout: a class of the same name and arguments that says
 // what it was given.
-#include "bench/speed/placeto_peer.h"
+#include "bench/speed/published_peer.h"
 
 #include <filesystem>
 
@@ -35,10 +35,10 @@ class ImportantOpsSimulator:
 )";
 
 const LoadedCase& Case() {
-  return Load({"chain(ops=10,us=10,bytes=8)", StarName(2), "placeto", ""});
+  return Load({"chain(ops=10,us=10,bytes=8)", StarName(2), "published", ""});
 }
 
-TEST(PlacetoPeer, HandsOverTheGraphAndThePlacements) {
+TEST(PublishedPeer, HandsOverTheGraphAndThePlacements) {
   const tests::TempFolder checkout;
   std::filesystem::create_directories(checkout / "sim/tf_placement_sim");
   formats::WriteFile(checkout / "sim/tf_placement_sim/tf_pl_simulator.py", kStandIn);
@@ -46,7 +46,7 @@ TEST(PlacetoPeer, HandsOverTheGraphAndThePlacements) {
   first.device.assign(10, 1);
   first.device[4] = 0;
   second.device.assign(10, 0);
-  const auto runs = RunPublishedPlaceto(checkout.path(), Case().loaded.problem(), {first, second});
+  const auto runs = RunPublishedSimulator(checkout.path(), Case().loaded.problem(), {first, second});
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].runtime_us, 9100);
   EXPECT_THAT(runs[0].peak, ElementsAre(8, 72));
@@ -54,10 +54,10 @@ TEST(PlacetoPeer, HandsOverTheGraphAndThePlacements) {
   EXPECT_GT(runs[0].seconds, 0);
 }
 
-TEST(PlacetoPeer, SaysWhatIsNoCheckout) {
-  EXPECT_THROW(RunPublishedPlaceto("/no/such/folder", Case().loaded.problem(), {}), InputError);
+TEST(PublishedPeer, SaysWhatIsNoCheckout) {
+  EXPECT_THROW(RunPublishedSimulator("/no/such/folder", Case().loaded.problem(), {}), InputError);
   const tests::TempFolder empty;
-  EXPECT_THROW(RunPublishedPlaceto(empty.path(), Case().loaded.problem(), {}), RunError);
+  EXPECT_THROW(RunPublishedSimulator(empty.path(), Case().loaded.problem(), {}), RunError);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct PublishedRun {
 };
 
 // One for each placement. Throws InputError where the checkout is none, RunError where Python fails.
-std::vector<PublishedRun> RunPublishedPlaceto(const std::string& checkout, const sim::Problem& problem,
-                                              const std::vector<sim::Placement>& placements);
+std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, const sim::Problem& problem,
+                                                const std::vector<sim::Placement>& placements);
 
 }  // namespace berth::bench

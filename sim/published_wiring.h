@@ -1,4 +1,4 @@
-// The graph as the preset `placeto` sees it, in compact arrays; built once for each simulator.
+// The graph as the rules `published` see it, in compact arrays; built once for each simulator.
 #pragma once
 
 #include <algorithm>
@@ -20,33 +20,33 @@ inline std::uint32_t InGroups(std::uint32_t readers) {
   return (std::max(readers, 1u) + kReaderGroup - 1) / kReaderGroup * kReaderGroup;
 }
 
-// Who reads what, as this preset sees it: a consumer names each producer once, with the last output that it
+// Who reads what, as these rules see it: a consumer names each producer once, with the last output that it
 // names; a control input is an input of output 0 and is named after the data. An output that somebody reads
-// is a parcel: what is sent, at most once in a run.
-struct PlacetoWiring {
+// is a transfer: what is sent, at most once in a run.
+struct PublishedWiring {
   static constexpr Picos kSeveral = -1;
   struct Item {
     std::uint32_t reader = 0;   // the first of its groups, at least one
     std::uint32_t readers = 0;  // how many, the filling not counted
-    Picos duration = 0;  // of sending its parcel; kSeveral if they are more than one; 0 if there is none
+    Picos duration = 0;  // of sending its transfer; kSeveral if they are more than one; 0 if there is none
   };
   struct Edge {
     OpIndex consumer = 0;
-    std::uint32_t parcel = 0;
+    std::uint32_t transfer = 0;
   };
 
   std::vector<Item> ops;
   std::vector<OpIndex> readers;           // by op, then consumer, in groups
-  std::vector<std::uint32_t> parcels;     // [op], one more at the end: its first parcel
-  std::vector<Picos> durations;           // [parcel]
-  std::vector<TensorRef> tensors;         // [parcel]
+  std::vector<std::uint32_t> transfers;   // [op], one more at the end: its first transfer
+  std::vector<Picos> durations;           // [transfer]
+  std::vector<TensorRef> tensors;         // [transfer]
   std::vector<std::uint32_t> first_edge;  // [op], one more at the end
-  std::vector<Edge> edges;                // by op, then consumer; of ops with several parcels only
+  std::vector<Edge> edges;                // by op, then consumer; of ops with several transfers only
   std::vector<std::int32_t> producers;    // [op]: number of different ones
   std::vector<OpIndex> sources;           // the ops without producers
   std::vector<Bytes> output_bytes;        // [op]: sum over its outputs
 
-  explicit PlacetoWiring(const OpGraph& graph);
+  explicit PublishedWiring(const OpGraph& graph);
 
   // Everything one after the other: no time of a run is beyond it.
   UInt128 LatestTime(const CostTable& costs) const;

@@ -1,4 +1,4 @@
-#include "scenarios/raw.h"
+#include "scenarios/unfused.h"
 
 #include <algorithm>
 #include <string>
@@ -16,13 +16,13 @@ constexpr sim::Bytes kWord = 4;
 
 class Expansion {
  public:
-  Expansion(const sim::OpGraph& lean, const std::vector<OpIndex>& forward_of, std::string_view optimizer)
-      : lean_(lean), forward_of_(forward_of), optimizer_(optimizer) {}
+  Expansion(const sim::OpGraph& fused, const std::vector<OpIndex>& forward_of, std::string_view optimizer)
+      : fused_(fused), forward_of_(forward_of), optimizer_(optimizer) {}
 
   sim::OpGraph Expand() {
     Prepare();
     for (OpIndex i = 0; i < Count(); ++i) {
-      const sim::Op& op = Lean(i);
+      const sim::Op& op = Fused(i);
       if (op.type == "Variable") {
         AddVariable(i);
       } else if (op.phase == "update") {
@@ -32,35 +32,35 @@ class Expansion {
       }
       if (gate_at_[At(i)] >= 0) AddGate(gate_at_[At(i)], i);
     }
-    return std::move(raw_);
+    return std::move(unfused_);
   }
 
  private:
   static std::size_t At(OpIndex op) { return static_cast<std::size_t>(op); }
-  OpIndex Count() const { return static_cast<OpIndex>(lean_.ops.size()); }
-  const sim::Op& Lean(OpIndex op) const { return lean_.ops[At(op)]; }
-  Tensor& ValueOf(Tensor lean) { return values_[At(lean.op)][static_cast<std::size_t>(lean.output)]; }
+  OpIndex Count() const { return static_cast<OpIndex>(fused_.ops.size()); }
+  const sim::Op& Fused(OpIndex op) const { return fused_.ops[At(op)]; }
+  Tensor& ValueOf(Tensor fused) { return values_[At(fused.op)][static_cast<std::size_t>(fused.output)]; }
 
   // Who is read at all, and after which backward op all gradients of a forward op are there.
   void Prepare() {
-    raw_.name = lean_.name;
-    raw_.attributes = lean_.attributes;
-    raw_.ops.reserve(lean_.ops.size() * 4);
-    op_.resize(lean_.ops.size());
-    values_.resize(lean_.ops.size());
-    read_.resize(lean_.ops.size());
+    unfused_.name = fused_.name;
+    unfused_.attributes = fused_.attributes;
+    unfused_.ops.reserve(fused_.ops.size() * 4);
+    op_.resize(fused_.ops.size());
+    values_.resize(fused_.ops.size());
+    read_.resize(fused_.ops.size());
     for (OpIndex i = 0; i < Count(); ++i) {
-      values_[At(i)].resize(Lean(i).outputs.size());
-      read_[At(i)].resize(Lean(i).outputs.size());
-      for (const Tensor input : Lean(i).inputs)
+      values_[At(i)].resize(Fused(i).outputs.size());
+      read_[At(i)].resize(Fused(i).outputs.size());
+      for (const Tensor input : Fused(i).inputs)
         read_[At(input.op)][static_cast<std::size_t>(input.output)] = true;
     }
-    gate_at_.assign(lean_.ops.size(), -1);
+    gate_at_.assign(fused_.ops.size(), -1);
     std::unordered_map<OpIndex, std::pair<OpIndex, std::ptrdiff_t>>
         made;  // by forward op: last op, gradients
     for (OpIndex i = 0; i < Count(); ++i) {
       const OpIndex forward = forward_of_[At(i)];
-      if (forward < 0 || Lean(i).IsSource()) continue;
+      if (forward < 0 || Fused(i).IsSource()) continue;
       auto& [last, gradients] = made[forward];
       last = i;
       gradients += std::ranges::count(read_[At(i)], true);
@@ -72,7 +72,7 @@ class Expansion {
 
   // ---- single ops
 
-  // A helper of a lean op. Not yet added: the caller may change it.
+  // A helper of a fused op. Not yet added: the caller may change it.
   static sim::Op Helper(const sim::Op& of, std::string name, std::string type) {
     sim::Op op;
     op.name = std::move(name);
@@ -89,9 +89,9 @@ class Expansion {
   }
 
   Tensor Push(sim::Op op) {
-    CheckNumberOfOps(raw_);
-    raw_.ops.push_back(std::move(op));
-    return {static_cast<OpIndex>(raw_.ops.size()) - 1, 0};
+    CheckNumberOfOps(unfused_);
+    unfused_.ops.push_back(std::move(op));
+    return {static_cast<OpIndex>(unfused_.ops.size()) - 1, 0};
   }
 
   Tensor AddView(const sim::Op& of, std::string name, const char* type, Tensor source,
@@ -99,16 +99,16 @@ class Expansion {
     sim::Op view = Helper(of, std::move(name), type);
     view.inputs = {source};
     view.inputs.insert(view.inputs.end(), operands.begin(), operands.end());
-    sim::Output output = raw_.ops[At(source.op)].outputs[static_cast<std::size_t>(source.output)];
+    sim::Output output = unfused_.ops[At(source.op)].outputs[static_cast<std::size_t>(source.output)];
     output.storage = sim::Output::Storage::kInput;
     output.alias = source;
     view.outputs.push_back(std::move(output));
     return Push(std::move(view));
   }
 
-  // The lean op itself, reading what has become of its inputs.
+  // The fused op itself, reading what has become of its inputs.
   sim::Op Copy(OpIndex i) {
-    sim::Op op = Lean(i);
+    sim::Op op = Fused(i);
     for (Tensor& input : op.inputs) input = ValueOf(input);
     for (OpIndex& control : op.control) control = op_[At(control)];
     for (sim::Output& output : op.outputs) {
@@ -160,7 +160,7 @@ class Expansion {
       op.outputs.emplace_back();
       return Push(std::move(op));
     };
-    const Tensor storage = {static_cast<OpIndex>(raw_.ops.size()) - 1, 0};
+    const Tensor storage = {static_cast<OpIndex>(unfused_.ops.size()) - 1, 0};
     if (!random) {
       add("Assign", "Assign", {storage, add("Initializer/zeros", "Const", {})});
       return;
@@ -178,7 +178,7 @@ class Expansion {
   // Works on the variable itself, not on its read, and on its slots.
   void AddUpdate(OpIndex i) {
     if (rates_.empty()) {
-      sim::Op of = Lean(i);
+      sim::Op of = Fused(i);
       of.colocate.clear();
       for (const char* rate : OptimizerRates(optimizer_)) {
         sim::Op constant = Helper(of, std::string(optimizer_) + "/" + rate, "Const");
@@ -187,7 +187,7 @@ class Expansion {
       }
     }
     sim::Op update = Copy(i);
-    const OpIndex variable = Lean(i).inputs.front().op;
+    const OpIndex variable = Fused(i).inputs.front().op;
     update.inputs.front() = {op_[At(variable)], 0};
     const std::vector<Tensor>& slots = slots_[variable];
     update.inputs.insert(update.inputs.end(), slots.begin(), slots.end());
@@ -208,7 +208,7 @@ class Expansion {
   // Helpers' names begin with it. Gradients of one forward op share it.
   std::string ScopeOf(OpIndex i) const {
     const OpIndex forward = forward_of_[At(i)];
-    return (forward < 0 ? Lean(i).name : "gradients/" + Lean(forward).name) + "/";
+    return (forward < 0 ? Fused(i).name : "gradients/" + Fused(forward).name) + "/";
   }
 
   std::vector<Tensor> Named(const std::string& scope, const std::vector<const char*>& names) {
@@ -246,49 +246,50 @@ class Expansion {
   }
 
   void AddOp(OpIndex i) {
-    const sim::Op& lean = Lean(i);
-    const RawTemplate* row = FindRawTemplate(lean.type, lean.phase);
+    const sim::Op& fused = Fused(i);
+    const UnfusedTemplate* row = FindUnfusedTemplate(fused.type, fused.phase);
     if (row == nullptr) return Emit(i, Copy(i));
 
     const std::string scope = ScopeOf(i);
-    for (const HelperRow& helper : row->before) AddBefore(lean, scope, helper);
+    for (const HelperRow& helper : row->before) AddBefore(fused, scope, helper);
     sim::Op op = Copy(i);
-    if (!row->in.empty()) op.inputs.front() = AddViews(lean, scope, row->in, op.inputs.front());
+    if (!row->in.empty()) op.inputs.front() = AddViews(fused, scope, row->in, op.inputs.front());
     const std::vector<Tensor> operands = Named(scope, row->operands);
     op.inputs.insert(op.inputs.end(), operands.begin(), operands.end());
     Emit(i, std::move(op));
-    if (!row->out.empty()) ValueOf({i, 0}) = AddViews(lean, scope, row->out, ValueOf({i, 0}));
+    if (!row->out.empty()) ValueOf({i, 0}) = AddViews(fused, scope, row->out, ValueOf({i, 0}));
   }
 
   // tuple/group_deps and a view of each gradient that waits for it. `last`: the last op that makes one.
   void AddGate(OpIndex forward, OpIndex last) {
-    const std::string scope = "gradients/" + Lean(forward).name + "/tuple/";
-    sim::Op all = Helper(Lean(last), scope + "group_deps", "NoOp");
+    const std::string scope = "gradients/" + Fused(forward).name + "/tuple/";
+    sim::Op all = Helper(Fused(last), scope + "group_deps", "NoOp");
     OpIndex first = last;
     while (first > 0 && (forward_of_[At(first - 1)] == forward)) --first;
     for (OpIndex i = first; i <= last; ++i) {
-      if (Lean(i).IsSource()) continue;
+      if (Fused(i).IsSource()) continue;
       all.control.push_back(values_[At(i)].front().op);
     }
     const OpIndex group = Push(std::move(all)).op;
     int number = 0;
     for (OpIndex i = first; i <= last; ++i) {
-      if (Lean(i).IsSource()) continue;
+      if (Fused(i).IsSource()) continue;
       for (std::size_t o = 0; o < values_[At(i)].size(); ++o) {
         if (!read_[At(i)][o]) continue;
         Tensor& value = values_[At(i)][o];
-        value = AddView(Lean(i), scope + "control_dependency_" + std::to_string(number++), "Identity", value);
-        raw_.ops.back().control = {group};
+        value =
+            AddView(Fused(i), scope + "control_dependency_" + std::to_string(number++), "Identity", value);
+        unfused_.ops.back().control = {group};
       }
     }
   }
 
-  const sim::OpGraph& lean_;
+  const sim::OpGraph& fused_;
   const std::vector<OpIndex>& forward_of_;
   std::string_view optimizer_;
-  sim::OpGraph raw_;
-  // By lean op:
-  std::vector<OpIndex> op_;                  // itself in the raw graph
+  sim::OpGraph unfused_;
+  // By fused op:
+  std::vector<OpIndex> op_;                  // itself in the unfused graph
   std::vector<std::vector<Tensor>> values_;  // what readers of its outputs read
   std::vector<std::vector<bool>> read_;      // by output: somebody reads it
   std::vector<OpIndex> gate_at_;             // the forward op whose last gradient it makes, or -1
@@ -299,9 +300,9 @@ class Expansion {
 
 }  // namespace
 
-sim::OpGraph ExpandRaw(const sim::OpGraph& lean, const std::vector<OpIndex>& forward_of,
+sim::OpGraph ExpandRaw(const sim::OpGraph& fused, const std::vector<OpIndex>& forward_of,
                        std::string_view optimizer) {
-  return Expansion(lean, forward_of, optimizer).Expand();
+  return Expansion(fused, forward_of, optimizer).Expand();
 }
 
 }  // namespace berth::scenarios

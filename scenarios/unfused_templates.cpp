@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "scenarios/raw.h"
+#include "scenarios/unfused.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
@@ -45,8 +45,8 @@ std::vector<HelperRow> ReducedShape() {
   };
 }
 
-const std::vector<RawTemplate>& Templates() {
-  static const std::vector<RawTemplate> rows = {
+const std::vector<UnfusedTemplate>& Templates() {
+  static const std::vector<UnfusedTemplate> rows = {
       {"AvgPoolGrad", "backward", {Shape("Shape")}, {"Shape"}},
       {"ConcatV2", "forward", {{"axis", kConst}}, {"axis"}},
       {"ConcatV2", "backward", {{"axis", kConst}}, {"axis"}},
@@ -54,7 +54,7 @@ const std::vector<RawTemplate>& Templates() {
       {"Conv2DBackpropInput", "backward", {Shape("Shape")}, {"Shape"}},
       {"DepthwiseConv2dNativeBackpropFilter", "backward", {Shape("Shape_1")}, {"Shape_1"}},
       {"DepthwiseConv2dNativeBackpropInput", "backward", {Shape("Shape")}, {"Shape"}},
-      // The random numbers and the two products are the lean op.
+      // The random numbers and the two products are the fused op.
       {"Dropout",
        "forward",
        {{"keep_prob", kConst},
@@ -178,16 +178,16 @@ const std::vector<RawTemplate>& Templates() {
 
 }  // namespace
 
-const RawTemplate* FindRawTemplate(std::string_view type, std::string_view phase) {
+const UnfusedTemplate* FindUnfusedTemplate(std::string_view type, std::string_view phase) {
   static const auto index = [] {
-    std::unordered_map<std::string_view, std::vector<const RawTemplate*>> by_type;
-    for (const RawTemplate& row : Templates()) by_type[row.type].push_back(&row);
+    std::unordered_map<std::string_view, std::vector<const UnfusedTemplate*>> by_type;
+    for (const UnfusedTemplate& row : Templates()) by_type[row.type].push_back(&row);
     return by_type;
   }();
   const auto found = index.find(type);
   if (found == index.end()) return nullptr;
   const auto row =
-      std::ranges::find_if(found->second, [&](const RawTemplate* r) { return r->phase == phase; });
+      std::ranges::find_if(found->second, [&](const UnfusedTemplate* r) { return r->phase == phase; });
   return row == found->second.end() ? nullptr : *row;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs placements through the simulator that was published with Placeto, from a checkout of its repository.
 
-    published_placeto.py CHECKOUT CASE     prints {"runs": [{"seconds": 0.1, "runtime_us": 123.4, "peak_bytes": [0, 0]}, ...]}
+    published_peer.py CHECKOUT CASE     prints {"runs": [{"seconds": 0.1, "runtime_us": 123.4, "peak_bytes": [0, 0]}, ...]}
 
 CHECKOUT is the repository's root, or the folder in it that holds the package tf_placement_sim. CASE is a JSON file:
 {"devices": 2, "ops": [{"name": "a", "cost_us": 10, "output_bytes": [8], "inputs": ["b:0"]}], "placements": [[0, 1]]}.
@@ -26,7 +26,7 @@ def load_simulator(checkout):
             sys.path.insert(0, root)
             warnings.simplefilter("ignore", SyntaxWarning)  # it compares texts by `is`
             return importlib.import_module("tf_placement_sim.tf_pl_simulator").ImportantOpsSimulator
-    raise SystemExit(f"published_placeto.py: {checkout} has no sim/tf_placement_sim/tf_pl_simulator.py, "
+    raise SystemExit(f"published_peer.py: {checkout} has no sim/tf_placement_sim/tf_pl_simulator.py, "
                      "as the repository of Placeto has")
 
 

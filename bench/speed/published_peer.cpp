@@ -1,4 +1,4 @@
-#include "bench/speed/placeto_peer.h"
+#include "bench/speed/published_peer.h"
 
 #include <array>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace berth::bench {
 namespace {
 
-constexpr const char* kDriver = BERTH_SOURCE_DIR "/bench/speed/published_placeto.py";
+constexpr const char* kDriver = BERTH_SOURCE_DIR "/bench/speed/published_peer.py";
 
 nlohmann::ordered_json DescribeCase(const sim::Problem& problem,
                                     const std::vector<sim::Placement>& placements) {
@@ -75,11 +75,11 @@ std::string OutputOf(const std::string& command) {
 
 }  // namespace
 
-std::vector<PublishedRun> RunPublishedPlaceto(const std::string& checkout, const sim::Problem& problem,
-                                              const std::vector<sim::Placement>& placements) {
+std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, const sim::Problem& problem,
+                                                const std::vector<sim::Placement>& placements) {
   if (!std::filesystem::is_directory(checkout))
     throw InputError(
-        fmt::format("--placeto {}: wanted the folder of a checkout of Placeto's repository.", checkout));
+        fmt::format("--published {}: wanted the folder of a checkout of Placeto's repository.", checkout));
   const CaseFile file(DescribeCase(problem, placements));
   const std::string output =
       OutputOf(fmt::format("python3 -B {} {} {}", Quoted(kDriver), Quoted(checkout), Quoted(file.path())));

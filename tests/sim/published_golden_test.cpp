@@ -1,4 +1,4 @@
-// Every golden of tests/golden/placeto_simulator: what the simulator published with the Placeto paper
+// Every golden of tests/golden/published_simulator: what the simulator published with the Placeto paper
 // returned for a graph under a placement. Times within 0.1 ns or 1e-9 of the value (the goldens are sums of
 // doubles), peaks exact.
 #include <algorithm>
@@ -26,7 +26,7 @@ class NoModel final : public CostModel {
 std::vector<std::filesystem::path> Goldens() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/tests/golden/placeto_simulator")) {
+       std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/tests/golden/published_simulator")) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -36,7 +36,7 @@ std::vector<std::filesystem::path> Goldens() {
 Cluster MakeCluster(int devices) {
   Cluster cluster;
   cluster.name = "golden";
-  cluster.preset = Preset::kPlaceto;
+  cluster.rules = Rules::kPublished;
   for (int d = 0; d < devices; ++d) {
     Device device;
     device.name = "gpu" + std::to_string(d);
@@ -51,9 +51,9 @@ void ExpectNear(double expected_us, Picos actual, const std::string& what) {
   EXPECT_NEAR(expected_us, ToMicros(actual), std::max(1e-4, 1e-9 * std::abs(expected_us))) << what;
 }
 
-class PlacetoGolden : public testing::TestWithParam<std::filesystem::path> {};
+class PublishedGolden : public testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(PlacetoGolden, IsReproduced) {
+TEST_P(PublishedGolden, IsReproduced) {
   const std::string path = GetParam().string();
   const auto golden = nlohmann::json::parse(formats::ReadFile(path));
   const OpGraph graph = formats::ParseGraph(golden.at("graph").dump(), path);
@@ -77,11 +77,11 @@ TEST_P(PlacetoGolden, IsReproduced) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PlacetoGolden, testing::ValuesIn(Goldens()), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(All, PublishedGolden, testing::ValuesIn(Goldens()), [](const auto& test) {
   return test.param.filename().string().substr(0, test.param.filename().string().find('.'));
 });
 
-TEST(PlacetoGoldens, AreAllThere) {
+TEST(PublishedGoldens, AreAllThere) {
   EXPECT_EQ(Goldens().size(), 17u);
 }
 

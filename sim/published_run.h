@@ -1,5 +1,5 @@
-// A run in the preset `placeto`, as a template over the keys of its queues. Internal to sim/; included only by
-// placeto_simulator.cpp. What a run leaves behind, peaks and records, is in placeto_records.h.
+// A run under the rules `published`, as a template over the keys of its queues. Internal to sim/; included only by
+// published_simulator.cpp. What a run leaves behind, peaks and records, is in published_records.h.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "sim/error.h"
-#include "sim/placeto_queues.h"
-#include "sim/placeto_rules.h"
-#include "sim/placeto_wiring.h"
+#include "sim/published_queues.h"
+#include "sim/published_rules.h"
+#include "sim/published_wiring.h"
 #include "sim/simulator.h"
 
 namespace berth::sim {
@@ -20,9 +20,9 @@ namespace berth::sim {
 // sending is known when it is queued. So readers are visited once, when their producer ends. An op whose last
 // producer has ended joins its device's queue at once, or waits in the list of the sending that arrives last.
 template <typename Queues>
-class PlacetoSimulator final : public Simulator {
+class PublishedSimulator final : public Simulator {
  public:
-  PlacetoSimulator(const Problem& problem, PlacetoWiring wiring);
+  PublishedSimulator(const Problem& problem, PublishedWiring wiring);
   const Outcome& Run(const Placement& placement, const RunOptions& options) override;
 
  private:
@@ -46,9 +46,9 @@ class PlacetoSimulator final : public Simulator {
   void JoinChannel(View queues, std::size_t from, Key key);
   void JoinOrWait(View queues, OpIndex op, Picos now);
   bool HasEnded(View queues, Key sending) const;
-  void Deliver(View queues, OpIndex reader, std::uint32_t parcel, std::size_t d, Picos now);
+  void Deliver(View queues, OpIndex reader, std::uint32_t transfer, std::size_t d, Picos now);
   void DeliverAll(View queues, std::size_t op, std::size_t d, Picos now);
-  void RecordTransfer(std::uint32_t parcel, std::size_t from, OpIndex reader, Picos now, Picos end);
+  void RecordTransfer(std::uint32_t transfer, std::size_t from, OpIndex reader, Picos now, Picos end);
 
   DeviceIndex DeviceOf(OpIndex op) const { return waiting_[static_cast<std::size_t>(op)].device; }
   Picos LastUse(OpIndex op) const;
@@ -57,7 +57,7 @@ class PlacetoSimulator final : public Simulator {
   void RecordMemory();
 
   const Problem& problem_;
-  const PlacetoWiring wiring_;
+  const PublishedWiring wiring_;
   const std::size_t op_count_;
   const std::size_t device_count_;
   Queues queues_;                 // devices, then channels
@@ -77,7 +77,7 @@ class PlacetoSimulator final : public Simulator {
     Key key = 0;
     std::uint64_t run = 0;  // the last in which it was queued
   };
-  std::vector<Sending> sendings_;  // [parcel]; of ops with several parcels only
+  std::vector<Sending> sendings_;  // [transfer]; of ops with several transfers only
   std::uint64_t run_ = 0;
   bool record_transfers_ = false;
 
@@ -88,7 +88,7 @@ class PlacetoSimulator final : public Simulator {
 };
 
 template <typename Queues>
-PlacetoSimulator<Queues>::PlacetoSimulator(const Problem& problem, PlacetoWiring wiring)
+PublishedSimulator<Queues>::PublishedSimulator(const Problem& problem, PublishedWiring wiring)
     : problem_(problem),
       wiring_(std::move(wiring)),
       op_count_(problem.graph().ops.size()),
@@ -109,7 +109,7 @@ PlacetoSimulator<Queues>::PlacetoSimulator(const Problem& problem, PlacetoWiring
 }
 
 template <typename Queues>
-void PlacetoSimulator<Queues>::Reset(const Placement& placement) {
+void PublishedSimulator<Queues>::Reset(const Placement& placement) {
   ++run_;
   const Picos* costs = problem_.costs().picos.data();
   std::fill(most_.begin(), most_.end(), 0);
@@ -121,7 +121,7 @@ void PlacetoSimulator<Queues>::Reset(const Placement& placement) {
     cost_or_use_[i] = cost;
     busy_[d] += cost;
     ++most_[d];
-    most_[device_count_ + d] += wiring_.parcels[i + 1] - wiring_.parcels[i];
+    most_[device_count_ + d] += wiring_.transfers[i + 1] - wiring_.transfers[i];
   }
   waiting_[op_count_] = {std::numeric_limits<std::int32_t>::max(), -1, 0};
   cost_or_use_[op_count_] = -kNever;
@@ -129,7 +129,7 @@ void PlacetoSimulator<Queues>::Reset(const Placement& placement) {
 }
 
 template <typename Queues>
-inline void PlacetoSimulator<Queues>::JoinDevice(View queues, OpIndex op, DeviceIndex device, Picos now) {
+inline void PublishedSimulator<Queues>::JoinDevice(View queues, OpIndex op, DeviceIndex device, Picos now) {
   const auto d = static_cast<std::size_t>(device);
   Picos& cost_or_use = cost_or_use_[static_cast<std::size_t>(op)];
   const Picos cost = cost_or_use;
@@ -141,20 +141,20 @@ inline void PlacetoSimulator<Queues>::JoinDevice(View queues, OpIndex op, Device
 }
 
 template <typename Queues>
-inline void PlacetoSimulator<Queues>::JoinChannel(View queues, std::size_t from, Key key) {
+inline void PublishedSimulator<Queues>::JoinChannel(View queues, std::size_t from, Key key) {
   woken_[queues.PlaceOf(key)] = kNobody;
   queues.Join(device_count_ + from, key, 0, kSendPause);
 }
 
 // True for none.
 template <typename Queues>
-inline bool PlacetoSimulator<Queues>::HasEnded(View queues, Key sending) const {
+inline bool PublishedSimulator<Queues>::HasEnded(View queues, Key sending) const {
   return sending == 0 || woken_[queues.PlaceOf(sending)] == kEnded;
 }
 
 // For an op whose producers have all ended.
 template <typename Queues>
-inline void PlacetoSimulator<Queues>::JoinOrWait(View queues, OpIndex op, Picos now) {
+inline void PublishedSimulator<Queues>::JoinOrWait(View queues, OpIndex op, Picos now) {
   const Waiting& waiting = waiting_[static_cast<std::size_t>(op)];
   if (HasEnded(queues, waiting.last)) {
     JoinDevice(queues, op, waiting.device, now);
@@ -168,15 +168,15 @@ inline void PlacetoSimulator<Queues>::JoinOrWait(View queues, OpIndex op, Picos 
 
 // One reader at the end of an op on d.
 template <typename Queues>
-void PlacetoSimulator<Queues>::Deliver(View queues, OpIndex reader, std::uint32_t parcel, std::size_t d,
-                                       Picos now) {
+void PublishedSimulator<Queues>::Deliver(View queues, OpIndex reader, std::uint32_t transfer, std::size_t d,
+                                         Picos now) {
   Waiting& waiting = waiting_[static_cast<std::size_t>(reader)];
   if (static_cast<std::size_t>(waiting.device) != d) {
-    Sending& sending = sendings_[parcel];
+    Sending& sending = sendings_[transfer];
     if (sending.run != run_) {
-      sending = {queues.KeyOf(device_count_ + d, now, wiring_.durations[parcel]), run_};
+      sending = {queues.KeyOf(device_count_ + d, now, wiring_.durations[transfer]), run_};
       JoinChannel(queues, d, sending.key);
-      if (record_transfers_) RecordTransfer(parcel, d, reader, now, queues.TimeOf(sending.key));
+      if (record_transfers_) RecordTransfer(transfer, d, reader, now, queues.TimeOf(sending.key));
     }
     if (sending.key > waiting.last || HasEnded(queues, waiting.last)) waiting.last = sending.key;
   }
@@ -186,24 +186,24 @@ void PlacetoSimulator<Queues>::Deliver(View queues, OpIndex reader, std::uint32_
 // The end of an op in general. Several outputs queue in the order of their first remote readers. A sending
 // that takes no time may have a smaller key than one that has ended.
 template <typename Queues>
-void PlacetoSimulator<Queues>::DeliverAll(View queues, std::size_t op, std::size_t d, Picos now) {
-  const PlacetoWiring::Item& item = wiring_.ops[op];
-  if (item.duration == PlacetoWiring::kSeveral) {
+void PublishedSimulator<Queues>::DeliverAll(View queues, std::size_t op, std::size_t d, Picos now) {
+  const PublishedWiring::Item& item = wiring_.ops[op];
+  if (item.duration == PublishedWiring::kSeveral) {
     for (auto e = wiring_.first_edge[op]; e < wiring_.first_edge[op + 1]; ++e) {
-      Deliver(queues, wiring_.edges[e].consumer, wiring_.edges[e].parcel, d, now);
+      Deliver(queues, wiring_.edges[e].consumer, wiring_.edges[e].transfer, d, now);
     }
   } else {
     for (std::uint32_t i = 0; i < item.readers; ++i) {
-      Deliver(queues, wiring_.readers[item.reader + i], wiring_.parcels[op], d, now);
+      Deliver(queues, wiring_.readers[item.reader + i], wiring_.transfers[op], d, now);
     }
   }
 }
 
 // False if it was given up at the cutoff.
 template <typename Queues>
-bool PlacetoSimulator<Queues>::RunEvents(Picos cutoff) {
+bool PublishedSimulator<Queues>::RunEvents(Picos cutoff) {
   const View queues = queues_.view();
-  const PlacetoWiring::Item* const items = wiring_.ops.data();
+  const PublishedWiring::Item* const items = wiring_.ops.data();
   const OpIndex* const readers = wiring_.readers.data();
   Waiting* const waiting = waiting_.data();
   OpIndex* const complete = complete_.data();
@@ -228,8 +228,8 @@ bool PlacetoSimulator<Queues>::RunEvents(Picos cutoff) {
       woken = kEnded;
       continue;
     }
-    const PlacetoWiring::Item item = items[op];
-    if (item.duration == PlacetoWiring::kSeveral) {
+    const PublishedWiring::Item item = items[op];
+    if (item.duration == PublishedWiring::kSeveral) {
       DeliverAll(queues, op, server, now);
       continue;
     }
@@ -258,7 +258,7 @@ bool PlacetoSimulator<Queues>::RunEvents(Picos cutoff) {
 }
 
 template <typename Queues>
-const Outcome& PlacetoSimulator<Queues>::Run(const Placement& placement, const RunOptions& options) {
+const Outcome& PublishedSimulator<Queues>::Run(const Placement& placement, const RunOptions& options) {
   record_transfers_ = options.record == RunOptions::Record::kTimeline;
   outcome_.ops.clear();
   outcome_.transfers.clear();
@@ -288,4 +288,4 @@ const Outcome& PlacetoSimulator<Queues>::Run(const Placement& placement, const R
 
 }  // namespace berth::sim
 
-#include "sim/placeto_records.h"
+#include "sim/published_records.h"

@@ -1,5 +1,5 @@
-// granularity=raw keeps what the lean graph says and adds helpers around it (scenarios/raw.h).
-#include "scenarios/raw.h"
+// granularity=unfused keeps what the fused graph says and adds helpers around it (scenarios/unfused.h).
+#include "scenarios/unfused.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,7 +32,7 @@ bool IsHelper(const sim::Op& op) {
   return sim::FindAttribute(op.attributes, "helper") != nullptr;
 }
 
-// Names of the lean ops whose outputs reach an op, through helpers.
+// Names of the fused ops whose outputs reach an op, through helpers.
 class Sources {
  public:
   explicit Sources(const sim::OpGraph& graph) : graph_(graph), through_(graph.ops.size()) {
@@ -58,14 +58,14 @@ class Sources {
   std::vector<std::set<std::string>> through_;  // by helper; in file order, which is a topological one
 };
 
-std::string FaultInLeanOps(const sim::OpGraph& lean, const sim::OpGraph& raw) {
-  const Sources sources(raw);
-  const Sources lean_sources(lean);
-  for (OpIndex i = 0; i < lean.size(); ++i) {
-    const sim::Op& op = At(lean, i);
-    const OpIndex found = raw.Find(op.name);
+std::string FaultInFusedOps(const sim::OpGraph& fused, const sim::OpGraph& unfused) {
+  const Sources sources(unfused);
+  const Sources fused_sources(fused);
+  for (OpIndex i = 0; i < fused.size(); ++i) {
+    const sim::Op& op = At(fused, i);
+    const OpIndex found = unfused.Find(op.name);
     if (found < 0) return "'" + op.name + "' is lost";
-    const sim::Op& same = At(raw, found);
+    const sim::Op& same = At(unfused, found);
     if (IsHelper(same)) return "'" + op.name + "' has become a helper";
     if (same.type != op.type || same.flops != op.flops || same.phase != op.phase)
       return "'" + op.name + "' has another type, phase or FLOPs";
@@ -75,27 +75,27 @@ std::string FaultInLeanOps(const sim::OpGraph& lean, const sim::OpGraph& raw) {
           same.outputs[o].storage != op.outputs[o].storage)
         return "'" + op.name + "' has other outputs";
     }
-    if (sources.Of(found) != lean_sources.Of(i))
-      return "'" + op.name + "' reads other ops than in the lean graph";
+    if (sources.Of(found) != fused_sources.Of(i))
+      return "'" + op.name + "' reads other ops than in the fused graph";
     if (same.control.size() != op.control.size()) return "'" + op.name + "' waits for other ops";
     for (std::size_t c = 0; c < op.control.size(); ++c) {
-      if (At(raw, same.control[c]).name != At(lean, op.control[c]).name)
+      if (At(unfused, same.control[c]).name != At(fused, op.control[c]).name)
         return "'" + op.name + "' waits for other ops";
     }
   }
-  const auto lean_ops = std::ranges::count_if(raw.ops, [](const sim::Op& op) { return !IsHelper(op); });
-  return lean_ops == lean.size() ? "" : "there are ops that are neither lean nor helpers";
+  const auto fused_ops = std::ranges::count_if(unfused.ops, [](const sim::Op& op) { return !IsHelper(op); });
+  return fused_ops == fused.size() ? "" : "there are ops that are neither fused nor helpers";
 }
 
 // A variable, its read, slots, initialisers and update are in one set.
-std::string FaultInColocation(const sim::OpGraph& raw) {
-  for (OpIndex i = 0; i < raw.size(); ++i) {
-    const sim::Op& op = At(raw, i);
+std::string FaultInColocation(const sim::OpGraph& unfused) {
+  for (OpIndex i = 0; i < unfused.size(); ++i) {
+    const sim::Op& op = At(unfused, i);
     for (const sim::TensorRef input : op.inputs) {
-      const sim::Op& producer = At(raw, input.op);
+      const sim::Op& producer = At(unfused, input.op);
       if (producer.type != "Variable") continue;
-      if (raw.colocation_set()[static_cast<std::size_t>(i)] !=
-          raw.colocation_set()[static_cast<std::size_t>(input.op)])
+      if (unfused.colocation_set()[static_cast<std::size_t>(i)] !=
+          unfused.colocation_set()[static_cast<std::size_t>(input.op)])
         return "'" + op.name + "' reads the variable '" + producer.name + "' from another device";
     }
   }
@@ -104,18 +104,19 @@ std::string FaultInColocation(const sim::OpGraph& raw) {
 
 void ExpectSameButHelpers(const std::string& workload, const std::string& parameters) {
   const std::string more = parameters.empty() ? "" : "," + parameters;
-  const sim::OpGraph lean = LoadGraph(workload + "(granularity=lean" + more + ")");
-  const sim::OpGraph raw = LoadGraph(workload + "(granularity=raw" + more + ")");
+  const sim::OpGraph fused = LoadGraph(workload + "(granularity=fused" + more + ")");
+  const sim::OpGraph unfused = LoadGraph(workload + "(granularity=unfused" + more + ")");
   SCOPED_TRACE(workload + "(" + parameters + ")");
-  EXPECT_EQ(raw.totals().flops, lean.totals().flops);
-  EXPECT_EQ(raw.totals().parameters, lean.totals().parameters);
-  EXPECT_EQ(raw.totals().persistent_bytes, lean.totals().persistent_bytes);
-  EXPECT_EQ(FaultInLeanOps(lean, raw), "");
-  EXPECT_EQ(FaultInColocation(raw), "");
-  EXPECT_EQ(FaultInPlace(raw), "");
-  for (OpIndex i = 0; i < raw.size(); ++i) {
-    ASSERT_EQ(raw.topological_order()[static_cast<std::size_t>(i)], i) << "file order is an order to run in";
-    const sim::Op& op = At(raw, i);
+  EXPECT_EQ(unfused.totals().flops, fused.totals().flops);
+  EXPECT_EQ(unfused.totals().parameters, fused.totals().parameters);
+  EXPECT_EQ(unfused.totals().persistent_bytes, fused.totals().persistent_bytes);
+  EXPECT_EQ(FaultInFusedOps(fused, unfused), "");
+  EXPECT_EQ(FaultInColocation(unfused), "");
+  EXPECT_EQ(FaultInPlace(unfused), "");
+  for (OpIndex i = 0; i < unfused.size(); ++i) {
+    ASSERT_EQ(unfused.topological_order()[static_cast<std::size_t>(i)], i)
+        << "file order is an order to run in";
+    const sim::Op& op = At(unfused, i);
     ASSERT_TRUE(sim::FindAttribute(op.attributes, "stage") != nullptr) << op.name;
     const bool initialiser = op.framework_ops == 0;
     ASSERT_TRUE(initialiser || op.framework_ops == 1) << op.name;
@@ -125,14 +126,14 @@ void ExpectSameButHelpers(const std::string& workload, const std::string& parame
     }
   }
   // Constants of at most a number for each axis; nothing else is live that was not.
-  const sim::Bytes more_live = SerialPeak(raw).peak - SerialPeak(lean).peak;
+  const sim::Bytes more_live = SerialPeak(unfused).peak - SerialPeak(fused).peak;
   EXPECT_GE(more_live, 0);
-  EXPECT_LE(more_live, 20 * raw.size());
+  EXPECT_LE(more_live, 20 * unfused.size());
 }
 
-class RawModelTest : public ::testing::TestWithParam<std::string> {};
+class UnfusedModelTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(RawModelTest, KeepsTheLeanGraphAndItsTotals) {
+TEST_P(UnfusedModelTest, KeepsTheFusedGraphAndItsTotals) {
   ExpectSameButHelpers(GetParam(), "");
   ExpectSameButHelpers(GetParam(), "mode=inference");
 }
@@ -140,15 +141,15 @@ TEST_P(RawModelTest, KeepsTheLeanGraphAndItsTotals) {
 std::vector<std::string> Models() {
   std::vector<std::string> names;
   for (const WorkloadRow& row : Workloads()) {
-    if (std::string(row.parameters).find("granularity=lean") != std::string::npos)
+    if (std::string(row.parameters).find("granularity=fused") != std::string::npos)
       names.emplace_back(row.name);
   }
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(Registry, RawModelTest, ::testing::ValuesIn(Models()),
+INSTANTIATE_TEST_SUITE_P(Registry, UnfusedModelTest, ::testing::ValuesIn(Models()),
                          [](const auto& row) { return row.param; });
 
-RC_GTEST_PROP(RawTest, KeepsTheLeanGraphForAnyOptions, ()) {
+RC_GTEST_PROP(UnfusedTest, KeepsTheFusedGraphForAnyOptions, ()) {
   const auto option = [](const std::string& key, const std::vector<std::string>& values) {
     return key + "=" + *rc::gen::elementOf(values);
   };
@@ -169,7 +170,7 @@ std::vector<std::string> NamesOf(const sim::OpGraph& graph) {
 }
 
 sim::OpGraph Perceptron(Optimizer optimizer) {
-  GraphBuilder b("perceptron", {.optimizer = optimizer, .granularity = Granularity::kRaw});
+  GraphBuilder b("perceptron", {.optimizer = optimizer, .granularity = Granularity::kUnfused});
   b.SetLocation({.stage = 0});
   const Tensor x = b.Placeholder("x", {8, 4});
   const Tensor labels = b.Placeholder("labels", {8}, "i32");
@@ -178,7 +179,7 @@ sim::OpGraph Perceptron(Optimizer optimizer) {
   return b.Finish({});
 }
 
-TEST(RawTest, PerceptronOpByOp) {
+TEST(UnfusedTest, PerceptronOpByOp) {
   const std::string uniform = "/Initializer/random_uniform";
   std::vector<std::string> expected = {"x", "labels"};
   const auto variable = [&](const std::string& name) {
@@ -204,7 +205,7 @@ TEST(RawTest, PerceptronOpByOp) {
   EXPECT_THAT(NamesOf(Perceptron(Optimizer::kMomentum)), ::testing::ElementsAreArray(expected));
 }
 
-TEST(RawTest, SlotsHaveTheirPartOfThePersistentBytes) {
+TEST(UnfusedTest, SlotsHaveTheirPartOfThePersistentBytes) {
   const std::map<Optimizer, std::vector<std::string>> slots = {
       {Optimizer::kSgd, {}},
       {Optimizer::kMomentum, {"w/Momentum"}},
@@ -225,8 +226,8 @@ TEST(RawTest, SlotsHaveTheirPartOfThePersistentBytes) {
   }
 }
 
-TEST(RawTest, GradientOfAProductIsSummedAndReshapedBehindOneBroadcastHelper) {
-  GraphBuilder b("product", {.granularity = Granularity::kRaw});
+TEST(UnfusedTest, GradientOfAProductIsSummedAndReshapedBehindOneBroadcastHelper) {
+  GraphBuilder b("product", {.granularity = Granularity::kUnfused});
   b.SetLocation({.stage = 0});
   const Tensor labels = b.Placeholder("labels", {8}, "i32");
   Predict(b, "loss", Mul(b, "mul", b.Variable("w", {8, 3}), b.Variable("v", {3})), labels);
@@ -241,7 +242,7 @@ TEST(RawTest, GradientOfAProductIsSummedAndReshapedBehindOneBroadcastHelper) {
   EXPECT_THAT(inputs("mul"), ElementsAre("w/read", "v/read"));
   EXPECT_THAT(inputs("gradients/mul/BroadcastGradientArgs"),
               ElementsAre("gradients/mul/Shape", "gradients/mul/Shape_1"));
-  // Of w: the same shape, so the sum hands on. Of v: the lean op sums, told over which axes.
+  // Of w: the same shape, so the sum hands on. Of v: the fused op sums, told over which axes.
   EXPECT_THAT(inputs("gradients/mul/input0/Sum"),
               ElementsAre("gradients/mul/input0", "gradients/mul/BroadcastGradientArgs"));
   EXPECT_THAT(inputs("gradients/mul/input0/Reshape"),
@@ -254,15 +255,15 @@ TEST(RawTest, GradientOfAProductIsSummedAndReshapedBehindOneBroadcastHelper) {
               ElementsAre("w", "gradients/mul/tuple/control_dependency_0", "GradientDescent/learning_rate"));
 }
 
-TEST(RawTest, RefusesMoreThanOneFrameworkOp) {
+TEST(UnfusedTest, RefusesMoreThanOneFrameworkOp) {
   try {
-    LoadGraph("rnnlm(granularity=raw,framework_ops=4)");
+    LoadGraph("rnnlm(granularity=unfused,framework_ops=4)");
     FAIL() << "no error";
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "rnnlm: framework_ops=4 says how many ops of a framework a lean op stands for, and with "
-                 "granularity=raw every op is one of the framework; leave framework_ops out or write "
-                 "granularity=lean");
+                 "rnnlm: framework_ops=4 says how many ops of a framework a fused op stands for, and with "
+                 "granularity=unfused every op is one of the framework; leave framework_ops out or write "
+                 "granularity=fused");
   }
   EXPECT_THROW(LoadGraph("rnnlm(granularity=fine)"), InputError);
 }

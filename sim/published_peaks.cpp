@@ -1,4 +1,4 @@
-#include "sim/placeto_peaks.h"
+#include "sim/published_peaks.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,10 +12,10 @@ constexpr Picos kNotRead = std::numeric_limits<Picos>::min();
 
 }  // namespace
 
-PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
+PublishedPeaks::PublishedPeaks(PublishedReplay& replay, const PublishedWiring& wiring)
     : replay_(replay),
       bytes_(wiring.output_bytes),
-      leaves_(std::bit_ceil(PlacetoReplay::Places(wiring, replay.devices()))),
+      leaves_(std::bit_ceil(PublishedReplay::Places(wiring, replay.devices()))),
       holds_(wiring.ops.size()),
       steady_(wiring.ops.size()),
       released_(leaves_),
@@ -24,19 +24,19 @@ PlacetoPeaks::PlacetoPeaks(PlacetoReplay& replay, const PlacetoWiring& wiring)
       live_(2 * leaves_),
       collected_in_(wiring.ops.size()),
       rest_(replay.devices()),
-      kept_((PlacetoReplay::kMostStretches + 1) * replay.devices()),
-      anew_(PlacetoReplay::kMostStretches * replay.devices()),
+      kept_((PublishedReplay::kMostSegments + 1) * replay.devices()),
+      anew_(PublishedReplay::kMostSegments * replay.devices()),
       within_(leaves_) {
   fragile_.reserve(wiring.ops.size());
   collected_.reserve(wiring.ops.size());
-  changes_.reserve(4 * (wiring.ops.size() + PlacetoReplay::kSlack));
+  changes_.reserve(4 * (wiring.ops.size() + PublishedReplay::kSlack));
 }
 
-// ---- places and starts in the try ----
+// ---- places and starts in the trial ----
 
-// The hold of an op in the try. It ends before the first op of the device that starts after its last use: if
+// The hold of an op in the trial. It ends before the first op of the device that starts after its last use: if
 // that use is on the same device it is usually the place behind it, else it is usually as far as in the base.
-PlacetoPeaks::Hold PlacetoPeaks::HoldOf(OpIndex op) const {
+PublishedPeaks::Hold PublishedPeaks::HoldOf(OpIndex op) const {
   const auto d = static_cast<std::size_t>(replay_.device(op));
   const std::uint32_t place = PlaceOf(op);
   OpIndex last = op;
@@ -53,8 +53,8 @@ PlacetoPeaks::Hold PlacetoPeaks::HoldOf(OpIndex op) const {
 }
 
 // The first place from `from` on whose op starts after a time, sought from `guess` on with growing strides.
-std::uint32_t PlacetoPeaks::FirstAfter(std::size_t d, Picos time, std::uint32_t from,
-                                       std::uint32_t guess) const {
+std::uint32_t PublishedPeaks::FirstAfter(std::size_t d, Picos time, std::uint32_t from,
+                                         std::uint32_t guess) const {
   std::uint32_t low = from, high = rest_[d].end;
   guess = std::clamp(guess, low, high);
   if (guess < high && StartAt(d, guess) > time) {
@@ -90,7 +90,7 @@ std::uint32_t PlacetoPeaks::FirstAfter(std::size_t d, Picos time, std::uint32_t 
 // ---- the base ----
 
 // Is there a start on the device in (latest - 1 us, latest]? `latest`: of all readers.
-void PlacetoPeaks::FindFragile(OpIndex op, Picos latest) {
+void PublishedPeaks::FindFragile(OpIndex op, Picos latest) {
   const auto d = static_cast<std::size_t>(replay_.device(op));
   const std::uint32_t place = holds_[static_cast<std::size_t>(op)].to;
   const std::uint32_t first = replay_.first(d), tail = replay_.base_tail(d);
@@ -116,7 +116,7 @@ void PlacetoPeaks::FindFragile(OpIndex op, Picos latest) {
 
 // Does the hold end behind the same op in any run in which the device's ops have the same order? It does if that
 // op is the last reader here and nobody reads elsewhere: the use ends in (start, end) if the op takes long enough.
-bool PlacetoPeaks::IsSteady(OpIndex op) const {
+bool PublishedPeaks::IsSteady(OpIndex op) const {
   OpIndex last = op;
   for (const auto& edge : replay_.Readers(op)) {
     if (replay_.device(edge.op) != replay_.device(op)) return false;
@@ -125,8 +125,8 @@ bool PlacetoPeaks::IsSteady(OpIndex op) const {
   return replay_.Cost(last) >= (last == op ? 1 : 2 * kPicosPerMicro);
 }
 
-void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
-  stretches_ = {};
+void PublishedPeaks::StoreBase(std::vector<DeviceUse>& devices) {
+  segments_ = {};
   fragile_.clear();
   std::fill(released_.begin(), released_.end(), 0);
   std::fill(first_released_.begin(), first_released_.end(), -1);
@@ -167,7 +167,7 @@ void PlacetoPeaks::StoreBase(std::vector<DeviceUse>& devices) {
   }
 }
 
-Bytes PlacetoPeaks::Greatest(std::uint32_t from, std::uint32_t to) const {
+Bytes PublishedPeaks::Greatest(std::uint32_t from, std::uint32_t to) const {
   Bytes greatest = kNothing;
   for (std::size_t low = leaves_ + from, high = leaves_ + to; low < high; low /= 2, high /= 2) {
     if (low % 2 == 1) greatest = std::max(greatest, live_[low++]);

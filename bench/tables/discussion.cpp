@@ -1,4 +1,4 @@
-// The reading under a table: what was fitted, what is predicted, where memory verdicts agree, what became of
+// The discussion under a table: what was fitted, what is predicted, where memory verdicts agree, what became of
 // the paper's claims, what nobody published and was assumed (PROTOCOL 1.19, 8; DESIGN 9).
 #include <algorithm>
 #include <cmath>
@@ -258,7 +258,7 @@ RenderedSection ClaimSection(const TableResults& results) {
       "column was seen, but where an assumption below says so.",
       kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim)};
   section.header = {"claim", "ours", "word", "experiment"};
-  for (const ClaimReading& claim : results.table().claims(results)) {
+  for (const ClaimVerdict& claim : results.table().claims(results)) {
     section.rows.push_back(
         {claim.claim, claim.ours, ToString(claim.word), claim.experiment.empty() ? "–" : claim.experiment});
   }
@@ -293,7 +293,7 @@ RenderedSection NotRunSection(const TableResults& results) {
 
 }  // namespace
 
-std::vector<RenderedSection> BuildReading(const TableResults& results) {
+std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   std::vector<RenderedSection> sections;
   if (results.table().sections != nullptr) sections = results.table().sections(results);
   AddCloseSections(results, CellKind::kFitted, "Fitted cells",

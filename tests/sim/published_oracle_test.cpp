@@ -1,4 +1,4 @@
-// The preset placeto against a plain second program on random problems: pauses are events of their own,
+// The published rules against a plain second program on random problems: pauses are events of their own,
 // queues are queues of what became ready, and peaks are counted instant by instant.
 #include <algorithm>
 #include <deque>
@@ -15,9 +15,9 @@
 namespace berth::sim {
 namespace {
 
-class PlainPlaceto {
+class PlainPublished {
  public:
-  explicit PlainPlaceto(const RandomCase& c) : case_(c), devices_(c.cluster.devices.size()) {
+  explicit PlainPublished(const RandomCase& c) : case_(c), devices_(c.cluster.devices.size()) {
     for (OpIndex i = 0; i < c.graph.size(); ++i) {
       const Op& op = c.graph.ops[static_cast<std::size_t>(i)];
       for (const TensorRef& input : op.inputs) named_[{input.op, i}] = input.output;
@@ -155,12 +155,12 @@ class PlainPlaceto {
   std::set<std::tuple<Picos, What, DeviceIndex>> events_;
 };
 
-TEST(PlacetoOracle, AgreesOnRandomCases) {
+TEST(PublishedOracle, AgreesOnRandomCases) {
   std::size_t transfers = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     RandomCase c = MakeRandomCase(seed);
-    c.cluster.preset = Preset::kPlaceto;
-    PlainPlaceto plain(c);
+    c.cluster.rules = Rules::kPublished;
+    PlainPublished plain(c);
     plain.Run();
     const Problem problem(c.graph, c.cluster, c.costs);
     const auto simulator = MakeSimulator(problem);
@@ -187,10 +187,10 @@ TEST(PlacetoOracle, AgreesOnRandomCases) {
   EXPECT_GT(transfers, 1000u);
 }
 
-TEST(PlacetoOracle, CutoffStopsOrChangesNothing) {
+TEST(PublishedOracle, CutoffStopsOrChangesNothing) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     RandomCase c = MakeRandomCase(seed);
-    c.cluster.preset = Preset::kPlaceto;
+    c.cluster.rules = Rules::kPublished;
     const Problem problem(c.graph, c.cluster, c.costs);
     const auto simulator = MakeSimulator(problem);
     const Picos runtime = simulator->Run(c.placement, {}).runtime;

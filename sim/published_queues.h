@@ -1,4 +1,4 @@
-// The queues of the preset `placeto` and the choice of the next event. Internal to sim/.
+// The queues of the rules `published` and the choice of the next event. Internal to sim/.
 //
 // Devices and channels serve first in, first out, and how long each op and each sending takes is known. So
 // when something joins a queue its end is known too, pauses included: it is max(now, end of the last pause) +
@@ -20,7 +20,7 @@
 namespace berth::sim {
 
 template <typename KeyType>
-class PlacetoQueues {
+class PublishedQueues {
  public:
   using Key = KeyType;
   static constexpr Key kIdle = ~Key{0};
@@ -40,7 +40,7 @@ class PlacetoQueues {
   // `places`: for all that can join, and one more for each server.
   static int PlaceBits(std::size_t places) { return static_cast<int>(std::bit_width(places)); }
 
-  PlacetoQueues(std::size_t servers, std::size_t places)
+  PublishedQueues(std::size_t servers, std::size_t places)
       : bits_(PlaceBits(places)),
         servers_(servers),
         entries_(places),

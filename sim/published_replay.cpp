@@ -1,12 +1,12 @@
-#include "sim/placeto_replay.h"
+#include "sim/published_replay.h"
 
 #include <algorithm>
 
-#include "sim/placeto_rules.h"
+#include "sim/published_rules.h"
 
 namespace berth::sim {
 
-PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring)
+PublishedReplay::PublishedReplay(const Problem& problem, const PublishedWiring& wiring)
     : problem_(problem),
       wiring_(wiring),
       op_count_(wiring.ops.size()),
@@ -23,7 +23,7 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
       queues_(2 * device_count_, base_entries_.size()),
       most_(2 * device_count_),
       head_(2 * device_count_),
-      waiting_(kMostStretches * 2 * device_count_),
+      waiting_(kMostSegments * 2 * device_count_),
       ahead_(2 * device_count_),
       start_(base_entries_.size()),
       served_(op_count_),
@@ -32,15 +32,16 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
       touched_in_(op_count_),
       moved_in_(op_count_) {
   events_.reserve(number_.size());
-  stretches_.reserve(kMostStretches);
+  segments_.reserve(kMostSegments);
   joined_.reserve(op_count_);
-  const auto parcel_of = [&](std::size_t op, std::uint32_t i) {
-    return wiring.ops[op].duration == PlacetoWiring::kSeveral ? wiring.edges[wiring.first_edge[op] + i].parcel
-                                                              : wiring.parcels[op];
+  const auto transfer_of = [&](std::size_t op, std::uint32_t i) {
+    return wiring.ops[op].duration == PublishedWiring::kSeveral
+               ? wiring.edges[wiring.first_edge[op] + i].transfer
+               : wiring.transfers[op];
   };
   for (std::size_t op = 0; op < op_count_; ++op) {
     for (std::uint32_t i = 0; i < wiring.ops[op].readers; ++i) {
-      out_.push_back({wiring.readers[wiring.ops[op].reader + i], parcel_of(op, i)});
+      out_.push_back({wiring.readers[wiring.ops[op].reader + i], transfer_of(op, i)});
     }
     out_begin_[op + 1] = static_cast<std::uint32_t>(out_.size());
     in_begin_[op + 1] = in_begin_[op] + static_cast<std::uint32_t>(wiring.producers[op]);
@@ -48,14 +49,14 @@ PlacetoReplay::PlacetoReplay(const Problem& problem, const PlacetoWiring& wiring
   in_.resize(out_.size());
   std::vector<std::uint32_t> next(in_begin_.begin(), in_begin_.end() - 1);
   for (OpIndex op = 0; op < static_cast<OpIndex>(op_count_); ++op) {
-    for (const auto [reader, parcel] : Readers(op))
-      in_[next[static_cast<std::size_t>(reader)]++] = {op, parcel};
+    for (const auto [reader, transfer] : Readers(op))
+      in_[next[static_cast<std::size_t>(reader)]++] = {op, transfer};
   }
 }
 
 // ---- one end after the other ----
 
-void PlacetoReplay::Join(OpIndex op) {
+void PublishedReplay::Join(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
   const auto d = static_cast<std::size_t>(device_[i]);
   const auto queues = queues_.view();
@@ -75,15 +76,15 @@ void PlacetoReplay::Join(OpIndex op) {
   queues.Join(d, key, static_cast<std::uint32_t>(op), PauseAfterOp(cost));
 }
 
-// Whether what serves a reader had ended when the stretch began; a sending that the base does not have had if it
+// Whether what serves a reader had ended when the segment began; a sending that the base does not have had if it
 // was queued in an earlier one.
-bool PlacetoReplay::HasEnded(OpIndex op, const Edge& input) const {
+bool PublishedReplay::HasEnded(OpIndex op, const Edge& input) const {
   const std::uint32_t item = ItemServing(op, input, device_);
   if (number_[item] != kNone) return number_[item] < first_;
-  return item >= op_count_ && queued_in_[input.parcel] >= try_ && queued_in_[input.parcel] < run_;
+  return item >= op_count_ && queued_in_[input.transfer] >= trial_ && queued_in_[input.transfer] < run_;
 }
 
-void PlacetoReplay::Serve(OpIndex op) {
+void PublishedReplay::Serve(OpIndex op) {
   Served& served = served_[static_cast<std::size_t>(op)];
   if (served.run != run_) {
     const auto producers = Producers(op);
@@ -94,43 +95,43 @@ void PlacetoReplay::Serve(OpIndex op) {
   if (--served.missing == 0) Join(op);
 }
 
-void PlacetoReplay::EndOp(OpIndex op) {
+void PublishedReplay::EndOp(OpIndex op) {
   const auto i = static_cast<std::size_t>(op);
   const auto d = static_cast<std::size_t>(device_[i]);
   const auto queues = queues_.view();
   const bool moved = IsMoved(op);
-  for (const auto [reader, parcel] : Readers(op)) {
+  for (const auto [reader, transfer] : Readers(op)) {
     if (device(reader) == device(op)) {
       Serve(reader);
-    } else if (queued_in_[parcel] < try_) {
-      queued_in_[parcel] = run_;
-      const Key key = queues.KeyOf(device_count_ + d, now_, wiring_.durations[parcel]);
-      const auto item = static_cast<std::uint32_t>(op_count_) + parcel;
+    } else if (queued_in_[transfer] < trial_) {
+      queued_in_[transfer] = run_;
+      const Key key = queues.KeyOf(device_count_ + d, now_, wiring_.durations[transfer]);
+      const auto item = static_cast<std::uint32_t>(op_count_) + transfer;
       sendings_left_ += moved || number_[item] == kNone;
       queues.Join(device_count_ + d, key, item, kSendPause);
     }
   }
-  if (touched_in_[i] != try_) return;
-  for (auto parcel = wiring_.parcels[i]; parcel < wiring_.parcels[i + 1]; ++parcel) {
-    const std::uint32_t number = number_[op_count_ + parcel];
-    if (number == kNone || queued_in_[parcel] >= try_) continue;
+  if (touched_in_[i] != trial_) return;
+  for (auto transfer = wiring_.transfers[i]; transfer < wiring_.transfers[i + 1]; ++transfer) {
+    const std::uint32_t number = number_[op_count_ + transfer];
+    if (number == kNone || queued_in_[transfer] >= trial_) continue;
     ++dropped_;
     last_dropped_ = std::max(last_dropped_, number);
   }
 }
 
-void PlacetoReplay::EndSending(std::uint32_t parcel) {
-  const OpIndex op = wiring_.tensors[parcel].op;
+void PublishedReplay::EndSending(std::uint32_t transfer) {
+  const OpIndex op = wiring_.tensors[transfer].op;
   for (const Edge& edge : Readers(op)) {
-    if (edge.parcel == parcel && device(edge.op) != device(op)) Serve(edge.op);
+    if (edge.transfer == transfer && device(edge.op) != device(op)) Serve(edge.op);
   }
-  sendings_left_ -= IsMoved(op) || number_[op_count_ + parcel] == kNone;
+  sendings_left_ -= IsMoved(op) || number_[op_count_ + transfer] == kNone;
 }
 
 // ---- the base ----
 
-void PlacetoReplay::RunBase(const std::vector<DeviceIndex>& device) {
-  try_ = ++run_;
+void PublishedReplay::RunBase(const std::vector<DeviceIndex>& device) {
+  trial_ = ++run_;
   is_base_ = true;
   base_device_ = device_ = device;
   moved_.clear();
@@ -138,7 +139,7 @@ void PlacetoReplay::RunBase(const std::vector<DeviceIndex>& device) {
   for (std::size_t i = 0; i < op_count_; ++i) {
     const auto d = static_cast<std::size_t>(device[i]);
     ++most_[d];
-    most_[device_count_ + d] += wiring_.parcels[i + 1] - wiring_.parcels[i];
+    most_[device_count_ + d] += wiring_.transfers[i + 1] - wiring_.transfers[i];
   }
   queues_.Reset(most_.data());
   std::fill(number_.begin(), number_.end(), kNone);
@@ -169,7 +170,7 @@ void PlacetoReplay::RunBase(const std::vector<DeviceIndex>& device) {
   }
 }
 
-std::uint32_t PlacetoReplay::BaseHead(std::size_t server, std::uint32_t number) const {
+std::uint32_t PublishedReplay::BaseHead(std::size_t server, std::uint32_t number) const {
   std::uint32_t low = first(server), high = base_tail(server);
   while (low < high) {
     const std::uint32_t middle = (low + high) / 2;

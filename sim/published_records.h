@@ -1,10 +1,10 @@
-// The part of PlacetoSimulator that looks back on a run: peak memory and what is recorded. Part of placeto_run.h.
+// The part of PublishedSimulator that looks back on a run: peak memory and what is recorded. Part of published_run.h.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 
-#include "sim/placeto_run.h"
+#include "sim/published_run.h"
 
 namespace berth::sim {
 
@@ -12,9 +12,9 @@ namespace berth::sim {
 
 // An op's outputs are held from its start until the last use of its readers; -kNever if it has none.
 template <typename Queues>
-inline Picos PlacetoSimulator<Queues>::LastUse(OpIndex op) const {
+inline Picos PublishedSimulator<Queues>::LastUse(OpIndex op) const {
   const auto i = static_cast<std::size_t>(op);
-  const PlacetoWiring::Item& item = wiring_.ops[i];
+  const PublishedWiring::Item& item = wiring_.ops[i];
   const OpIndex* const last = wiring_.readers.data() + item.reader + InGroups(item.readers);
   Picos use = -kNever;
   for (const OpIndex* group = wiring_.readers.data() + item.reader; group != last; group += kReaderGroup) {
@@ -29,7 +29,7 @@ inline Picos PlacetoSimulator<Queues>::LastUse(OpIndex op) const {
 // after its end; that op is found through a table of up to 2 n buckets of equal time, usually at the first or
 // second place.
 template <typename Queues>
-Bytes PlacetoSimulator<Queues>::Peak(std::size_t d) {
+Bytes PublishedSimulator<Queues>::Peak(std::size_t d) {
   const View queues = queues_.view();
   const auto& device = queues.servers[d];
   const std::uint32_t n = device.tail - device.first;
@@ -68,9 +68,9 @@ Bytes PlacetoSimulator<Queues>::Peak(std::size_t d) {
 // ---- what is recorded ----
 
 template <typename Queues>
-void PlacetoSimulator<Queues>::RecordTransfer(std::uint32_t parcel, std::size_t from, OpIndex reader,
-                                              Picos now, Picos end) {
-  const TensorRef tensor = wiring_.tensors[parcel];
+void PublishedSimulator<Queues>::RecordTransfer(std::uint32_t transfer, std::size_t from, OpIndex reader,
+                                                Picos now, Picos end) {
+  const TensorRef tensor = wiring_.tensors[transfer];
   const auto& outputs = problem_.graph().ops[static_cast<std::size_t>(tensor.op)].outputs;
   const auto output = static_cast<std::size_t>(tensor.output);
   TransferTimes times;
@@ -79,13 +79,13 @@ void PlacetoSimulator<Queues>::RecordTransfer(std::uint32_t parcel, std::size_t 
   times.to = DeviceOf(reader);
   times.bytes = output < outputs.size() ? outputs[output].bytes : 0;
   times.queued = now;
-  times.start = end - wiring_.durations[parcel];
+  times.start = end - wiring_.durations[transfer];
   times.end = end;
   outcome_.transfers.push_back(times);
 }
 
 template <typename Queues>
-void PlacetoSimulator<Queues>::RecordOps() {
+void PublishedSimulator<Queues>::RecordOps() {
   outcome_.ops.resize(op_count_);
   const View queues = queues_.view();
   for (std::size_t d = 0; d < device_count_; ++d) {
@@ -97,7 +97,7 @@ void PlacetoSimulator<Queues>::RecordOps() {
 }
 
 template <typename Queues>
-void PlacetoSimulator<Queues>::RecordMemory() {
+void PublishedSimulator<Queues>::RecordMemory() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(op_count_); ++op) {
     const auto i = static_cast<std::size_t>(op);
     const Bytes bytes = wiring_.output_bytes[i];

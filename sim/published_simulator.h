@@ -1,4 +1,4 @@
-// The preset `placeto`: the simulator that Placeto (NeurIPS 2019) published, as DESIGN 4.3 describes its
+// The rules `published`: the simulator that Placeto (NeurIPS 2019) published, as DESIGN 4.3 describes its
 // behaviour.
 //
 // In short: no links, no dispatch, no memory limit, one stream per device; first in, first out everywhere; an
@@ -21,6 +21,6 @@ namespace berth::sim {
 //
 // Throws InputError if all ops and sendings one after the other would take more than the 2^63 ps (106 days)
 // that a time can hold.
-std::unique_ptr<Simulator> MakePlacetoSimulator(const Problem& problem);
+std::unique_ptr<Simulator> MakePublishedSimulator(const Problem& problem);
 
 }  // namespace berth::sim
