@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
+#include "sim/lanes.h"
 
 namespace berth::formats {
 namespace {
@@ -31,25 +31,11 @@ using sim::Placement;
 using sim::Problem;
 using sim::TransferTimes;
 
-enum class Category : std::uint8_t { kIssue, kOp, kTransfer };
-constexpr const char* kCategoryNames[] = {"issue", "op", "transfer"};
-
-struct Slice {
-  Picos start = 0;
-  Picos end = 0;
-  std::string name;
-  Category category;
-  std::string arguments;  // members of a JSON object
-  std::ptrdiff_t
-      shows;  // op, or transfer on the first link of its route; kNothing: no arrow is fastened here
-};
-constexpr std::ptrdiff_t kNothing = -1;
-
-// Slices of one kind in one process, such as the streams of a device. Track 0 has the plain name.
+// A lane as slices of the viewer: its process and the name of its first track.
 struct Group {
   int process = 0;
   std::string name;
-  std::vector<Slice> slices;
+  sim::Lane lane;
 };
 
 // Where an arrow can be fastened: a slice by its track and start.
@@ -67,6 +53,7 @@ class ChromeTrace {
  public:
   ChromeTrace(const Outcome& outcome, const Problem& problem, const Placement& placement)
       : outcome_(outcome),
+        problem_(problem),
         graph_(problem.graph()),
         cluster_(problem.cluster()),
         placement_(placement),
@@ -82,7 +69,8 @@ class ChromeTrace {
         JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.rules),
         JsonMicros(outcome_.runtime), outcome_.feasible());
     PrintProcesses();
-    for (Group& group : Groups()) PrintGroup(group);
+    for (sim::Lane& lane : sim::MakeLanes(problem_, placement_, outcome_))
+      PrintGroup(GroupOf(std::move(lane)));
     for (std::size_t i = 0; i < outcome_.transfers.size(); ++i) PrintArrow(i);
     PrintMemory();
     PrintOutOfMemory();
@@ -120,128 +108,43 @@ class ChromeTrace {
 
   // ---- what stands on which tracks --------------------------------------------------------------
 
-  std::vector<Group> Groups() const {
-    std::vector<Group> groups = HostGroups();
-    for (Group& group : StreamGroups()) groups.push_back(std::move(group));
-    for (Group& group : LinkGroups()) groups.push_back(std::move(group));
-    for (Group& group : ChannelGroups()) groups.push_back(std::move(group));
-    return groups;
-  }
-
-  // The time in which a host thread issues each op.
-  std::vector<Group> HostGroups() const {
-    std::vector<Group> groups;
-    if (!HasDispatch()) return groups;
-    const bool common = HasCommonHost();
-    for (DeviceIndex d = 0; d < (common ? 1 : cluster_.size()); ++d) {
-      groups.push_back({common ? ProcessOfHost() : ProcessOf(d), "host thread", {}});
-    }
-    for (std::size_t i = 0; i < outcome_.ops.size(); ++i) {
-      const sim::Op& op = graph_.ops[i];
-      const DeviceIndex device = placement_.device[i];
-      const Picos cost = cluster_.dispatch.automatic ? DeviceAt(device).launch_cost : cluster_.dispatch.cost;
-      const Picos length = op.IsSource() ? 0 : cost * op.framework_ops;
-      if (length == 0) continue;
-      const Picos issued = outcome_.ops[i].issue;
-      auto& group = groups[common ? 0 : static_cast<std::size_t>(device)];
-      group.slices.push_back({issued - length, issued, op.name, Category::kIssue, "", kNothing});
-    }
-    return groups;
-  }
-
-  std::vector<Group> StreamGroups() const {
-    std::vector<Group> groups;
-    for (DeviceIndex d = 0; d < cluster_.size(); ++d) groups.push_back({ProcessOf(d), "stream", {}});
-    for (std::size_t i = 0; i < outcome_.ops.size(); ++i) {
-      const sim::Op& op = graph_.ops[i];
-      const sim::OpTimes& times = outcome_.ops[i];
-      groups[static_cast<std::size_t>(placement_.device[i])].slices.push_back(
-          {times.start, times.end, op.name, Category::kOp, "\"type\": " + JsonString(op.type),
-           static_cast<std::ptrdiff_t>(i)});
-    }
-    return groups;
-  }
-
-  // Control dependencies and empty tensors hold no link; they show as arrows alone.
-  bool HoldsLinks(const TransferTimes& transfer) const {
-    return transfer.end > transfer.start && !(native_ && (transfer.tensor.output < 0 || transfer.bytes == 0));
-  }
-
-  std::vector<Group> LinkGroups() const {
-    std::vector<Group> groups;
-    if (outcome_.links.empty()) return groups;
-    std::vector<std::size_t> first(cluster_.links.size());
-    for (std::size_t l = 0; l < cluster_.links.size(); ++l) {
-      const sim::Link& link = cluster_.links[l];
-      const std::string ends[] = {NodeName(link.ends[0]), NodeName(link.ends[1])};
-      const bool full = link.duplex == sim::Duplex::kFull;
-      first[l] = groups.size();
-      const std::string name = fmt::format("{} {} {} {}", link.name, ends[0], full ? "->" : "<->", ends[1]);
-      groups.push_back({ProcessOfLinks(), name, {}});
-      if (full)
-        groups.push_back({ProcessOfLinks(), fmt::format("{} {} -> {}", link.name, ends[1], ends[0]), {}});
-    }
-    for (std::size_t i = 0; i < outcome_.transfers.size(); ++i) {
-      const TransferTimes& transfer = outcome_.transfers[i];
-      if (!HoldsLinks(transfer)) continue;
-      std::ptrdiff_t shows = static_cast<std::ptrdiff_t>(i);
-      for (const Cluster::Hop& hop : cluster_.route(transfer.from, transfer.to)) {
-        const auto link = static_cast<std::size_t>(hop.link);
-        const bool backward = !hop.forward && cluster_.links[link].duplex == sim::Duplex::kFull;
-        groups[first[link] + (backward ? 1 : 0)].slices.push_back(
-            SliceOf(transfer, std::exchange(shows, kNothing)));
+  Group GroupOf(sim::Lane lane) const {
+    Group group{ProcessOfHost(), "host thread", std::move(lane)};
+    switch (group.lane.kind) {
+      case sim::Lane::Kind::kHost:
+        if (group.lane.index >= 0) group.process = ProcessOf(group.lane.index);
+        break;
+      case sim::Lane::Kind::kDevice:
+        group.process = ProcessOf(group.lane.index);
+        group.name = "stream";
+        break;
+      case sim::Lane::Kind::kLink: {
+        const sim::Link& link = cluster_.links[static_cast<std::size_t>(group.lane.index)];
+        const bool full = link.duplex == sim::Duplex::kFull;
+        group.process = ProcessOfLinks();
+        group.name = fmt::format("{} {} {} {}", link.name, NodeName(link.ends[group.lane.backward ? 1 : 0]),
+                                 full ? "->" : "<->", NodeName(link.ends[group.lane.backward ? 0 : 1]));
+        break;
       }
+      case sim::Lane::Kind::kChannel:
+        group.process = ProcessOf(group.lane.index);
+        group.name = "to " + DeviceAt(group.lane.to).name;
+        break;
     }
-    return groups;
-  }
-
-  // Without links (published rules): what a device sends to each other device.
-  std::vector<Group> ChannelGroups() const {
-    std::vector<Group> groups;
-    if (!outcome_.links.empty()) return groups;
-    std::map<std::pair<DeviceIndex, DeviceIndex>, Group> channels;
-    for (std::size_t i = 0; i < outcome_.transfers.size(); ++i) {
-      const TransferTimes& transfer = outcome_.transfers[i];
-      if (!HoldsLinks(transfer)) continue;
-      Group& group = channels[{transfer.from, transfer.to}];
-      group.process = ProcessOf(transfer.from);
-      group.name = "to " + DeviceAt(transfer.to).name;
-      group.slices.push_back(SliceOf(transfer, static_cast<std::ptrdiff_t>(i)));
-    }
-    for (auto& [ends, group] : channels) groups.push_back(std::move(group));
-    return groups;
-  }
-
-  Slice SliceOf(const TransferTimes& transfer, std::ptrdiff_t shows) const {
-    return {transfer.start,
-            transfer.end,
-            TensorName(transfer),
-            Category::kTransfer,
-            fmt::format("\"bytes\": {}, \"queued_us\": {}", transfer.bytes, JsonMicros(transfer.queued)),
-            shows};
+    return group;
   }
 
   // ---- events -----------------------------------------------------------------------------------
 
-  void PrintGroup(Group& group) {
-    std::sort(group.slices.begin(), group.slices.end(), [](const Slice& a, const Slice& b) {
-      return std::tie(a.start, a.end, a.shows) < std::tie(b.start, b.end, b.shows);
-    });
-    std::vector<Picos> free_from;  // by track of the group
+  void PrintGroup(const Group& group) {
     const int first_thread = threads_[group.process] + 1;
-    for (const Slice& slice : group.slices) {
-      const auto track =
-          std::find_if(free_from.begin(), free_from.end(), [&](Picos end) { return end <= slice.start; });
-      const int thread = first_thread + static_cast<int>(track - free_from.begin());
-      if (track == free_from.end()) {
-        free_from.push_back(slice.end);
-        PrintThread(group, thread, static_cast<int>(free_from.size()));
-      } else {
-        *track = slice.end;
-      }
-      PrintSlice(group.process, thread, slice);
+    std::int32_t tracks = 0;
+    for (const sim::LaneSlice& slice : group.lane.slices) {
+      const int thread = first_thread + slice.track;
+      if (slice.track == tracks) PrintThread(group, thread, ++tracks);
+      PrintSlice(group, thread, slice);
     }
-    threads_[group.process] += static_cast<int>(free_from.size());
+    threads_[group.process] += tracks;
   }
 
   void PrintThread(const Group& group, int thread, int number) {
@@ -255,15 +158,34 @@ class ChromeTrace {
         group.process, thread);
   }
 
-  void PrintSlice(int process, int thread, const Slice& slice) {
-    Event(
-        "{{\"ph\": \"X\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"cat\": \"{}\", \"name\": {}, "
-        "\"args\": {{{}}}}}",
-        process, thread, JsonMicros(slice.start), JsonMicros(slice.end - slice.start),
-        kCategoryNames[static_cast<std::size_t>(slice.category)], JsonString(slice.name), slice.arguments);
-    if (slice.shows == kNothing) return;
-    auto& anchors = slice.category == Category::kOp ? anchor_of_op_ : anchor_of_transfer_;
-    anchors[static_cast<std::size_t>(slice.shows)] = Anchor{process, thread, slice.start};
+  void PrintSlice(const Group& group, int thread, const sim::LaneSlice& slice) {
+    const auto index = static_cast<std::size_t>(slice.index);
+    const auto print = [&](const char* category, const std::string& name, const std::string& arguments) {
+      Event(
+          "{{\"ph\": \"X\", \"pid\": {}, \"tid\": {}, \"ts\": {}, \"dur\": {}, \"cat\": \"{}\", \"name\": "
+          "{}, "
+          "\"args\": {{{}}}}}",
+          group.process, thread, JsonMicros(slice.start), JsonMicros(slice.end - slice.start), category,
+          JsonString(name), arguments);
+    };
+    const Anchor anchor{group.process, thread, slice.start};
+    switch (group.lane.kind) {
+      case sim::Lane::Kind::kHost:
+        print("issue", graph_.ops[index].name, "");
+        break;
+      case sim::Lane::Kind::kDevice:
+        print("op", graph_.ops[index].name, "\"type\": " + JsonString(graph_.ops[index].type));
+        anchor_of_op_[index] = anchor;
+        break;
+      case sim::Lane::Kind::kLink:
+      case sim::Lane::Kind::kChannel: {
+        const TransferTimes& transfer = outcome_.transfers[index];
+        print("transfer", TensorName(transfer),
+              fmt::format("\"bytes\": {}, \"queued_us\": {}", transfer.bytes, JsonMicros(transfer.queued)));
+        if (!slice.again) anchor_of_transfer_[index] = anchor;
+        break;
+      }
+    }
   }
 
   // From the producer through the transfer to the first consumer that starts on the other device.
@@ -357,6 +279,7 @@ class ChromeTrace {
   }
 
   const Outcome& outcome_;
+  const Problem& problem_;
   const OpGraph& graph_;
   const Cluster& cluster_;
   const Placement& placement_;
