@@ -1,7 +1,6 @@
-// How searchers compare placements where some do not fit (PROTOCOL 4.8): overflow bytes first, then runtime.
+// How placements are compared where some do not fit (overflow bytes first, then runtime), and what they pay.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <limits>
@@ -18,15 +17,10 @@ struct Objective {
 };
 
 // A stopped evaluation is worse than anything: it was given up because it cannot be better than its cutoff.
-inline Objective ObjectiveOf(const Task& task, const Evaluation& evaluation) {
-  if (evaluation.stopped) return {};
-  Objective objective{0, evaluation.runtime};
-  if (evaluation.feasible) return objective;
-  for (std::size_t d = 0; d < evaluation.peak.size(); ++d) {
-    const sim::Bytes capacity = task.device(static_cast<sim::DeviceIndex>(d)).capacity();
-    objective.overflow += std::max<sim::Bytes>(0, evaluation.peak[d] - capacity);
-  }
-  return objective;
-}
+Objective ObjectiveOf(const Task& task, const Evaluation& evaluation);
+
+// What a learner is paid: -sqrt(runtime / reference runtime); a placement that does not fit also loses 1 and, for
+// each device, the part by which its peak is above its capacity.
+double ShapedReward(const Task& task, const Evaluation& evaluation);
 
 }  // namespace berth::agents

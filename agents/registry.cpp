@@ -62,6 +62,10 @@ const std::vector<AgentRow>& Agents() {
        "start=random,batch=20,elite=0.1,rate=0.3,explore=0.01", AgentKind::kSearch, MakeCrossEntropy},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
+      {"factored",
+       "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its neighbour is",
+       "Williams, 1992", "action=device,stay=0.9,weights=mean,top=0.1,batch=20,lr=0.03", AgentKind::kSearch,
+       MakeFactored},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
        "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(

@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agents/objective.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
 
 double RewardOf(Reward kind, const Task& task, const Evaluation& evaluation) {
   constexpr double kPicosPerSecond = 1e12;
-  const auto runtime = static_cast<double>(evaluation.runtime);
-  if (kind == Reward::kRoot)
-    return evaluation.feasible ? -std::sqrt(runtime / kPicosPerSecond) : kFailingReward;
-  double reward = -std::sqrt(runtime / static_cast<double>(task.reference_runtime));
-  if (evaluation.feasible) return reward;
-  reward -= 1;
-  for (std::size_t d = 0; d < evaluation.peak.size(); ++d) {
-    const auto capacity = static_cast<double>(task.device(static_cast<sim::DeviceIndex>(d)).capacity());
-    reward -= std::max(0.0, static_cast<double>(evaluation.peak[d]) / std::max(capacity, 1.0) - 1);
-  }
-  return reward;
+  if (kind == Reward::kShaped) return ShapedReward(task, evaluation);
+  if (!evaluation.feasible) return kFailingReward;
+  return -std::sqrt(static_cast<double>(evaluation.runtime) / kPicosPerSecond);
 }
 
 double BatchBaseline::Before(double batch_mean) const {
