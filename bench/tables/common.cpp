@@ -46,7 +46,9 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("local_search_trivial", "local search, trivial start", "local_search(start=trivial)", ""),
           sampled("annealing", "annealing", "annealing", ""),
           sampled("genetic", "genetic", "genetic", ""),
-          sampled("cross_entropy", "cross-entropy", "cross_entropy", "")};
+          sampled("cross_entropy", "cross-entropy", "cross_entropy", ""),
+          sampled("factored", "control learner", "factored", ""),
+          sampled("factored_copy", "control learner, copying", "factored(action=copy)", "")};
 }
 
 std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns) {
