@@ -104,7 +104,8 @@ class TableCommand : public Command {
           fmt::format("stopped after {} of {} cells; they are kept, `--resume` goes on from there.",
                       records.size(), plans.size()));
     }
-    Render(table, export_ ? AllOf(table, testbed, store) : records);
+    if (export_) return Render(table, AllOf(table, testbed, store));
+    Render(PlannedPart(table, plans), records);
   }
 
  private:

@@ -83,6 +83,28 @@ TEST(Plan, PaperTakesTheRowsBudgetAndTheBudgetsUnits) {
                                              "nmt_2 70 stage"}));
 }
 
+TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks.back().key = "other";
+  table.claims = [](const TableResults&) { return std::vector<ClaimVerdict>{}; };
+  PlanOptions options;
+  options.cells = {"other:nmt_2/cpu_only", "other:nmt_2/learner"};
+  const TableDefinition part = PlannedPart(table, PlanCells(table, options));
+  ASSERT_EQ(part.blocks.size(), 1u);
+  EXPECT_EQ(part.blocks[0].key, "other");
+  ASSERT_EQ(part.blocks[0].lines.size(), 1u);
+  EXPECT_EQ(part.blocks[0].lines[0].key, "nmt_2");
+  ASSERT_EQ(part.blocks[0].columns.size(), 2u);
+  EXPECT_EQ(part.blocks[0].columns[1].key, "learner");
+  EXPECT_EQ(part.claims, nullptr);  // they speak of the whole table
+  EXPECT_THAT(part.blocks[0].note, testing::HasSubstr("berth table tiny --resume"));
+
+  const TableDefinition whole = PlannedPart(table, PlanCells(table, {}));
+  EXPECT_EQ(whole.blocks.size(), 2u);
+  EXPECT_NE(whole.claims, nullptr);
+}
+
 TEST(Plan, RefusesPatternsThatMatchNothing) {
   const TableDefinition table = TinyTable();
   for (const char* pattern : {"rnnlm", "mars/random", "rnnlm/scotch", "other:rnnlm/random"}) {
