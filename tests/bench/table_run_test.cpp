@@ -98,7 +98,7 @@ TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
   ASSERT_EQ(part.blocks[0].columns.size(), 2u);
   EXPECT_EQ(part.blocks[0].columns[1].key, "learner");
   EXPECT_EQ(part.claims, nullptr);  // they speak of the whole table
-  EXPECT_THAT(part.blocks[0].note, testing::HasSubstr("berth table tiny --resume"));
+  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("berth table tiny --resume"));
 
   const TableDefinition whole = PlannedPart(table, PlanCells(table, {}));
   EXPECT_EQ(whole.blocks.size(), 2u);
