@@ -61,7 +61,7 @@ struct KindParameters {
   Tf32Classes tf32;  // whose f32 ops were measured in TF32: what RooflineOptions::tf32 is for the curves
   std::map<OpClass, FittedNumber> efficiency;  // shares of the peak, as in efficiency.yaml
   std::optional<FittedNumber> dispatch_us;  // host time to issue one framework op, `dispatch: {cost: auto}`
-  // Measured and reported; the simulator has no place for them (docs/calibration.md, section 9).
+  // Measured and reported; the simulator has no place for them (docs/calibration.md, "Limits").
   std::optional<FittedNumber> launch_to_start_us;  // start of the call to start of the kernel, device idle
   std::optional<FittedNumber> kernel_gap_us;  // between kernels of a full queue; every op's time holds one
   std::optional<FittedNumber> graph_node_us;  // one more node of a CUDA graph, an empty kernel included

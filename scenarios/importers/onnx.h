@@ -1,5 +1,5 @@
 // ONNX models (operator sets 1 to 17 of the standard), through the ONNX library. What is done how stands in
-// docs/formats.md; the passes are in scenarios/importers/onnx/: model (read without weights), resolve (order,
+// docs/importing.md; the passes are in scenarios/importers/onnx/: model (read without weights), resolve (order,
 // constants, shapes, subgraphs), lower (ops, FLOPs).
 #pragma once
 

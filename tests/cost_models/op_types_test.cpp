@@ -40,9 +40,9 @@ TEST(OpTypes, TypesOfListsEveryTypeInOneClass) {
   EXPECT_EQ(listed, OpTypes().size());
 }
 
-// docs/calibration.md lists the types of each class in a table row: "| `gemm` | arithmetic | … |".
+// docs/op_types.md lists the types of each class in a table row: "| `gemm` | arithmetic | … |".
 TEST(OpTypes, TheDocsListExactlyTheTypesOfEachClass) {
-  std::ifstream docs(std::string(BERTH_SOURCE_DIR) + "/docs/calibration.md");
+  std::ifstream docs(std::string(BERTH_SOURCE_DIR) + "/docs/op_types.md");
   ASSERT_TRUE(docs);
   int classes = 0;
   for (std::string line; std::getline(docs, line);) {
