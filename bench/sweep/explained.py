@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much of the reward of a random placement single units and pairs of neighbours explain (PROTOCOL 8, SGDP).
+"""How much of the reward of a random placement single units and pairs of neighbours explain.
 
     explained.py PLAN OUT [--berth PATH]
 
@@ -8,7 +8,7 @@ PLAN is a JSON object:
     place      options of `berth place` for all, as one string
     scenarios  name: options of `berth place` that say what is placed
 
-The reward is the learners': -sqrt(runtime / reference), and what does not fit loses 1 and the excess (PROTOCOL 4.0). Of its variance, what part lies
+The reward is the learners': -sqrt(runtime / reference), and what does not fit loses 1 and the excess (docs/protocol.md#tuned). Of its variance, what part lies
 between the devices of one unit, and between two units that exchange data being on one device or on two, without what chance alone would show
 (omega squared)? Units are drawn independently, and whether pairs are together is pairwise independent, so their parts may be added. The error is
 that of a jackknife over ten blocks of samples. OUT is Markdown.
@@ -125,11 +125,15 @@ def main():
         experiment.count_in(summary)
         lines.append(line_of(name, summary, *drawn))
         print(" | ".join(lines[-1]), file=sys.stderr, flush=True)
-    experiment.write("What single decisions explain of the reward", f""". {plan['samples']:,} random placements of each row, every unit on a GPU of its own draw. *Spread*: standard deviation of the runtime over
-its mean. *Explain*: the part of the variance of the reward between the devices of a unit, or between a pair that exchanges data being together and
-apart, less what chance shows, summed over all units or pairs; ± one standard error (jackknife). *Above chance*: pairs that explain more than
-{100 * CHANCE / plan['samples']:.2f} % each, which of ten thousand that explain nothing one does. *Samples for one standard error*: after so many the effect of a pair that explains the
-average is as large as the error of its estimate; – where all pairs together do not exceed chance by three errors.""", lines)
+    experiment.write("What single decisions explain of the reward", f""". How much of the variance of the reward single units, and pairs of units that exchange data, explain:
+{plan['samples']:,} random placements of each row, every unit on a GPU of its own draw.
+
+- *Spread*: standard deviation of the runtime over its mean.
+- *Explain*: the part of the variance between the devices of a unit, or between a pair together and apart, less what chance shows, summed; ± one
+  standard error (jackknife).
+- *Above chance*: pairs that explain more than {100 * CHANCE / plan['samples']:.2f} % each, as one in ten thousand does that explains nothing.
+- *Samples for one standard error*: after so many the effect of an average pair is as large as the error of its estimate; – where all
+  pairs together are within three errors of chance.""", lines)
 
 
 if __name__ == "__main__":

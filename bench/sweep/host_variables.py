@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What placements take when variables, updates and the sums of gradients are moved to the CPU (PROTOCOL 8, RNNLM).
+"""What placements take when variables, updates and the sums of gradients are moved to the CPU.
 
     host_variables.py PLAN OUT [--berth PATH]
 
@@ -104,13 +104,12 @@ def main():
             experiment.count_in(run)
         outcomes = [(name, scenario.outcome(placement), scenario.outcome(moved(placement, ops, plan["host"]))) for name, placement in placements]
     first = outcomes[0][2]
-    experiment.write("Variables and the sums of their gradients on the CPU", f"""; simulated. `{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`,
-search `berth place {plan['search']}`. Each placement as it is, and with {len(ops)} ops moved to {plan['host']}:
-variables, their updates, and the sums of partial gradients that updates read. The searches move GPUs alone and know nothing of that rule; the best
-placement under it is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of the run with
-variables on the host.
+    experiment.write("Variables and the sums of their gradients on the CPU", f"""; simulated. {verdict(outcomes)}
 
-{verdict(outcomes)}""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])
+`{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`, search `berth place {plan['search']}`. Each placement as it is,
+and with {len(ops)} ops on {plan['host']}: variables, their updates, and the sums of partial gradients that updates read. No placement was searched under that rule:
+its best is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of variables on
+the host.""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])
 
 
 if __name__ == "__main__":
