@@ -83,6 +83,8 @@ const std::vector<CommandRow>& Commands() {
       {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
       {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for",
        MakeSimulateCommand},
+      {"explain", "what bounds a placement, and what would help: a faster device or link, no dispatch, …",
+       MakeExplainCommand},
       {"place", "search a placement with an agent", MakePlaceCommand, true},
       {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand,
        true},

@@ -35,4 +35,12 @@ Provenance CurrentProvenance() {
   return provenance;
 }
 
+std::vector<std::pair<std::string, std::string>> ProvenanceFacts() {
+  const Provenance now = CurrentProvenance();
+  return {{"command", now.command},
+          {"revision", now.revision + (now.dirty ? " (with changes)" : "")},
+          {"machine", now.machine},
+          {"date", now.date}};
+}
+
 }  // namespace berth::bench

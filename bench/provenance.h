@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace berth::bench {
 
@@ -19,5 +21,8 @@ void RememberCommandLine(int argc, const char* const* argv, const std::string& p
 
 // The provenance of what is made now.
 Provenance CurrentProvenance();
+
+// The same for a page or report: command, revision, machine, date.
+std::vector<std::pair<std::string, std::string>> ProvenanceFacts();
 
 }  // namespace berth::bench

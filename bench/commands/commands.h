@@ -11,6 +11,7 @@ namespace berth::bench {
 std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeGraphCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
+std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakePlaceCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeCompareCommand();

@@ -205,12 +205,9 @@ class CompareCommand : public Command {
   }
 
   std::vector<std::pair<std::string, std::string>> Facts() const {
-    const Provenance now = CurrentProvenance();
-    return {{"budget of each search", CountText(search_.samples()) + " samples"},
-            {"command", now.command},
-            {"revision", now.revision + (now.dirty ? " (with changes)" : "")},
-            {"machine", now.machine},
-            {"date", now.date}};
+    std::vector<std::pair<std::string, std::string>> facts = ProvenanceFacts();
+    facts.insert(facts.begin(), {"budget of each search", CountText(search_.samples()) + " samples"});
+    return facts;
   }
 
   void Save(const TableResults& results, const ReportPage& page) const {

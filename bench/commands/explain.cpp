@@ -1,0 +1,103 @@
+// berth explain: what bounds a placement, and what would help.
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/commands/commands.h"
+#include "bench/explain/study.h"
+#include "bench/loaded_problem.h"
+#include "bench/placement_source.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+class ExplainCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
+    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    app.add_option("--placement", placement_,
+                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that "
+                   "needs no search")
+        ->required()
+        ->option_text("P");
+    app.add_option("--faster", faster_, "how many times as fast a device or link is made, one at a time")
+        ->capture_default_str()
+        ->option_text("K");
+    app.add_option("--devices", devices_, "names, kinds or classes of those that are made faster; else each")
+        ->option_text("D");
+    app.add_option("--links", links_, "names of those that are made faster: pcie-gpu0,pcie-gpu1; else each")
+        ->option_text("L");
+    DeclareProblemOptions(app, source_);
+    app.add_option("--json", json_, "write a berth.explanation to this file; - is standard output")
+        ->option_text("FILE");
+  }
+
+  void Run() override {
+    if (!(faster_ > 1 && faster_ <= sim::kMostFaster))
+      throw InputError(
+          fmt::format("--faster {}: above 1 and at most {} is wanted.", faster_, sim::kMostFaster));
+    const LoadedProblem loaded(source_);
+    const sim::Problem& problem = loaded.problem();
+    const sim::WhatIfOptions options = Options(loaded.cluster());
+    const sim::Placement placement = LoadPlacement(placement_, problem);
+    const auto simulator = sim::MakeSimulator(problem);
+    const sim::Outcome& outcome =
+        simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    const Study study = MakeStudy(problem, placement, outcome, agents::ComputeLowerBound(problem), options);
+    if (!json_.empty()) formats::WriteFile(json_, StudyJson(study));
+    if (json_.empty()) fmt::print("{}", PrintStudy(study));
+  }
+
+ private:
+  sim::WhatIfOptions Options(const sim::Cluster& cluster) const {
+    sim::WhatIfOptions options = AllWhatIfs(cluster, faster_);
+    if (!devices_.empty()) {
+      options.devices.clear();
+      for (const std::string& name : SelectDevices(cluster, devices_))
+        options.devices.push_back(cluster.Find(name));
+    }
+    if (!links_.empty()) options.links = SelectLinks(cluster);
+    return options;
+  }
+
+  std::vector<std::int32_t> SelectLinks(const sim::Cluster& cluster) const {
+    std::vector<std::string> names;
+    for (const sim::Link& link : cluster.links) names.push_back(link.name);
+    std::vector<std::int32_t> links;
+    for (std::size_t at = 0; at <= links_.size();) {
+      const std::size_t comma = std::min(links_.find(',', at), links_.size());
+      const std::string name = links_.substr(at, comma - at);
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) {
+        throw InputError(names.empty()
+                             ? fmt::format("--links {}: cluster {} has no links.", links_, cluster.name)
+                             : fmt::format("--links {}: \"{}\" is no link of cluster {}; its links are {}.",
+                                           links_, name, cluster.name, JoinNames(names)));
+      }
+      links.push_back(static_cast<std::int32_t>(found - names.begin()));
+      at = comma + 1;
+    }
+    return links;
+  }
+
+  ProblemSource source_;
+  std::string placement_;
+  std::string devices_;
+  std::string links_;
+  std::string json_;
+  double faster_ = kFaster;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExplainCommand() {
+  return std::make_unique<ExplainCommand>();
+}
+
+}  // namespace berth::bench

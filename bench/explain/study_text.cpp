@@ -1,0 +1,137 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/explain/study.h"
+#include "bench/report.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kNames = 34;  // columns that names may take
+constexpr std::size_t kTopTypes = 8;
+constexpr int kBarWidth = 20;
+
+// "a_very_lo…_name": names of any length in so many columns.
+std::string Short(const std::string& name) {
+  if (name.size() <= kNames) return name;
+  return name.substr(0, kNames / 2 - 1) + "…" + name.substr(name.size() - kNames / 2);
+}
+
+std::string Part(sim::Picos time, const Study& study) {
+  const double share =
+      static_cast<double>(time) / static_cast<double>(std::max<sim::Picos>(study.outcome.runtime, 1));
+  return Bar(share, kBarWidth);
+}
+
+std::string HeadText(const Study& study) {
+  const sim::Problem& problem = study.problem;
+  std::string text =
+      Wrapped(fmt::format("{} on {} ({} rules): {}", problem.graph().name, problem.cluster().name,
+                          sim::ToString(problem.cluster().rules), VerdictText(study.outcome, problem)),
+              0, kColumns);
+  if (study.bound.nothing_fits) {
+    text += "It is proven that no placement fits.\n";
+  } else if (const auto gap = study.gap(); gap && *gap > 1.005) {
+    text += Wrapped(fmt::format("No placement takes less than {} (proven), so this one takes at most {:.2f} "
+                                "times as long as the best.",
+                                TimeText(study.bound.best()), *gap),
+                    0, kColumns);
+  } else if (gap) {
+    text += "It is proven that no placement is faster by more than 0.5 %.\n";
+  }
+  const Bottleneck most = FindBottleneck(study.path);
+  return text + fmt::format("Most of the critical path is {}: {}.\n", BottleneckText(most, problem.cluster()),
+                            ShareText(most.time, study));
+}
+
+std::string PathText(const Study& study) {
+  TextTable table;
+  table.AddColumn("critical path");
+  table.AddColumn("takes", TextTable::Align::kRight);
+  table.AddColumn("share", TextTable::Align::kRight);
+  table.AddColumn("");
+  for (const auto& [what, time] : PathParts(study))
+    table.AddRow({Short(what), TimeText(time), ShareText(time, study), Part(time, study)});
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+std::string TypesText(const Study& study) {
+  TextTable table;
+  table.AddColumn("its ops by type");
+  table.AddColumn("take", TextTable::Align::kRight);
+  table.AddColumn("share", TextTable::Align::kRight);
+  table.AddColumn("");
+  sim::Picos rest = 0;
+  for (std::size_t i = 0; i < study.path.types.size(); ++i) {
+    const auto& [type, time] = study.path.types[i];
+    if (i < kTopTypes) {
+      table.AddRow({Short(type), TimeText(time), ShareText(time, study), Part(time, study)});
+    } else {
+      rest += time;
+    }
+  }
+  if (rest > 0) table.AddRow({"others", TimeText(rest), ShareText(rest, study), Part(rest, study)});
+  return table.empty() ? "" : "\n" + table.ToString();
+}
+
+std::string WhatIfsText(const Study& study) {
+  TextTable table;
+  table.AddColumn("what if");
+  table.AddColumn("takes", TextTable::Align::kRight);
+  table.AddColumn("saves", TextTable::Align::kRight);
+  table.AddColumn("");
+  bool slower = false;
+  for (const sim::WhatIf& what_if : study.what_ifs) {
+    if (!HasEffect(what_if, study)) continue;
+    const double gain = study.Gain(what_if);
+    slower = slower || gain < 0;
+    std::string verdict;
+    if (what_if.feasible != study.outcome.feasible()) verdict = what_if.feasible ? " fits" : " does not fit";
+    table.AddRow({Short(WhatIfText(what_if, study)), TimeText(what_if.runtime),
+                  fmt::format("{:.1f} %{}", 100 * gain, gain < 0 ? "*" : ""),
+                  Bar(gain, kBarWidth) + verdict});
+  }
+  std::string text = table.empty() ? "" : "\n" + table.ToString();
+  text += Wrapped(WithoutEffect(study), 0, kColumns);
+  if (slower) text += Wrapped(kSlower, 0, kColumns);
+  return text;
+}
+
+std::string DevicesText(const Study& study) {
+  TextTable table;
+  table.AddColumn("device");
+  for (const char* title : {"busy", "peak", "of", "weights", "outputs", "copies", "at"})
+    table.AddColumn(title, TextTable::Align::kRight);
+  const std::vector<PeakParts> peaks = PeakOf(study.why);
+  const auto bytes = [](sim::Bytes count) {
+    return count == 0 ? "-" : BytesText(static_cast<double>(count));
+  };
+  for (std::size_t d = 0; d < peaks.size(); ++d) {
+    const sim::DeviceUse& use = study.outcome.devices[d];
+    const sim::Device& device = study.problem.cluster().devices[d];
+    table.AddRow({device.name, ShareText(use.busy, study), bytes(use.peak), bytes(device.capacity()),
+                  bytes(peaks[d].persistent), bytes(peaks[d].outputs), bytes(peaks[d].copies),
+                  use.peak == 0 ? "-" : TimeText(study.why.peak_time[d])});
+  }
+  return "\n" + table.ToString();
+}
+
+std::string BoundText(const Study& study) {
+  const agents::LowerBound& bound = study.bound;
+  std::string text = fmt::format("\nProven lower bounds: critical path {}, work {}",
+                                 TimeText(bound.critical_path), TimeText(bound.work));
+  if (bound.memory > 0) text += fmt::format(", with memory {}", TimeText(bound.memory));
+  return text + ".\n";
+}
+
+}  // namespace
+
+std::string PrintStudy(const Study& study) {
+  return HeadText(study) + PathText(study) + TypesText(study) + WhatIfsText(study) + DevicesText(study) +
+         BoundText(study);
+}
+
+}  // namespace berth::bench
