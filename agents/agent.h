@@ -1,4 +1,4 @@
-// What an agent is (DESIGN 7, PROTOCOL 1 and 4.0). Every other source of this folder is one, or serves one.
+// What an agent is (docs/protocol.md). Every other source of this folder is one, or serves one.
 //
 // An agent is shown a Task (units, features, devices), proposes placements of units to the Evaluator, gets
 // outcomes, and goes on until the budget is spent. It implements Search() and nothing else; abilities beyond

@@ -10,10 +10,10 @@
 //     or its tensor arrived; then it spends dispatch(i,d) on it, and i cannot start before;
 //   - i runs for at least cost(i,d) / r, r the largest rate at which an op of d can progress.
 //
-// Placeto (DESIGN 4.3): i starts at least 5.7 us after the end of a p of non-zero cost on its own device, or
-// bytes / 7600 us after the end of p on another one (for doubled producers the last named output counts, so
-// the least is taken), and the run ends no earlier than 5.7 us after the end of an op of non-zero cost. By
-// induction all numbers are right, and the run cannot end before max_i min_d end(i,d).
+// Published rules (docs/model.md, section 8): i starts at least 5.7 us after the end of a p of non-zero cost
+// on its own device, or bytes / 7600 us after the end of p on another one (for doubled producers the last
+// named output counts, so the least is taken), and the run ends no earlier than 5.7 us after the end of an op
+// of non-zero cost. By induction all numbers are right, and the run cannot end before max_i min_d end(i,d).
 //
 // Work. A device that makes progress at a total rate of at most t needs cost / t of time for an op, whatever
 // runs beside it: t is the largest k * concurrency[k-1] over the k that its streams allow (1 where none is

@@ -1,5 +1,5 @@
 // Counts samples, keeps the best, writes the curve. A sample is one evaluation of one complete placement,
-// whoever asks and for whatever reason; nothing goes past it (PROTOCOL 1).
+// whoever asks and for whatever reason; nothing goes past it (docs/protocol.md#samples).
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,9 @@ struct Evaluation {
   std::vector<sim::Picos> start;  // by op; only if asked for
 };
 
-// Modelled cost of a sample on the machine that is simulated (PROTOCOL 1.12): a set-up, counted apart, and so
-// many steps, none longer than the cutoff. A placement that does not fit costs its set-up alone.
+// Modelled cost of a sample on the machine that is simulated (docs/protocol.md#clocks): a set-up, counted
+// apart, and so many steps, none longer than the cutoff. A placement that does not fit costs its set-up
+// alone.
 inline constexpr int kMachineSteps = 10;
 inline constexpr double kMachineCutoffSeconds = 100;
 
@@ -69,8 +70,8 @@ class Evaluator {
                           std::optional<sim::Picos> cutoff = std::nullopt);
   std::vector<Evaluation> EvaluateBatch(std::span<const UnitPlacement> placements, bool want_starts = false);
 
-  // An agent stands for a placement (PROTOCOL 1.3): one per draw for one-shot agents, one per episode for
-  // Placeto.
+  // An agent stands for a placement (docs/protocol.md#proposals): one per draw for one-shot agents, one
+  // per episode for Placeto.
   void CountProposal() { ++proposals_; }
 
   std::int64_t budget() const;

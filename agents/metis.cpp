@@ -1,7 +1,7 @@
 // Recursive bisection by the METIS library (Karypis, Kumar, SIAM J. Sci. Comput. 1998) onto the GPUs, equal
-// shares, 3 % imbalance (PROTOCOL 3). Vertex weights are costs on the first GPU, edge weights bytes;
-// memory=yes balances persistent and output bytes as a second constraint. Fails where the critical path
-// matters more than the balance. One sample.
+// shares, 3 % imbalance (docs/protocol.md#partitioners). Vertex weights are costs on the first GPU, edge
+// weights bytes; memory=yes balances persistent and output bytes as a second constraint. Fails where the
+// critical path matters more than the balance. One sample.
 #include <cstdint>
 #include <mutex>
 

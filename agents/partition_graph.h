@@ -1,4 +1,5 @@
-// The task as partitioning libraries want it: an undirected graph with 32-bit integer weights (PROTOCOL 3).
+// The task as partitioning libraries want it: an undirected graph with 32-bit integer weights
+// (docs/protocol.md#partitioners).
 #pragma once
 
 #include <cstdint>

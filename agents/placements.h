@@ -10,7 +10,7 @@ namespace berth::agents {
 UnitPlacement UniformPlacement(const Task& task, Rng& rng);
 
 // The start of every agent that starts at random: one seed gives all agents of a row the same one
-// (PROTOCOL 1.8).
+// (docs/protocol.md#seeds).
 UnitPlacement StartPlacement(const Task& task, std::uint64_t seed);
 
 // What the agent `expert` places by its rule=auto (expert.cpp).

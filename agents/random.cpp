@@ -1,4 +1,5 @@
-// Random search, the opponent that every learner must beat at equal samples (PROTOCOL 1.11), at three units:
+// Random search, the opponent that every learner must beat at equal samples (docs/protocol.md#random-search),
+// at three units:
 //   unit=op     every unit of the task on a device of its own draw
 //   unit=group  the same for the groups of `grouper`; a unit of the task follows the group of its first op
 //   unit=block  contiguous blocks in topological order, one to four per device, each on one device

@@ -1,4 +1,4 @@
-// What an agent sees: units to place, their features, the devices (DESIGN 7, PROTOCOL 4.0).
+// What an agent sees: units to place, their features, the devices (docs/protocol.md#what-agents-see).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct GrouperRow {
 };
 const std::vector<GrouperRow>& Groupers();
 // Throws InputError for unknown groupers and parameters. `colocation` (default: one unit per colocation set),
-// `neighbour(groups=128)` (PROTOCOL 3), `stage` (attribute or `group` names), `none` = colocation. Units are
+// `neighbour(groups=128)`, `stage` (attribute or `group` names), `none` = colocation. Units are
 // numbered by topological order of their first op.
 Units MakeUnits(const std::string& spec, const sim::Problem& problem);
 
@@ -63,7 +63,7 @@ struct Task {
   // Runtime of a trivial placement on `devices`: the fastest single GPU that fits, else the expert's (the
   // scenario's, else the rule's), else the fastest single CPU; where none fits, the fastest of them all
   // without memory limit. Positive. It scales rewards and costs no sample: it is computed before the budget
-  // opens. PROTOCOL 4.0 asks the CPU before the expert: its runtime is several times that of anything an
+  // opens. The CPU comes last, since its runtime is several times that of anything an
   // agent would keep, and all rewards would be crowded at one end.
   sim::Picos reference_runtime = 1;
   std::string reference;  // whose runtime that is: "gpu0", "expert", "cpu0, which does not fit"

@@ -8,7 +8,7 @@ sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::
                             sim::DeviceIndex to) {
   if (from == to) return 0;
   if (cluster.rules == sim::Rules::kPublished) {
-    // DESIGN 4.3: bytes / 7600 us. In whole picoseconds, rounded down: bytes * 10^6 / 7600 = bytes * 2500
+    // bytes / 7600 us. In whole picoseconds, rounded down: bytes * 10^6 / 7600 = bytes * 2500
     // / 19.
     return bytes / 19 * 2500 + bytes % 19 * 2500 / 19;
   }

@@ -1,4 +1,4 @@
-// What the semantics (docs/model.md, DESIGN 4.3) say about single ops and transfers without simulating a run.
+// What the semantics (docs/model.md) say about single ops and transfers without simulating a run.
 #pragma once
 
 #include "sim/cluster.h"
@@ -6,7 +6,7 @@
 
 namespace berth::agents {
 
-// DESIGN 4.3: after an op with non-zero cost a device under the published rules waits 5.7 us.
+// After an op with non-zero cost a device under the published rules waits so long (docs/model.md, section 8).
 inline constexpr sim::Picos kPublishedGap = 5'700'000;
 
 // Time to move bytes between two devices when nothing else moves; no transfer between them is ever faster. 0

@@ -1,4 +1,4 @@
-// Where a result comes from: what was typed, which revision, which machine, when (DESIGN 3).
+// Where a result comes from: what was typed, which revision, which machine, when.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
-// How well the prices are founded: shares of the time of all ops on the devices they run on (DESIGN 5).
+// How well the prices are founded: shares of the time of all ops on the devices they run on.
 std::string TierText(const sim::Problem& problem, const sim::Placement& placement) {
   const sim::CostTable& costs = problem.costs();
   double by_tier[3] = {0, 0, 0};

@@ -1,4 +1,5 @@
-// Which tier the prices of a problem's ops come from (DESIGN 5): measured, interpolated, of the structural model alone.
+// Which tier the prices of a problem's ops come from (docs/calibration.md): measured, interpolated, of the
+// structural model alone.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Several graphs that one policy is trained on, with a budget that they share evenly (PROTOCOL 1.14).
+// Several graphs that one policy is trained on, with a budget that they share evenly
+// (docs/protocol.md#generalisation).
 #pragma once
 
 #include <atomic>

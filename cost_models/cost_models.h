@@ -1,4 +1,4 @@
-// From measurement to prediction: how long an op takes (DESIGN 5). The table of cost models is in
+// From measurement to prediction: how long an op takes. The table of cost models is in
 // registry.cpp; docs/calibration.md explains models, classes, tiers and where each number comes from.
 #pragma once
 

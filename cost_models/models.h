@@ -23,8 +23,8 @@ class ParameterUser {
   virtual std::vector<std::shared_ptr<const Parameters>> UsedParameters() const = 0;
 };
 
-// Half and double: data-sheet rooflines are off by 32 to 51 % on average on H100 GEMMs (PEERS 4.2 [data]),
-// which leaves nine in ten within about a factor of 2.
+// Half and double: data-sheet rooflines are off by 32 to 51 % on average on the H100 GEMMs that Vidur
+// published, which leaves nine in ten within about a factor of 2.
 inline constexpr double kStructuralFactor = 2;
 
 inline sim::Price StructuralPrice(double us) {

@@ -1,4 +1,4 @@
-// Runs a berth graph for real under a placement (DESIGN 6): ops on the devices that the placement says,
+// Runs a berth graph for real under a placement: ops on the devices that the placement says,
 // tensors copied between them, memory counted and capped. What `berth validate` measures.
 //
 // It is no training framework: tensors hold small finite numbers, every op does the arithmetic and moves the

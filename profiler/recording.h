@@ -1,4 +1,4 @@
-// berth.trace: what was recorded of real hardware (DESIGN 3, docs/formats.md). One envelope for all recorders,
+// berth.trace: what was recorded of real hardware (docs/formats.md). One envelope for all recorders,
 // profiler/pytorch/record.py too: `kind` says who recorded what, each part is the smallest thing that is
 // measured or not, and `meaning` says what each number means.
 //

@@ -1,4 +1,5 @@
-// Holds a trace against the faults that recorders are known to have (PEERS 4.6) before anybody uses it.
+// Holds a trace against the faults that recorders are known to have
+// (docs/profiling.md#known-faults-of-traces) before anybody uses it.
 //
 // Device records that cannot be true are left out and counted; nothing is invented or moved. What would lose
 // too much, or has lost what nobody can count, is refused with one sentence. Durations of what is left can be

@@ -30,7 +30,7 @@ struct MeasuredPlacement {
   std::optional<Step> traced;           // a step of its own
 };
 
-// Where a recording comes from (DESIGN 3).
+// Where a recording comes from.
 struct StepOrigin {
   std::string machine;  // "AMD EPYC 9B45, 2 cores"
   std::string date;     // UTC, "2026-11-21T00:12:33Z"

@@ -24,10 +24,10 @@ struct Tree {
 // are as much.
 constexpr const char* kHopLatency = "12.5us";
 constexpr const char* kGpuMemorySource =
-    "visible memory and what the framework keeps: PROTOCOL 6.1 [recalled: medium]";
+    "visible memory and what the framework keeps: docs/protocol.md#memory [recalled: medium]";
 constexpr const char* kWhyProgram =
-    "the memory arithmetic of PROTOCOL 6.1 is that of program order; order=ready sums weight gradients "
-    "earlier and holds less";
+    "the memory arithmetic of docs/protocol.md is that of program order; order=ready sums weight "
+    "gradients earlier and holds less";
 
 struct TreeChoices {
   ClusterChoices common;
@@ -129,7 +129,7 @@ std::string P100Cluster(const Spec& spec) {
        .gpu_memory = large ? "16280MiB" : "12198MiB",
        .gpus_per_switch = 4,
        .bandwidth = "10GB/s",
-       .bandwidth_source = "assumption: PROTOCOL appendix A"},
+       .bandwidth_source = "assumption: as of the K40's"},
       choices);
 }
 

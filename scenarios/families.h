@@ -1,6 +1,6 @@
-// Families: 32 graphs of one rule, NAME(index=0) to NAME(index=31), half of them for training (PROTOCOL rule
-// 14). Which graph an index stands for and which half it is in depend on the family's name alone and never
-// change.
+// Families: 32 graphs of one rule, NAME(index=0) to NAME(index=31), half of them for training
+// (docs/protocol.md#generalisation). Which graph an index stands for and which half it is in depend on the
+// family's name alone and never change.
 #pragma once
 
 #include <cstdint>

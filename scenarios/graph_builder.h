@@ -1,11 +1,11 @@
-// Builds whole training graphs from their forward part (PROTOCOL appendix A, PAPERS section 7 "fused graph").
+// Builds whole training graphs from their forward part.
 //
 // A workload adds forward ops to a tape, in an order in which they could run. Finish() appends
 // - backward ops in reverse order, by one rule per op type (gradients.cpp): one op per input gradient and per
 //   weight gradient, each reading just the tensors that its rule needs;
 // - an AddN where a tensor has several consumers (there and then) or a weight several uses (after the whole
 //   sweep): the gradient of a weight that is used T times is T tensors, all alive until one AddN sums them.
-//   They set the peak of memory of every unrolled recurrent model (PROTOCOL 6.1);
+//   They set the peak of memory of every unrolled recurrent model (docs/protocol.md#memory);
 // - an update per variable, colocated with it, that waits for the backward ops that still read the variable.
 // So file order is an order in which one device could run the step; `dispatch: {order: program}` does.
 //
@@ -48,7 +48,7 @@ enum class Granularity : std::uint8_t { kFused, kUnfused };
 struct BuilderOptions {
   bool training = true;  // false: forward ops only
   Optimizer optimizer = Optimizer::kSgd;
-  bool colocate_gradients = false;  // every backward op on the device of its forward op (PROTOCOL 3)
+  bool colocate_gradients = false;  // every backward op on the device of its forward op
   std::int32_t framework_ops = 1;   // of every fused op: see workload_options.h
   Granularity granularity = Granularity::kFused;
 };

@@ -1,4 +1,4 @@
-// What is placed on what: workloads, clusters, importers (DESIGN 8). The tables of instances are in
+// What is placed on what: workloads, clusters, importers. The tables of instances are in
 // registry.cpp.
 #pragma once
 

@@ -8,8 +8,8 @@ namespace berth::scenarios {
 // Forward multiply-adds of contractions.
 double ForwardMultiplyAdds(const sim::OpGraph& graph);
 
-// Bytes of all outputs of all forward ops, whoever owns the storage, without views: "activations" (PROTOCOL
-// 6.1). Live peaks are smaller.
+// Bytes of all outputs of all forward ops, whoever owns the storage, without views: "activations"
+// (docs/protocol.md#memory). Live peaks are smaller.
 sim::Bytes SumOfForwardOutputs(const sim::OpGraph& graph);
 
 }  // namespace berth::scenarios

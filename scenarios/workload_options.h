@@ -1,10 +1,10 @@
 // Parameters that all model builders share, and what a finished graph says about itself.
 //
 // framework_ops: how many ops of the framework's graph one fused op stands for; dispatch is charged that many
-// times (DESIGN 3). ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
-// fused graph), where the published counts are recalled, no document seen (PROTOCOL 2 and 6.6: Inception
-// 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712; none for NASNet, which takes
-// ResNet's factor). One factor for every op of a workload; a parameter, so it can be changed.
+// times. ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
+// fused graph), where the published counts are recalled, no document seen (docs/protocol.md#framework-ops:
+// Inception 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712; none for NASNet, which
+// takes ResNet's factor). One factor for every op of a workload; a parameter, so it can be changed.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
 
 // Refuses positional and unknown parameters, and returns the attributes of the graph: `workload` (the
 // canonical name), every parameter in force, `layers` (how many values `stage` has) and `expert`: by which
-// attribute of ops the rules of PROTOCOL 3 spread the model, "stage" (recurrent) or "branch" (vision).
+// attribute of ops the experts' rules spread the model, "stage" (recurrent) or "branch" (vision).
 sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t layers,
                          const std::string& expert);
 

@@ -1,4 +1,4 @@
-// The machine a graph is placed on (DESIGN 3, berth.cluster), with every default already filled in.
+// The machine a graph is placed on (berth.cluster), with every default already filled in.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace berth::sim {
 enum class DeviceClass : std::uint8_t { kCpu, kGpu };  // "cpu", "gpu": the class of a kind in the catalogue
 const char* ToString(DeviceClass device_class);
 
-enum class Rules : std::uint8_t { kNative, kPublished };  // DESIGN 4.1 and 4.3
+enum class Rules : std::uint8_t { kNative, kPublished };  // docs/model.md
 const char* ToString(Rules rules);
 
 // Rates (concurrency, overlap, `both`) are given in parts per million so that arithmetic on them is exact.
@@ -81,16 +81,16 @@ class Cluster {
   std::vector<Route> routes;          // given by hand; override the search
   Dispatch dispatch;
 
-  // Checks what DESIGN 3 refuses (duplicate names or routes, bad ends, non-positive bandwidth, a reserve above
-  // memory, an unreachable pair of devices where there are links) and computes all routes. Throws InputError.
-  // Call once.
+  // Refuses what no cluster may have (duplicate names or routes, bad ends, non-positive bandwidth, a reserve
+  // above memory, an unreachable pair of devices where there are links) and computes all routes. Throws
+  // InputError. Call once.
   void Finish();
 
   DeviceIndex size() const { return static_cast<DeviceIndex>(devices.size()); }
   DeviceIndex Find(const std::string& device_name) const;  // -1 if absent
 
   // Links from one device to another, in order; empty on one device or in a cluster without links.
-  // Least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file order (DESIGN 4.1).
+  // Least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file order.
   struct Hop {
     std::int32_t link;
     bool forward;  // from ends[0] to ends[1]

@@ -12,7 +12,7 @@
 
 namespace berth::sim {
 
-// How well an answer is founded (DESIGN 5).
+// How well an answer is founded (docs/calibration.md).
 enum class Tier : std::uint8_t {
   kMeasured,      // A: this op was measured
   kInterpolated,  // B: inside the calibrated range
@@ -49,7 +49,7 @@ struct CostTable {
   }
 };
 
-// The rule of DESIGN 3: cost_us by kind, else by class, else the number, else 0 for variables, constants and
+// The price of an op: cost_us by kind, else by class, else the number, else 0 for variables, constants and
 // placeholders, else the cost model. Devices of one kind are priced once. Throws InputError naming op and
 // kind where nothing can price, or where a price is beyond kMaxMicros.
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model);

@@ -1,4 +1,4 @@
-// The computation graph of one training step or inference: what is placed (DESIGN 3, berth.graph).
+// The computation graph of one training step or inference: what is placed (berth.graph).
 //
 // Plain data, checked once by Finish(); afterwards read-only and safe to share between threads. Op order is
 // file order everywhere and ops may stand in any order.
@@ -83,7 +83,7 @@ class OpGraph {
   Attributes attributes;
   std::vector<Op> ops;
 
-  // Checks everything DESIGN 3 refuses that can be seen here (no ops, duplicate or illegal names, dangling
+  // Refuses everything that can be seen here to be wrong (no ops, duplicate or illegal names, dangling
   // references, cycles, negative, non-finite or huge numbers, aliases of what is no input) and derives what
   // the getters below return. Throws InputError that names the op. Must be called once after the ops are
   // filled in; ops must not be changed afterwards.
@@ -95,7 +95,7 @@ class OpGraph {
   // -1 if absent.
   OpIndex Find(const std::string& op_name) const;
 
-  // Kahn's order with the smallest op index first: the program order of DESIGN 4.1.
+  // Kahn's order with the smallest op index first: the program order of docs/model.md.
   const std::vector<OpIndex>& topological_order() const { return topological_order_; }
 
   // Hard colocation sets: a number from 0 for each op; ops without `colocate` are sets of their own. Sets are

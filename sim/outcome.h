@@ -1,4 +1,4 @@
-// What one simulated run returns (DESIGN 3, berth.outcome), and the timeline that explains it.
+// What one simulated run returns (berth.outcome), and the timeline that explains it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Which device runs each op, and optionally in which order a device's ops are issued (DESIGN 3,
-// berth.placement).
+// Which device runs each op, and optionally in which order a device's ops are issued
+// (berth.placement).
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 // the next event is the least of the 2 D heads.
 //
 // All queues lie in one array, devices first. A key is time * 2^bits + place in it: its order is the
-// tie-break of DESIGN 4.3, because of each queue only the head is looked at.
+// tie-break of docs/model.md section 8, because of each queue only the head is looked at.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The numbers of the rules `published` (DESIGN 4.3). Internal to sim/.
+// The numbers of the rules `published` (docs/model.md section 8). Internal to sim/.
 #pragma once
 
 #include "sim/units.h"

@@ -1,5 +1,5 @@
-// The rules `published`: the simulator that Placeto (NeurIPS 2019) published, as DESIGN 4.3 describes its
-// behaviour.
+// The rules `published`: the simulator that Placeto (NeurIPS 2019) published, as docs/model.md section 8
+// describes its behaviour.
 //
 // In short: no links, no dispatch, no memory limit, one stream per device; first in, first out everywhere; an
 // op with a cost is followed by a pause of 5.7 us of its device; every device sends over one outgoing channel

@@ -1,4 +1,4 @@
-// The best path from one device to each other node of a cluster (DESIGN 4.1): least sum of latencies + 1 MiB /
+// The best path from one device to each other node of a cluster: least sum of latencies + 1 MiB /
 // narrowest bandwidth, then fewest links, then file order of the links; switches and CPUs forward.
 #pragma once
 

@@ -46,12 +46,12 @@ struct RunOptions {
     kTimeline,  // + transfers and every change of memory
   };
   Record record = Record::kNothing;
-  // Stop as soon as the runtime is known to exceed this. For search, never for rewards (DESIGN 4.2).
+  // Stop as soon as the runtime is known to exceed this. For search, never for rewards.
   std::optional<Picos> cutoff;
 };
 
 // Runs placements one after another and reuses its scratch memory: one per thread. Same input, same bits.
-// The cluster's rules choose the semantics: native (docs/model.md) or published (DESIGN 4.3).
+// The cluster's rules choose the semantics: native or published (docs/model.md).
 class Simulator {
  public:
   virtual ~Simulator() = default;

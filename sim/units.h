@@ -1,5 +1,5 @@
 // The engine's units. Simulated time is an integer count of picoseconds and memory an integer count of bytes,
-// so that equality is exact and results are the same bits on every machine (DESIGN 4.1).
+// so that equality is exact and results are the same bits on every machine.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ using Bytes = std::int64_t;  // [B]
 
 inline constexpr Picos kPicosPerMicro = 1'000'000;
 
-// Limits that every reader enforces (DESIGN 3): beyond them sums could leave 64 bits.
+// Limits that every reader enforces: beyond them sums could leave 64 bits.
 inline constexpr Bytes kMaxBytes = Bytes{1} << 50;
 inline constexpr double kMaxMicros = 1e12;
 inline constexpr std::int64_t kMaxOps = std::int64_t{1} << 31;

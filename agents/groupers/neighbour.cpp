@@ -1,9 +1,9 @@
-// Neighbour merging (PROTOCOL 3): the group with the smallest cost + bytes / 7.6 GB/s is merged into the
-// neighbour with the heaviest edge unless a cycle of groups would arise, until `groups` are left. A first
-// pass merges only pairs where one is the other's single successor and that one its single predecessor: these
-// can never close a cycle.
+// Neighbour merging (docs/protocol.md#neighbour-merging): the group with the smallest cost + bytes / 7.6 GB/s
+// is merged into the neighbour with the heaviest edge unless a cycle of groups would arise, until `groups`
+// are left. A first pass merges only pairs where one is the other's single successor and that one its single
+// predecessor: these can never close a cycle.
 //
-// What PROTOCOL leaves open and is decided here. The cost is that of the first GPU (of the first device where
+// What that rule leaves open is decided here. The cost is that of the first GPU (of the first device where
 // there is none), the bytes are those of a group's own outputs, the weight of an edge is the sum over both
 // directions, parallel edges added. Of neighbours with equal edges the lighter one is taken (or else a chain
 // of equal tensors would fall to one group), further ties go to the lowest unit of colocation. A group

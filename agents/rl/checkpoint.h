@@ -34,7 +34,8 @@ class CheckpointClock {
   void Restart() { last_ = std::chrono::steady_clock::now(); }
 
  private:
-  // PROTOCOL rule 20 asks for 60 s; one sample of a large graph and one update may lie between two looks.
+  // At most 60 s apart (docs/protocol.md#resume); one sample of a large graph and one update may lie between
+  // two looks.
   static constexpr std::chrono::seconds kPeriod{30};
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };

@@ -1,14 +1,14 @@
 // `grouper_placer`: the grouper and the placer of `hierarchical`, learned by PPO.
 //
-// Source: one of the two designs that Mars (Lan et al., ICPP 2021) compares with (PAPERS 5, PROTOCOL 4.6).
-// Which learner it had there is not published: PPO as in Mars is taken, so that the design alone differs
-// [decision]; the ratio is that of a group for the placer and that of a unit for the grouper.
-// `learner=reinforce` is the other choice.
+// Source: one of the two designs that Mars (Lan et al., ICPP 2021) compares with
+// (docs/protocol.md#encoder-placer). Which learner it had there is not published: PPO as in Mars is taken, so
+// that the design alone differs (assumed); the ratio is that of a group for the placer and that of a unit for
+// the grouper. `learner=reinforce` is the other choice.
 //
 // Assumptions: the network is the one of ICLR'18 without bounded logits; `paper` has the learner of Mars as
 // recalled (10 placements an update from 5 groupings, 4 epochs, range 0.2, entropy 1e-3, Adam 3e-4, moving
-// average 0.9, -10 for what fails); `tuned` is PROTOCOL 4.0's learner with 10 placements. Sizes as in
-// `hierarchical`.
+// average 0.9, -10 for what fails); `tuned` is the shared learner (docs/protocol.md#tuned) with 10
+// placements. Sizes as in `hierarchical`.
 //
 // Where it fails: as `hierarchical`; and the clip keeps each unit's ratio in range while the joint one of
 // thousands of units drifts far.

@@ -2,10 +2,10 @@
 // together by REINFORCE from the runtime of the placement.
 //
 // Source: Mirhoseini, Goldie et al., A Hierarchical Model for Device Placement, ICLR 2018, and its
-// open-source program in TensorFlow (PAPERS 2, PROTOCOL 4.2 and 4.3). What the networks are is said in
-// hierarchical_policy.h, grouper_features.h and sequence_placer.h, the learner in one_shot_learner.h. "Ops"
-// are the task's units: with a colocation set as unit, its ops' shapes are added and its type vector is their
-// mean.
+// open-source program in TensorFlow (docs/protocol.md#hierarchical and #as-shipped). What the networks are is
+// said in hierarchical_policy.h, grouper_features.h and sequence_placer.h, the learner in one_shot_learner.h.
+// "Ops" are the task's units: with a colocation set as unit, its ops' shapes are added and its type vector is
+// their mean.
 //
 // Preset `paper`: 56 numbers an op -> 64 ReLU -> groups; encoder of both directions; logits 5 tanh(x / 10);
 // one grouping and 4 placements an update; log-probability of a draw = sum over ops + sum over groups; Adam
@@ -13,11 +13,11 @@
 // first 500 updates, only feasible draws after them. Adam at 0.1 on an LSTM is kept because it is published;
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
-// is zero. Preset `tuned`: the networks of `paper` without bounded logits, PROTOCOL 4.0's learner, 4
-// placements of each grouping.
+// is zero. Preset `tuned`: the networks of `paper` without bounded logits, the shared learner
+// (docs/protocol.md#tuned), 4 placements of each grouping.
 //
 // Assumptions, where nothing is known:
-//   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p (PROTOCOL 4.0); the
+//   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p; the
 //     adjacency of groups is that in either direction, without the diagonal;
 //   - temperature and tanh bound the placer's logits only, as in the program; the noise is on both, as there;
 //   - `size=small` (64 groups, width 128; `code`: 20 groups for each device) is ours, `size=full` has 256 and

@@ -1,5 +1,5 @@
 // A grouper and a placer: the first assigns each unit to a group, the second names a device for each group in
-// turn (PAPERS 2, PROTOCOL 4.2 and 4.3). Several placements are drawn from each grouping.
+// turn (docs/protocol.md#hierarchical). Several placements are drawn from each grouping.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct HierarchicalOptions {
   int groups = 64;       // 0 = 20 for each device, 256 at most, as the planner does
   int placements = 4;    // drawn from each grouping
   int freeze = 0;  // from this update on the last devices are kept and groupings alone are drawn; 0 = never
-  bool as_shipped = false;  // learn from fresh draws and a zero input: the planner's defect (PROTOCOL 4.3)
+  bool as_shipped = false;  // learn from fresh draws and a zero input: docs/protocol.md#as-shipped
   SequenceOptions sequence;
 };
 

@@ -1,4 +1,4 @@
-// Layers with parameters of their own. Glorot-uniform weights, zero biases (PROTOCOL 4.0).
+// Layers with parameters of their own. Glorot-uniform weights, zero biases.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // `mars`: a graph encoder that was pre-trained without rewards, a sequence placer that works in segments, PPO.
 //
-// Source: Lan et al., Accelerated Device Placement Optimization with Contrastive Learning, ICPP 2021 (PAPERS 5,
-// PROTOCOL 4.7). Known are the design and the results; what the parts are made of is recalled or assumed. The layers
-// are said in graph_convolution.h, graph_infomax.h and sequence_placer.h, the learner in one_shot_learner.h.
+// Source: Lan et al., Accelerated Device Placement Optimization with Contrastive Learning, ICPP 2021
+// (docs/protocol.md#mars). Known are the design and the results; what the parts are made of is recalled or
+// assumed. The layers are said in graph_convolution.h, graph_infomax.h and sequence_placer.h, the learner in
+// one_shot_learner.h.
 //
 // A unit's vector: shares of the op types among its ops (one-hot where it has one), and node_features.h.
 //
-// Unverified or assumed [PROTOCOL 4.7 unless noted]:
+// Unverified or assumed:
 //   - 3 graph convolutions on the graph without directions, width 256 (`size=full`) or 128 [recalled: low];
 //   - pre-training of 1,000 (300) iterations, an end after 20 without a smaller loss, Adam at 1e-3 [recalled: low; the
 //     last two from the program of Deep Graph Infomax]. It costs no samples; its time is the agent's. With several
@@ -15,7 +16,7 @@
 //   - the decoder starts from what the encoder ends the first segment with (ours, as in the other sequence models);
 //   - `paper`: 10 placements an update, 4 epochs, range 0.2 for each unit's ratio, entropy 1e-3, Adam 3e-4, moving
 //     average 0.9, reward -sqrt(s), -10 for what fails [recalled: low].
-// `tuned` changes the learner only: that of PROTOCOL 4.0 with PPO and 10 placements.
+// `tuned` changes the learner only: the shared one (docs/protocol.md#tuned) with PPO and 10 placements.
 // `pretrain=no` is the paper's ablation; `freeze=yes` keeps the encoder as pre-training left it; `graph=no` hides the
 // edges; `aligned=yes` lets the decoder read the unit it is placing, which the design as recalled does not say.
 //

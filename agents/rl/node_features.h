@@ -1,4 +1,4 @@
-// What graph encoders are told of a unit beside its op types (PROTOCOL 4.5, the same for all of them).
+// What graph encoders are told of a unit beside its op types, the same for all of them.
 #pragma once
 
 #include <cstdint>

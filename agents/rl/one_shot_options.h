@@ -11,7 +11,8 @@
 
 namespace berth::agents::rl {
 
-// The default values are what `tuned` has in common (PROTOCOL 4.0), with REINFORCE; Tuned() adds what was tuned.
+// The default values are what `tuned` has in common (docs/protocol.md#tuned), with REINFORCE; Tuned() adds
+// what was tuned.
 struct OneShotOptions {
   enum class Algorithm : std::uint8_t { kReinforce, kPpo };
 
@@ -47,7 +48,7 @@ OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double lear
 // bonus.
 OneShotOptions PublishedReinforce();
 
-// What Mars is recalled to have learned with (PAPERS 5: low confidence).
+// What Mars is recalled to have learned with (low confidence; docs/protocol.md#mars).
 OneShotOptions PublishedPpo();
 
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,

@@ -1,11 +1,10 @@
 // `placeto`: a policy that revisits one unit at a time and may move it, learned by REINFORCE.
 //
-// Source: Addanki et al., Placeto, NeurIPS 2019, and its public program (PAPERS 3, PROTOCOL 4.4). What the
+// Source: Addanki et al., Placeto, NeurIPS 2019, and its public program (docs/protocol.md#placeto). What the
 // network and the learner are is said in placeto_network.h and placeto_learner.h, the features and the reward
 // in placeto_state.h.
 //
-// Ours, where nothing is published or the published choice was changed [decisions of PROTOCOL 4.4 unless
-// noted]:
+// Ours, where nothing is published or the published choice was changed:
 //   - the start time of a unit is the earliest of its ops; the cost of a unit is that on its fastest device,
 //     and the memory feature its persistent and output bytes (both our own choice);
 //   - `tuned` and `paper` hold every device to its own capacity: on equal cards the published limit (our own

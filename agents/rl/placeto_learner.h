@@ -1,5 +1,5 @@
-// Placeto's learning: episodes in parallel, one update of the weights after each batch of them (PAPERS 3,
-// PROTOCOL 4.4).
+// Placeto's learning: episodes in parallel, one update of the weights after each batch of them
+// (docs/protocol.md#placeto).
 //
 // A run goes from batch to batch. The episodes of a batch that walk over the same task go in lockstep, so
 // that the evaluator gets their placements together: one step of the run is one sample of each. A batch that

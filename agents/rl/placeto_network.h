@@ -1,5 +1,5 @@
 // The policy network of Placeto: message passing in both directions, three pooled summaries around the unit
-// in turn, and a classifier over devices. Facts of the published program (PAPERS 3, PROTOCOL 4.4); d =
+// in turn, and a classifier over devices. Facts of the published program (read in its source); d =
 // features of a unit:
 //   - unit transform: layers d-d-d-d;
 //   - two message passes, one along and one against the edges, each with its own f and g (layers d-d-d, ReLU

@@ -1,4 +1,4 @@
-// The settings of Placeto, as parameters of its name (PROTOCOL 4.4).
+// The settings of Placeto, as parameters of its name (docs/protocol.md#placeto).
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ class PlacetoView {
   std::vector<std::int32_t> ToSlots(const UnitPlacement& placement) const;
   UnitPlacement ToPlacement(const std::vector<std::int32_t>& slots) const;
 
-  // f(t, M) of PROTOCOL 4.4; an infeasible placement has one too.
+  // f(t, M) of docs/protocol.md#placeto; an infeasible placement has one too.
   double CostOf(const Evaluation& evaluation) const;
   // Notes one sample of the episode.
   void Record(const Evaluation& evaluation, PlacetoEpisode& episode) const;

@@ -1,5 +1,5 @@
 // REINFORCE, in pieces that every learner of this folder shares: returns, per-step baseline, schedules, loss.
-// Williams 1992; the per-step baseline and the summed gradient are those of Placeto (PAPERS 3).
+// Williams 1992; the per-step baseline and the summed gradient are those of Placeto's published program.
 #pragma once
 
 #include <cstdint>

@@ -12,10 +12,10 @@
 namespace berth::agents::rl {
 
 enum class Reward : std::uint8_t {
-  // -sqrt(runtime in seconds), -10 if infeasible: the papers' (PAPERS 2, 4; PROTOCOL 4.8).
+  // -sqrt(runtime in seconds), -10 if infeasible: the papers' (docs/protocol.md#infeasible-rewards).
   kRoot,
   // -sqrt(runtime / reference runtime); an infeasible one also loses 1 and, for each device, the part by
-  // which its peak is above its capacity (PROTOCOL 4.0).
+  // which its peak is above its capacity (docs/protocol.md#tuned).
   kShaped,
 };
 double RewardOf(Reward kind, const Task& task, const Evaluation& evaluation);

@@ -1,14 +1,14 @@
 // `rnn`: an LSTM reads the groups of the model, another names a device for each in turn; REINFORCE.
 //
-// Source: Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017 (PAPERS 1,
-// PROTOCOL 4.1). The groups are the task's units; the published ones are co-location groups. What the
-// networks are is said in sequence_placer.h, the learner in one_shot_learner.h.
+// Source: Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017
+// (docs/protocol.md#rnn). The groups are the task's units; the published ones are co-location groups. What
+// the networks are is said in sequence_placer.h, the learner in one_shot_learner.h.
 //
 // A group's vector, presets `tuned` and `paper`: mean over its ops of a learned embedding of their type
 // (32), sum of their output shapes (4 outputs x 4 dimensions, log1p, standardised), 0/1 adjacency from and to
 // all groups.
 //
-// Assumptions, where nothing is known or only recalled [PROTOCOL 4.1 unless noted]:
+// Assumptions, where nothing is known or only recalled:
 //   - all sizes: one-directional encoder, embedding 32, 16 numbers of shapes, width 512 (`size=full`) or 128;
 //   - K = 10 placements an update, -10 for what fails, only feasible draws from a quarter of the budget on
 //     (published: after some 5,000 updates), Adam at 1e-3 with clip 1, moving average 0.9 from the first
@@ -16,8 +16,8 @@
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
 //
-// `network=planner` is that of the sequence half of TensorFlow's open planner on these groups (PROTOCOL 4.1 and
-// 4.3), which Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
+// `network=planner` is that of the sequence half of TensorFlow's open planner on these groups, which
+// Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
 // its group vectors. Preset `code` has that network, and the program's learner and noise. Not kept of it:
 // freezing the actions after 500 updates, which without a grouper would end the search; and the program joins
 // step i of the forward with step i of the backward pass, which are different groups (ours joins the same

@@ -18,7 +18,7 @@ struct SequenceOptions {
 // Reads width, attention, temperature, tanh, noise and noise_updates.
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions defaults);
 
-// The network of TensorFlow's open planner (PAPERS 2 and PROTOCOL 4.3: read in its program): encoder of both
+// The network of TensorFlow's open planner (read in its program, hierarchical_controller.py): encoder of both
 // directions, one shared forget bias.
 void SetPlannerNetwork(SequenceOptions& sequence);
 

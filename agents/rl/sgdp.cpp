@@ -2,11 +2,11 @@
 // `encoder_placer`, the same without superposition, to which Mars compares itself.
 //
 // Source of sgdp: Zhou et al., GDP (arXiv 1910.01578), in IEEE Micro 2020 as SGDP and in NeurIPS 2020 as GO
-// (PAPERS 4, PROTOCOL 4.5). Nearly all of it is recalled, not read; what layers there are is said in
+// (docs/protocol.md#sgdp). Nearly all of it is recalled, not read; what layers there are is said in
 // graph_sage.h and segment_placer.h, the learner in one_shot_learner.h. One graph: `berth place`; a batch of
 // graphs: `berth train`; fine-tuning: `berth place --init`.
 //
-// Assumptions, where nothing is known [PROTOCOL 4.5 unless noted]:
+// Assumptions, where nothing is known:
 //   - all sizes: those of a public third-party program that reproduces GO for fusion (`size=full`), or
 //     smaller ones;
 //   - the features of a unit: node_features.h and the mean over its ops of a learned embedding of their type
@@ -21,9 +21,9 @@
 // `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline,
 // standardised advantages; learning rate and entropy are tuned (results/tuning).
 //
-// Source of encoder_placer: the comparison in Mars (ICPP 2021; PAPERS 5, PROTOCOL 4.6), which says no more
-// than its design. It learns as `mars` does, so that designs are compared and not learners; learner=reinforce
-// is the other candidate. Both its learner and its sizes are assumptions.
+// Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol.md#encoder-placer), which says
+// no more than its design. It learns as `mars` does, so that designs are compared and not learners;
+// learner=reinforce is the other candidate. Both its learner and its sizes are assumptions.
 //
 // Where they fail: devices of units are drawn independently, so two units that should move together find that
 // out only by chance, and with thousands of units all placements of a batch are about equally good; policies

@@ -1,5 +1,5 @@
 // The few things that every learner does with tensors. Headers of agents/rl may name at::Tensor; headers of
-// other folders may not (DESIGN 1).
+// other folders may not.
 #pragma once
 
 #include <cstdint>

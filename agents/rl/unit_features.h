@@ -47,9 +47,9 @@ at::Tensor Standardised(const at::Tensor& features);
 // Rows picked in the order of `units`.
 at::Tensor Reordered(const at::Tensor& rows, const std::vector<UnitIndex>& units);
 
-// The group vectors of TensorFlow's open planner (PAPERS 2): edge counts out [groups, groups] and in, and
-// type counts with 25 empty columns behind them; the summed shapes [groups, 25] stand in the first 25 *type*
-// columns, where the program adds them by mistake. Each row is divided by its maximum plus 1.
+// The group vectors of TensorFlow's open planner (read in its program): edge counts out [groups, groups] and
+// in, and type counts with 25 empty columns behind them; the summed shapes [groups, 25] stand in the first 25
+// *type* columns, where the program adds them by mistake. Each row is divided by its maximum plus 1.
 at::Tensor PlannerGroupFeatures(const at::Tensor& edges, const at::Tensor& types, const at::Tensor& shapes);
 
 }  // namespace berth::agents::rl

@@ -197,7 +197,8 @@ class PlaceCommand : public Command {
         evaluator.has_best()
             ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
             : nullptr;
-    // PROTOCOL 1.5: what is printed is evaluated once more. They can only differ after a resume.
+    // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a
+    // resume.
     if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
       throw InputError(
           fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "

@@ -1,5 +1,5 @@
 // berth train: one policy of a learner that transfers, trained on several graphs by turns. `berth place --init POLICY
-// --learn no` applies it to a graph that it has not seen (PROTOCOL 1.14, 1.15).
+// --learn no` applies it to a graph that it has not seen (docs/protocol.md#generalisation).
 #include <chrono>
 #include <filesystem>
 

@@ -1,6 +1,6 @@
-// A batch on n threads against n processes of one thread each, which share nothing: what DESIGN 11 measures parallel
-// evaluation by. Both run within each iteration, so that what else the machine does hits them alike; the time shown is
-// that of the batch.
+// A batch on n threads against n processes of one thread each, which share nothing: what parallel evaluation
+// is measured by. Both run within each iteration, so that what else the machine does hits them alike; the
+// time shown is that of the batch.
 #include <algorithm>
 #include <array>
 #include <chrono>

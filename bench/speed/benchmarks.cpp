@@ -1,4 +1,4 @@
-// berth_benchmarks: the hot paths, each beside its goal (DESIGN 11). The options are Google Benchmark's:
+// berth_benchmarks: the hot paths, each beside its goal. The options are Google Benchmark's:
 //
 //   berth_benchmarks --benchmark_filter='engine/native/fifo' --benchmark_repetitions=5
 //

@@ -1,9 +1,9 @@
-// What the files of berth_benchmarks share: how a benchmark says what it did and what DESIGN 11 wants of it. Each row has
-// the counters
+// What the files of berth_benchmarks share: how a benchmark says what it did and what is wanted of it. Each
+// row has the counters
 //
 //   ops, edges, devices   of the problem
 //   ops/s                 simulated (built, read, …) a second
-//   goal                  DESIGN 11's, in ops/s or of the counter that the row adds; absent where there is none
+//   goal                  in ops/s or of the counter that the row adds; absent where there is none
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ struct SpeedRow {
   double ops_per_second = 0;
   std::optional<double>
       ratio;  // threads over processes: what the goal is about where it is there, else ops_per_second
-  std::optional<double> goal;    // DESIGN 11
+  std::optional<double> goal;    // what is wanted
   std::optional<double> spread;  // coefficient of variation of the milliseconds
 
   double figure() const { return ratio ? *ratio : ops_per_second; }

@@ -4,7 +4,7 @@
     agents.py PLAN ROWS...      lines of the agents of PLAN; all rows count as opponents
 
 A line has the median over the seeds. "to random": the geometric mean over the seeds of the agent's best over that of random search
-with the same seed and budget, of the three kinds of random search that with the best median (PROTOCOL rule 11), and the 90 % interval
+with the same seed and budget, of the three kinds of random search that with the best median (docs/protocol.md#random-search), and the 90 % interval
 of that mean when seeds are drawn anew with replacement. Fewer than three seeds give no interval.
 
 Then what pre-training saves Mars (rule 16): samples and wall time, pre-training included, until a search is within 1 % of the worse of

@@ -1,4 +1,4 @@
-// How sure a comparison of two cells is: the 90 % interval of PROTOCOL 1.18 and 8.
+// How sure a comparison of two cells is: the 90 % interval of docs/protocol.md#statistics.
 //
 // Percentile bootstrap over seeds (Efron, Tibshirani: An Introduction to the Bootstrap, 1993, 13.3): the
 // seeds are drawn anew with replacement, the same draw for every cell because a seed gives all agents the
@@ -19,7 +19,7 @@ namespace berth::bench {
 
 // With fewer seeds nothing that depends on a sampled agent is decided,
 inline constexpr int kSeedsForClaim = 3;
-// with fewer than these no difference by less than a factor of 1.3 (PROTOCOL 1.8): of three seeds the interval
+// with fewer than these no difference by less than a factor of 1.3: of three seeds the interval
 // of a median is nearly the smallest and the largest, and leaves out what is true one time in four.
 inline constexpr int kSeedsForSmallDifference = 10;
 inline constexpr double kSmallDifference = 1.3;
@@ -49,7 +49,7 @@ Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
 
 double GeometricMean(const std::vector<double>& values);  // all positive, at least one
 
-// The geometric mean of ratios of many graphs, with the interval over graphs (PROTOCOL 1.18), which says
+// The geometric mean of ratios of many graphs, with the interval over graphs, which says
 // nothing of other seeds. All positive, at least one. `seeds`: behind each of them, where the mean is judged.
 Estimate EstimateMean(const std::vector<double>& ratios, int seeds = 0);
 

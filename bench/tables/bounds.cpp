@@ -1,4 +1,5 @@
-// How far every agent's cells are from the proven lower bound (DESIGN 7): what no paper gives.
+// How far every agent's cells are from the proven lower bound (docs/protocol.md#lower-bound): what no paper
+// gives.
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
-// All agents and classical search at equal samples (PROTOCOL 1.4, 9.6): the curves of the other tables, read
-// at every budget up to theirs.
+// All agents and classical search at equal samples (docs/protocol.md#budget): the curves of the other tables,
+// read at every budget up to theirs.
 #include <algorithm>
 #include <cmath>
 #include <map>

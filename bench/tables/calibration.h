@@ -1,5 +1,6 @@
-// The fit of a table's testbed (PROTOCOL 6.6): a handful of efficiencies and dispatch costs against the
-// fitted cells, and nothing else. Batch, width and memory are fixed before; no parameter belongs to a row.
+// The fit of a table's testbed (docs/protocol.md#fitted): a handful of efficiencies and dispatch costs
+// against the fitted cells, and nothing else. Batch, width and memory are fixed before; no parameter belongs
+// to a row.
 #pragma once
 
 #include <string>

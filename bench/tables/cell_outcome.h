@@ -10,8 +10,8 @@ namespace berth::bench {
 // Counts, clocks and, of a cell that samples, the curve.
 void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& record);
 
-// Simulates the placement once more (PROTOCOL 1.5): the value that is printed, what holds its memory, its
-// timeline.
+// Simulates the placement once more (docs/protocol.md#best-found): the value that is printed, what holds its
+// memory, its timeline.
 void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record);
 
 }  // namespace berth::bench

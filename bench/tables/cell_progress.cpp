@@ -7,7 +7,7 @@
 namespace berth::bench {
 namespace {
 
-// A learner's sample costs about as much as this many of a classical search (PROTOCOL 5: 30 ms beside 1 ms);
+// A learner's sample costs about as much as this many of a classical search (30 ms beside 1 ms);
 // only the time left depends on it.
 constexpr double kLearnerWeight = 30;
 

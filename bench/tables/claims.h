@@ -1,5 +1,5 @@
-// What the tables say of claims (PROTOCOL 8): each a ratio of cells with its 90 % interval and one of four
-// words.
+// What the tables say of claims (docs/protocol.md#claims): each a ratio of cells with its 90 % interval and
+// one of four words.
 #pragma once
 
 #include <optional>
@@ -52,15 +52,15 @@ ClaimVerdict BeatsClaim(const TableResults& results, const std::string& block, c
                         const std::vector<std::string>& opponents, const std::string& opponent,
                         const std::string& text);
 
-// PROTOCOL 1.11 and 9.6, for a learner of the table: beats the best of three kinds of random search, and both
-// local searches. Ours, not the papers'.
+// For a learner of the table: beats the best of three kinds of random search, and both local searches
+// (docs/protocol.md#random-search, #local-search). Ours, not the papers'.
 std::vector<ClaimVerdict> OpponentClaims(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& learners);
 
 // A claim that a column needs at least `least` times fewer samples than another, in `rows` rows of a block:
 // rows won, undecided, lost. Holds if as many are won, does not hold if too few are left to be won. Two
-// interpretations: samples to be as good as the other (PROTOCOL 1.7), and samples of both to their own final best,
-// as the papers count.
+// interpretations: samples to be as good as the other, and samples of both to their own final best, as the
+// papers count (docs/protocol.md#search-speed-up).
 std::vector<ClaimVerdict> SpeedupClaims(const TableResults& results, const std::string& block,
                                         const std::string& ours, const std::string& theirs, double least,
                                         int rows, const std::string& text, const std::string& experiment);

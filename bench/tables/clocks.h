@@ -1,4 +1,4 @@
-// What a search costs on three clocks (PROTOCOL 1.6, 1.7, 1.12): samples, seconds of the agent, and seconds
+// What a search costs on three clocks (docs/protocol.md#clocks): samples, seconds of the agent, and seconds
 // of the machine that is simulated, had each sample been measured there.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The discussion under a table: what was fitted, what is predicted, where memory verdicts agree, what became of
-// the paper's claims, what nobody published and was assumed (PROTOCOL 1.19, 8; DESIGN 9).
+// the paper's claims, what nobody published and was assumed.
 #include <algorithm>
 #include <cmath>
 #include <functional>

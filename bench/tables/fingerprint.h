@@ -1,4 +1,5 @@
-// A hash of everything that decides a simulated result: the scenario's name in results (PROTOCOL 1.1).
+// A hash of everything that decides a simulated result: the scenario's name in results
+// (docs/protocol.md#scenario).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A Hierarchical Model for Device Placement (ICLR 2018): one CPU and 2, 4 or 8 K40. Sizes, batches and memory
-// are those of PROTOCOL 6.2, fixed before any fit.
+// are those of docs/protocol.md#sizes, fixed before any fit.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ std::vector<TableColumn> Columns() {
   };
   columns.push_back({"hierarchical", "Hierarchical", "hierarchical", CellKind::kSearched, "hierarchical",
                      true, true, "", ops});
-  // What our settings change (PROTOCOL 0.10).
+  // What our settings change (docs/protocol.md#presets).
   columns.push_back({"hierarchical_paper", "Hierarchical (preset paper)", "hierarchical(preset=paper)",
                      CellKind::kSearched, "", true, true, "", ops});
   const std::vector<TableColumn> extra = ExtraColumns("");
@@ -66,8 +66,8 @@ std::vector<TableLine> Lines() {
   };
 }
 
-// The same rows with one host thread for the whole process: PROTOCOL 6.6 wants both, since the papers' gains
-// on Inception lie between them. The parameters are those fitted with a thread for each device.
+// The same rows with one host thread for the whole process: the papers' gains on Inception lie between
+// the two (docs/protocol.md#fitted). The parameters are those fitted with a thread for each device.
 std::vector<TableLine> ProcessLines() {
   std::vector<TableLine> lines = Lines();
   for (TableLine& line : lines) {
@@ -77,9 +77,9 @@ std::vector<TableLine> ProcessLines() {
   return lines;
 }
 
-// PROTOCOL 8 on NMT with 8 layers: the same of unfused graphs, whose ops are charged one by one. They hold a part
-// of the ops that the recalled factors of fused graphs stand for (docs/workloads.md), to which the cost of
-// dispatch was fitted.
+// The same of unfused graphs, whose ops are charged one by one: is it what makes NMT grow with its layers?
+// They hold a part of the ops that the recalled factors of fused graphs stand for (docs/workloads.md), to
+// which the cost of dispatch was fitted.
 std::vector<TableLine> UnfusedLines() {
   std::vector<TableLine> lines = ProcessLines();
   for (TableLine& line : lines) {
@@ -97,7 +97,7 @@ std::vector<TableColumn> PublishedRules() {
   return columns;
 }
 
-// What a program would see that waits for its copies (PROTOCOL 8, on RNNLM).
+// What a program would see that waits for its copies, tried on RNNLM.
 std::vector<TableLine> BlockingLines() {
   std::vector<TableLine> lines = Lines();
   std::erase_if(lines, [](const TableLine& line) { return line.key != "rnnlm"; });
@@ -108,7 +108,7 @@ std::vector<TableLine> BlockingLines() {
   return lines;
 }
 
-// The shares that Scotch gives the CPU decide; both weightings are shown (PROTOCOL 8).
+// The shares that Scotch gives the CPU decide; both weightings are shown.
 ClaimVerdict PartitionersAreSlower(const TableResults& results, const std::vector<const char*>& partitioners,
                                    const std::string& text) {
   ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
@@ -174,7 +174,7 @@ ClaimVerdict PlannerGrowsWithLayers(const TableResults& results) {
   return verdict;
 }
 
-// PROTOCOL 8: does one host thread with unfused ops reconcile NMT, and what does it do to Inception-V3?
+// Does one host thread with unfused ops reconcile NMT, and what does it do to Inception-V3?
 ClaimVerdict UnfusedOpsReconcile(const TableResults& results) {
   ClaimVerdict verdict{
       "One host thread and unfused ops bring NMT's expert and Inception-V3 on one GPU within a quarter of "

@@ -1,5 +1,5 @@
-// Mars (ICPP 2021): one CPU and 4 P100 of 12 GB. Sizes of PROTOCOL 6.5, fixed before any fit; the rates of
-// the P100 are those fitted for table sgdp, only the host's dispatch cost is fitted here (PROTOCOL 6.6).
+// Mars (ICPP 2021): one CPU and 4 P100 of 12 GB. Sizes of docs/protocol.md#sizes, fixed before any fit; the
+// rates of the P100 are those fitted for table sgdp, only the host's dispatch cost is fitted here.
 #include <fmt/format.h>
 
 #include "bench/console.h"
@@ -63,7 +63,7 @@ std::vector<TableLine> MarsLines() {
 
 namespace {
 
-// PROTOCOL 6.6: the published gain on Inception-V3 lies between the two ways to issue ops.
+// The published gain on Inception-V3 lies between the two ways to issue ops.
 std::vector<TableLine> ProcessLines() {
   std::vector<TableLine> lines = MarsLines();
   for (TableLine& line : lines) {
@@ -142,8 +142,8 @@ TableDefinition Make() {
   table.parameters = {{"p100-12gb", {}, 0.5, 500}};
   table.borrowed = {{"sgdp", "p100", "p100-12gb"}};
   table.assumptions = {
-      "Batch sizes, steps and vocabularies are recalled or assumed (PROTOCOL 6.5); they are chosen so that "
-      "every published verdict about memory comes out on 12.48 GB cards, before any fit.",
+      "Batch sizes, steps and vocabularies are recalled or assumed (docs/protocol.md); they are chosen so "
+      "that every published verdict about memory comes out on 12.48 GB cards, before any fit.",
       "The slides give no number of GPUs; four are recalled.",
       "A P100 of 12 GB shows 12,198 MiB and 300 MiB are the framework's (recalled).",
       "The P100's efficiencies are those fitted for table sgdp; the CPU's are the catalogue's.",

@@ -1,6 +1,7 @@
 // What pre-training without rewards saves Mars (ICPP 2021): the same agent with and without it, ten seeds, on
-// the three clocks of PROTOCOL 1.12. Reduction of the time of training = 1 - T_with / T_without, T = time to
-// reach 1.01 times the worse of the two final medians; T_with includes the pre-training (PROTOCOL 1.16).
+// the three clocks (docs/protocol.md#clocks). Reduction of the time of training = 1 - T_with / T_without, T =
+// time to reach 1.01 times the worse of the two final medians; T_with includes the pre-training
+// (docs/protocol.md#pre-training).
 #include <algorithm>
 #include <cmath>
 #include <optional>

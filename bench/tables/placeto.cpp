@@ -1,6 +1,6 @@
-// Placeto (NeurIPS 2019): 2 and 4 K80 dies. Sizes of PROTOCOL 6.3, fixed before any fit; gradients colocated
-// with their forward ops, as in the graphs that Placeto used. The second block runs the GPU-only cells in the
-// rules of the simulator that Placeto published.
+// Placeto (NeurIPS 2019): 2 and 4 K80 dies. Sizes of docs/protocol.md#sizes, fixed before any fit; gradients
+// colocated with their forward ops, as in the graphs that Placeto used. The second block runs the GPU-only
+// cells in the rules of the simulator that Placeto published.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -33,12 +33,12 @@ std::vector<TableColumn> GpuColumns() {
   };
   columns.push_back({"placeto", "Placeto", "placeto", CellKind::kSearched, "placeto", true, true, "gpu", "",
                      "placeto_samples"});
-  // What learning adds, and what our settings change (PROTOCOL 4.4).
+  // What learning adds, and what our settings change (docs/protocol.md#placeto).
   columns.push_back({"placeto_untrained", "Placeto, untrained", "placeto(lr=0)", CellKind::kSearched, "",
                      true, true, "gpu", ""});
   columns.push_back({"placeto_paper", "Placeto (preset paper)", "placeto(preset=paper)", CellKind::kSearched,
                      "", true, true, "gpu", ""});
-  // What Placeto's authors probably ran (PROTOCOL 4.1); learner and settings are ours.
+  // What Placeto's authors probably ran (docs/protocol.md#rnn); learner and settings are ours.
   columns.push_back({"rnn", "RNN", "rnn(network=planner)", CellKind::kSearched, "rnn", true, true, "gpu", "",
                      "rnn_samples"});
   // The controls: what learning without a network finds.
@@ -89,7 +89,7 @@ std::vector<TableLine> Lines() {
     lines.push_back(
         Line("nasnet", "NASNet-A", nasnet, gpus, 128, "expert(rule=branches)", {"cpu_only", "single_gpu"}));
   }
-  // 1.25 times the larger of the two published counts, to two digits (PROTOCOL 5).
+  // 1.25 times the larger of the two published counts, to two digits.
   const std::int64_t paper[] = {10'000, 45'000, 91'000, 120'000, 20'000, 46'000};
   for (std::size_t i = 0; i < lines.size(); ++i) lines[i].paper_samples = paper[i];
   return lines;
@@ -101,7 +101,7 @@ std::vector<TableLine> UnfittedLines() {
   return lines;
 }
 
-// What makes the expert's step grow with the layers in table hierarchical (PROTOCOL 8).
+// What makes the expert's step grow with the layers in table hierarchical.
 std::vector<TableLine> ProcessLines() {
   std::vector<TableLine> lines = UnfittedLines();
   std::erase_if(lines, [](const TableLine& line) { return line.paper_workload != "nmt"; });

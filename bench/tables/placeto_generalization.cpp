@@ -1,6 +1,7 @@
 // Placeto's second result (NeurIPS 2019): one policy for each family of graphs, trained on one half and
-// applied to the other without learning more, beside a policy trained on each graph alone (PROTOCOL 1.14,
-// 6.7). The paper shows curves and prints no numbers, so nothing published stands in these cells.
+// applied to the other without learning more, beside a policy trained on each graph alone
+// (docs/protocol.md#generalisation). The paper shows curves and prints no numbers, so nothing published
+// stands in these cells.
 #include <algorithm>
 #include <cmath>
 #include <limits>

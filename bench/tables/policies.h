@@ -1,5 +1,5 @@
-// The policies that zero-shot cells apply (PROTOCOL 1.14): each is trained once, however many cells want it, and kept
-// in a file.
+// The policies that zero-shot cells apply (docs/protocol.md#generalisation): each is trained once, however
+// many cells want it, and kept in a file.
 #pragma once
 
 #include <map>

@@ -98,7 +98,7 @@ std::vector<RenderedChart> BuildCharts(const TableResults& results);
 std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>> series_and_is_learner);
 // Of each row's best placement, where rows have it.
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
-// The discussion: what was fitted, what is predicted, verdicts, claims, assumptions (PROTOCOL 8).
+// The discussion: what was fitted, what is predicted, verdicts, claims, assumptions.
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
 
 std::string RenderMarkdown(const RenderedTable& table);

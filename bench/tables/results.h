@@ -71,7 +71,7 @@ class TableResults {
 double Median(std::vector<double> values);  // of at least one value
 // What stands for several seeds: of an even number the larger one of the two in the middle, so that it is a
 // value that some seed had and at least half of them reach. The mean of the two would be infinite wherever the
-// second of them never got there; the smaller one is, of two seeds, the best (PROTOCOL 1.8: never the best).
+// second of them never got there; the smaller one is, of two seeds, the best, which is never shown.
 double MedianByRank(std::vector<double> values);
 
 // The curve of a record: samples and best seconds per step, and a last point where the budget was spent.

@@ -1,6 +1,7 @@
-// Does the simulator flatter the agent (PROTOCOL 9.4)? Every final placement of the other tables under
-// sharing, queues and costs that its agent never saw. A variant makes all placements of a row faster or
-// slower; what counts is how much more a placement then trails the row's best than it did: its robust gap.
+// Does the simulator flatter the agent (docs/protocol.md#robustness)? Every final placement of the other
+// tables under sharing, queues and costs that its agent never saw. A variant makes all placements of a row
+// faster or slower; what counts is how much more a placement then trails the row's best than it did: its
+// robust gap.
 #include "bench/tables/robustness.h"
 
 #include <algorithm>
@@ -290,7 +291,7 @@ const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
   return nullptr;
 }
 
-// PROTOCOL 1.13: learners that were rewarded by the published simulator, judged by ours.
+// Learners that were rewarded by the published simulator, judged by ours.
 RenderedSection WrongSimulator(const std::vector<Field>& fields) {
   const auto& variants = RobustVariants();
   const auto native = std::find_if(variants.begin(), variants.end(),

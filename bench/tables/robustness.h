@@ -1,5 +1,5 @@
 // The rows of table robustness: every final placement of the other tables, simulated under rules that its
-// agent never saw (PROTOCOL 9.4).
+// agent never saw (docs/protocol.md#robustness).
 #pragma once
 
 #include <optional>

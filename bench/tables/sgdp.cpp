@@ -1,6 +1,6 @@
 // SGDP (IEEE Micro 2020; the column GO-one of the NeurIPS 2020 paper): 2, 4 and 8 P100 of 16 GB. Sizes of
-// PROTOCOL 6.4, fixed before any fit. Compared in seconds, never in the paper's percentages, which mix two
-// definitions (PAPERS 4).
+// docs/protocol.md#sizes, fixed before any fit. Compared in seconds, never in the paper's percentages, which
+// mix two definitions.
 #include <algorithm>
 #include <cmath>
 
@@ -121,7 +121,7 @@ ClaimVerdict MeanReduction(const TableResults& results, const char* column, cons
   return verdict;
 }
 
-// PROTOCOL 6.4: six of the eight published cells cannot come from memory, since one card holds the model.
+// Six of the eight published cells cannot come from memory, since one card holds the model.
 ClaimVerdict MetisDoesNotFit(const TableResults& results) {
   const std::vector<TableLine>& lines = results.table().blocks.front().lines;
   const auto metis = [&](const TableLine& line) -> const CellSummary& {
@@ -202,8 +202,8 @@ TableDefinition Make() {
   table.assumptions = {
       "The published numbers are second-hand, from a lecture slide that quotes the paper; the labels of GNMT "
       "with 8 layers and of Inception-V3 with batch 32 were assigned by position.",
-      "Batch sizes, widths, steps, vocabularies and optimizers are not published; they are those of PROTOCOL "
-      "6.4 (assumed).",
+      "Batch sizes, widths, steps, vocabularies and optimizers are not published; they are those of "
+      "docs/protocol.md (assumed).",
       "The cards are P100 of 16 GB on PCI Express with one Broadwell CPU (recalled).",
       "The human placements are rules: layer i on GPU i mod G with attention beside the first decoder layer "
       "and the projection on the last GPU; contiguous halves of equal cost for the vision models and "

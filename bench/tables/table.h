@@ -1,5 +1,5 @@
-// What a table of results is: the blocks, rows and columns of one published table on our scenarios (DESIGN 9,
-// PROTOCOL 1 to 3). The registry is in registry.cpp; each table is one file beside it.
+// What a table of results is: the blocks, rows and columns of one published table on our scenarios
+// (docs/protocol.md). The registry is in registry.cpp; each table is one file beside it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class TableResults;
 struct RenderedChart;
 struct RenderedSection;
 
-// PROTOCOL 1.19. Only predicted cells enter an accuracy figure.
+// docs/protocol.md#kinds-of-cells. Only predicted cells enter an accuracy figure.
 enum class CellKind : std::uint8_t {
   kFitted,     // the testbed's parameters were chosen to meet it
   kPredicted,  // a placement fixed by a rule, simulated
@@ -55,7 +55,7 @@ struct TableLine {       // a row of the table
 };
 
 // What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows
-// (PROTOCOL 1.14).
+// (docs/protocol.md#generalisation).
 struct PolicyTraining {
   std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows
   std::int64_t samples = 0;            // all graphs together
@@ -76,7 +76,7 @@ struct TableBlock {
 enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotBeTested };
 const char* ToString(ClaimWord word);
 
-// PROTOCOL 8: one line for each claim of the paper.
+// One line for each claim of the paper (docs/protocol.md#claims).
 struct ClaimVerdict {
   std::string claim;
   std::string ours;  // our number
@@ -84,8 +84,8 @@ struct ClaimVerdict {
   std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
 };
 
-// One number that the fitted cells may choose (PROTOCOL 6.6): an efficiency of some op classes on one device
-// kind, or the dispatch cost of one framework op there. Nothing is fitted for a single row.
+// One number that the fitted cells may choose (docs/protocol.md#fitted): an efficiency of some op classes on
+// one device kind, or the dispatch cost of one framework op there. Nothing is fitted for a single row.
 struct TableParameter {
   std::string kind;                  // of the hardware catalogue
   std::vector<std::string> classes;  // op classes that share the efficiency; empty = the dispatch cost [us]
@@ -103,8 +103,8 @@ struct BorrowedRates {
   std::string as_kind;  // here
 };
 
-// PROTOCOL 5: quick shows in minutes that everything works, standard is what is committed, paper what the
-// papers spent.
+// docs/protocol.md#budgets: quick shows in minutes that everything works, standard is what is committed,
+// paper what the papers spent.
 enum class BudgetSize : std::uint8_t { kQuick, kStandard, kPaper };
 const char* ToString(BudgetSize size);
 const std::vector<BudgetSize>& BudgetSizes();
@@ -121,7 +121,7 @@ struct TableDefinition {
   std::string papers_csv;                  // "hierarchical.csv", in bench/data/papers
   std::vector<TableParameter> parameters;  // of `berth calibrate --table`
   std::vector<BorrowedRates> borrowed;
-  std::vector<std::string> assumptions;  // what nobody published and we chose (PROTOCOL 6)
+  std::vector<std::string> assumptions;  // what nobody published and we chose
   TableBudget quick{1'000, 1, {}};
   TableBudget standard{10'000, 3, {}};
   TableBudget paper{10'000, 1, {}};

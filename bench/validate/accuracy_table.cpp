@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// DESIGN 11: of the median error of step times, and of tau.
+// Goals of the median error of step times, and of tau.
 constexpr double kGoalOnCpus = 0.10, kGoalOnGpus = 0.07, kGoalTau = 0.9;
 
 bool MeetsError(const Score& score) {

@@ -1,4 +1,4 @@
-// The table `accuracy`: all that was measured and simulated, folder by folder, against the goals of DESIGN 11.
+// The table `accuracy`: all that was measured and simulated, folder by folder, against the goals.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // One convolution through cuDNN, in one of its three ways, by the first algorithm of cuDNN's own ranking that runs within
-// the workspace. Ranked and not timed: a search would take a lease's time, and find one thing today and another tomorrow.
+// the workspace. Ranked and not timed: a search would take time, and find one thing today and another
+// tomorrow.
 #pragma once
 
 #include <array>

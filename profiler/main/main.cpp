@@ -1,4 +1,4 @@
-// berth-profile: measures real hardware (DESIGN 6). Exit status: 0 done, 1 it could not be done here (with the
+// berth-profile: measures real hardware. Exit status: 0 done, 1 it could not be done here (with the
 // reason in one sentence), 2 the call or an input is wrong.
 #include <csignal>
 #include <cstdio>

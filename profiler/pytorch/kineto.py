@@ -67,7 +67,7 @@ def copies_us(events):
 
 
 def summary(events):
-    """Counts, and the known faults of such traces (PEERS 4.6): zero stamps, overlaps, kernels before their launch."""
+    """Counts, and the known faults of such traces (docs/profiling.md): zero stamps, overlaps, kernels before their launch."""
     if events is None:
         return {"unreadable": True}
     found = kernels(events)

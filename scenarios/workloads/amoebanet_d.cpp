@@ -1,10 +1,10 @@
 // AmoebaNet-D (Real et al., Regularized Evolution for Image Classifier Architecture Search, 2019; cells as
-// PAPERS section 7 read them in public code). Without the auxiliary head.
+// read in tensorflow/tpu). Without the auxiliary head.
 //
 //   batch=32   image=224   cells=18   filters=208   classes=1001   optimizer=rmsprop
 //
-// The sizes that SGDP placed are not published; 18 cells of 208 filters are PROTOCOL 6.4's assumption.
-// Checked: PAPERS' ops. A stage is a cell, a branch one of its five pairs.
+// The sizes that SGDP placed are not published; 18 cells of 208 filters are assumed
+// (docs/protocol.md#sizes). A stage is a cell, a branch one of its five pairs.
 #include <array>
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 // cifar10: a family of 32 networks for 32 x 32 images, drawn as ENAS draws children of its micro space (Pham
-// et al., Efficient Neural Architecture Search via Parameter Sharing, 2018; rules as PAPERS section 7 read
-// them in public code).
+// et al., Efficient Neural Architecture Search via Parameter Sharing, 2018; rules as read in
+// melodyguan/enas).
 //
 //   index=0 to 31   batch=160   layers=6: normal cells   filters=20   optimizer=momentum
 //

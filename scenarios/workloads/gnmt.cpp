@@ -1,5 +1,5 @@
 // GNMT: translation with deep stacks of LSTM layers (Wu et al. 2016, as in tensorflow/nmt's gnmt_v2), unrolled.
-// The sizes that the papers placed are assumptions (PROTOCOL 6.4 and 6.5). Checked: 154.9 / 196.9 / 280.8 M
+// The sizes that the papers placed are assumptions (docs/protocol.md#sizes). Checked: 154.9 / 196.9 / 280.8 M
 // weights with 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2: of the encoder and of the decoder each   hidden=1024   steps=40: of both sides
@@ -11,7 +11,7 @@
 // the vocabulary after the steps. Left out: dropout, the norm of the attention's weights, clipping.
 //
 // Mars' row: layers=4,batch=256,optimizer=adam. A stage is a layer, of encoder and decoder alike; embeddings
-// and attention go with the first, the product with the vocabulary with the last (PROTOCOL 3, rule `modulo`).
+// and attention go with the first, the product with the vocabulary with the last (rule `modulo` of `expert`).
 #include <algorithm>
 #include <optional>
 

@@ -1,12 +1,12 @@
 // Inception-V3, 299 x 299 images (Szegedy et al., Rethinking the Inception Architecture, 2016; block widths
-// as PAPERS section 7 read them in public code). Checked: 23,817,352 weights without the auxiliary head, 5.71
+// as read in Park and Baechi). Checked: 23,817,352 weights without the auxiliary head, 5.71
 // G multiply-adds.
 //
 //   batch=32   bn=yes|no: no = bias in place of batch normalisation, as in Placeto's graph
 //   aux=no|yes: a second loss half-way, when training
 //   classes=1000   optimizer=rmsprop
 //
-// Rows of the tables (PROTOCOL 6.2, 6.3): Hierarchical batch=1; Placeto
+// Rows of the tables (docs/protocol.md#sizes): Hierarchical batch=1; Placeto
 // batch=64,bn=no,optimizer=adam,gradients=colocated. A stage is a block (stem, mixed blocks, head), a branch
 // one of its parallel paths.
 #include "scenarios/vision.h"

@@ -1,12 +1,12 @@
-// NASNet-A (Zoph et al., Learning Transferable Architectures, 2018; cells as PAPERS section 7 read them in
-// public code). Without drop-path and without the auxiliary head.
+// NASNet-A (Zoph et al., Learning Transferable Architectures, 2018; cells as read in
+// tensorflow/models). Without drop-path and without the auxiliary head.
 //
 //   size=mobile (224 x 224, 12 cells of 44 filters), large (331 x 331, 18 cells of 168) or cifar (32 x 32, 18
 //     cells of 32)
 //   batch=64   classes=1000 (cifar: 10)   optimizer=rmsprop
 //
 // Checked: 5,289,978 weights and 0.56 G multiply-adds (mobile), 88,753,150 and 23.78 G (large), 3,346,538 and
-// 0.54 G (cifar). Placeto's size is not published; mobile is PROTOCOL 6.3's assumption:
+// 0.54 G (cifar). Placeto's size is not published; mobile is assumed:
 // batch=64,gradients=colocated. A stage is a cell, a branch one of its five pairs.
 #include <algorithm>
 #include <array>

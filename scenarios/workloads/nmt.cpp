@@ -1,16 +1,16 @@
 // NMT: an attentional encoder-decoder of stacked LSTM layers, unrolled (additive attention of Bahdanau et al.
-// 2015; the sizes that the papers placed are assumptions that satisfy every published memory verdict,
-// PROTOCOL decision 4). Checked: 160.7 / 194.3 / 261.4 M weights with 2 / 4 / 8 layers.
+// 2015; the sizes that the papers placed are assumptions that satisfy every published memory verdict:
+// docs/protocol.md#sizes). Checked: 160.7 / 194.3 / 261.4 M weights with 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2: of the encoder and of the decoder each   hidden=1024   steps=40: of both sides
 //   vocabulary=40000: of both sides   optimizer=adam
 //
 // The query is the top decoder layer's output; tanh of a projection of output and context goes to a softmax
 // per step. Placeto's rows: batch=256,gradients=colocated. A stage is a layer, of encoder and decoder alike;
-// the embeddings go with the first, attention and softmax with the last (PROTOCOL 3).
+// the embeddings go with the first, attention and softmax with the last.
 //
 // nmt_family: 32 of them with 10, 15, ... 50 steps and batches of 32, 64, 128 or 256, and the sizes of Placeto's set
-// as recalled: 2 layers, hidden=512, vocabulary=30000 (PROTOCOL 6.7). index=0 to 31 sets the defaults of steps and
+// as recalled: 2 layers, hidden=512, vocabulary=30000. index=0 to 31 sets the defaults of steps and
 // batch; attribute `half`: families.h.
 #include <optional>
 #include <utility>

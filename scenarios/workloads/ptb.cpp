@@ -1,5 +1,5 @@
 // ptb: a family of 32 recurrent language models, drawn as ENAS draws cells for Penn Treebank (Pham et al., Efficient
-// Neural Architecture Search via Parameter Sharing, 2018; rules as PAPERS section 7 read them in public code).
+// Neural Architecture Search via Parameter Sharing, 2018; rules as read in melodyguan/enas).
 //
 //   index=0 to 31   batch=20   nodes=12   hidden=720   steps=35   vocabulary=10000   optimizer=sgd
 //

@@ -1,7 +1,7 @@
 // ResNet-152, first version, 224 x 224 images (He et al., Deep Residual Learning, 2016). The stride sits in a
 // block's first 1 x 1 convolution. Checked: 60,192,808 weights, 11.28 G multiply-adds.
 //
-//   batch=32   classes=1000   optimizer=momentum (assumed, PAPERS section 7)
+//   batch=32   classes=1000   optimizer=momentum (assumed)
 //
 // A stage is a block; the projection of a shortcut is its second branch.
 #include <array>

@@ -1,11 +1,11 @@
 // RNNLM: a word-level language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; the sizes that
-// the papers placed are assumptions, PROTOCOL decision 5 and 6.2). Checked: 108.1 / 175.2 / 309.5 M weights with
+// the papers placed are assumptions, docs/protocol.md#sizes). Checked: 108.1 / 175.2 / 309.5 M weights with
 // 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2   hidden=2048   steps=35   vocabulary=10000   optimizer=sgd
 //   softmax=once: one product after the steps; per_step: one for each
 //
-// A stage is an LSTM layer: the embedding goes with the first, the softmax with the last (PROTOCOL 3).
+// A stage is an LSTM layer: the embedding goes with the first, the softmax with the last.
 #include "scenarios/recurrent.h"
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"

@@ -1,11 +1,11 @@
 // WaveNet: dilated causal convolutions over raw audio (van den Oord et al., WaveNet: A Generative Model for
-// Raw Audio, 2016; layers as PAPERS section 7 read them in public code).
+// Raw Audio, 2016; layers as read in ibab/tensorflow-wavenet).
 //
 //   batch=1   stacks=2   depth=9: layers of a stack, of dilation 1, 2, 4, ...   residual=128   dilation=128
 //   skip=256: channels   samples=100000   input=scalar (a number for each sample, first kernel 32) or onehot
 //   (256 levels, first kernel 2)   optimizer=adam
 //
-// The channels that SGDP placed are not published: those here are PROTOCOL 6.4's assumption. Checked: the
+// The channels that SGDP placed are not published: those here are assumed. Checked: the
 // public code's 0.81 and 1.21 M weights, 79.7 and 118.4 G multiply-adds with 2 and 4 stacks
 // (residual=32,dilation=32,skip=512,input=onehot). The last layer has no residual output: nothing would read
 // it. A stage is a layer; the input goes with the first, what follows the skips with the last.

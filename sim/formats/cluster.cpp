@@ -1,5 +1,5 @@
 // berth.cluster: YAML. What the file leaves out comes from the catalogue's kinds, then from the defaults of
-// DESIGN 3.
+// docs/formats.md#cluster.
 #include "sim/cluster.h"
 
 #include <cmath>

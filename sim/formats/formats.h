@@ -1,6 +1,6 @@
-// Reading and writing every berth.* file (DESIGN 3). All readers throw InputError with one sentence: file,
-// place, what is wrong, what would be right. Any file may be zstd-compressed, told by its content. Files are
-// written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
+// Reading and writing every berth.* file (docs/formats.md). All readers throw InputError with one sentence:
+// file, place, what is wrong, what would be right. Any file may be zstd-compressed, told by its content.
+// Files are written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ void WriteGraph(const std::string& path, const sim::OpGraph& graph);
 
 // ---- berth.cluster ----------------------------------------------------------------------------------------
 
-// Fills in what the file leaves out from the catalogue's kinds and the defaults of DESIGN 3, and calls
+// Fills in what the file leaves out from the catalogue's kinds and the format's defaults, and calls
 // Finish().
 sim::Cluster ReadCluster(const std::string& path, const sim::HardwareCatalogue& catalogue);
 sim::Cluster ParseCluster(std::string_view yaml, const std::string& source,

@@ -1,4 +1,4 @@
-// Numbers with units as strings: "7.6GB/s", "25us", "12GiB" (DESIGN 3). A space before the unit is allowed;
+// Numbers with units as strings: "7.6GB/s", "25us", "12GiB". A space before the unit is allowed;
 // bare numbers other than 0 are refused, and so is what is negative or beyond sim/units.h (bandwidths: 2^50
 // bytes a second). Exact where the value is whole: "11440MiB" is 11440 * 2^20 bytes; otherwise to the nearest
 // byte or picosecond.

@@ -54,7 +54,7 @@ TEST(Bootstrap, RulesAreExactAndHaveNoInterval) {
   EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
 }
 
-// PROTOCOL 1.8. A rule that is faster decides whatever the seeds would find.
+// A rule that is faster decides whatever the seeds would find.
 TEST(Bootstrap, FewSeedsDecideNoSmallDifference) {
   const CellSummary three = Searched({1.0, 1.0, 1.0});
   const CellSummary ten = Searched(Runtimes(10, 1.0));

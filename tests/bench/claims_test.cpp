@@ -41,7 +41,7 @@ TEST(Claims, AMeanOverFiniteRowsIsDecided) {
   EXPECT_EQ(MeanOf(SgdpRows(3, 1.1)).word, ClaimWord::kDoesNotHold);
 }
 
-// PROTOCOL 1.8: ten seeds for what differs by less than 30 %, here 0.9 from 0.795.
+// docs/protocol.md#statistics: ten seeds for what differs by less than 30 %, here 0.9 from 0.795.
 TEST(Claims, ASmallDifferenceWantsTenSeeds) {
   EXPECT_EQ(MeanOf(SgdpRows(9, 0.9)).word, ClaimWord::kUndecided);
   EXPECT_EQ(MeanOf(SgdpRows(10, 0.9)).word, ClaimWord::kDoesNotHold);
@@ -98,7 +98,8 @@ std::vector<CellRecord> Searched(const char* row,
 
 constexpr char kBeatsRandom[] = "Placeto beats the best of three kinds of random search";
 
-// PROTOCOL 1.11: one opponent of three that is better is enough to lose, one that does not fit is no excuse.
+// docs/protocol.md#random-search: one opponent of three that is better is enough to lose, one that does not
+// fit is no excuse.
 TEST(Claims, ALearnerIsComparedWithTheBestOfThreeKindsOfRandomSearch) {
   const auto word = [](double a, double b, std::optional<double> c, std::size_t rows = 6) {
     std::vector<CellRecord> records;
@@ -336,7 +337,7 @@ TEST(Claims, PlacementsOnOneDeviceAreCounted) {
       HasSubstr("1 of 3 of its placements are on one device"));
 }
 
-// PROTOCOL 8: NMT as published, Inception-V3 not.
+// NMT as published, Inception-V3 not.
 TEST(Claims, UnfusedOpsAreJudgedByWhatTheyBreakToo) {
   std::vector<CellRecord> records;
   for (const auto& [row, column, published] : {std::tuple{"nmt_2", "expert", 2.13},

@@ -143,7 +143,8 @@ TEST_F(Robustness, TheWinnerOfTwoIsTheOthersMeasure) {
   EXPECT_EQ(CellOf(RenderRobustness(tables_, PrintRobustRows(records)), 0, "random"), "OOM");
 }
 
-// PROTOCOL 1.13: 2 s by the rules that rewarded it are 6 s by ours, where the learner finds 3 s itself.
+// docs/protocol.md#rewarding-rules: 2 s by the rules that rewarded it are 6 s by ours, where the learner
+// finds 3 s itself.
 TEST_F(Robustness, PlacementsOfAnotherSimulatorAreJudgedByOurs) {
   TableDefinition table = TinyTable();
   TableBlock rules = table.blocks.front();

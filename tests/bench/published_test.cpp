@@ -41,8 +41,8 @@ TEST(Published, TablesNameCellsThatExist) {
   }
 }
 
-// PROTOCOL 6.6: what is fitted are cells whose placement a rule fixes, CPU only, one GPU and SGDP's human, and never
-// one that the paper says is OOM.
+// docs/protocol.md#fitted: what is fitted are cells whose placement a rule fixes, CPU only, one GPU and
+// SGDP's human, and never one that the paper says is OOM.
 TEST(Published, OnlyCellsOfRulesAreFitted) {
   for (const TableRow& row : Tables()) {
     const PublishedTable published(row.definition().papers_csv);

@@ -95,7 +95,7 @@ TEST_F(StoreTest, AdoptsWhatItHasNotAndKeepsItsOwn) {
 }
 
 // The same cell under a changed scenario is another record: old numbers never mix with new ones
-// (PROTOCOL 1.1).
+// (docs/protocol.md#scenario).
 TEST_F(StoreTest, AnotherScenarioIsAnotherRecord) {
   TableStore store(path());
   CellRecord record = MakeRecord("rnnlm", "random", "searched", 1, 2);

@@ -1,5 +1,5 @@
 // Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times
-// (PROTOCOL 1.20).
+// (docs/protocol.md#resume).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -205,7 +205,7 @@ TEST(Runner, StoppedAndResumedEqualsUninterrupted) {
   }
 }
 
-// A changed scenario starts new rows: what is stored of the old one is not taken (PROTOCOL 1.1).
+// A changed scenario starts new rows: what is stored of the old one is not taken.
 TEST(Runner, AChangedScenarioIsRunAnew) {
   TableDefinition table = TinyTable();
   const Testbed testbed("");
@@ -424,7 +424,7 @@ TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
   testing::ExpectRefused({"table", "accuracy", "--adopt", rows}, "--adopt");
 }
 
-// What is committed under results/ is what the committed rows give (DESIGN 9).
+// What is committed under results/ is what the committed rows give.
 TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
   const std::string results = std::string(BERTH_SOURCE_DIR) + "/results";
   for (const TableName& table : TableNames()) {

@@ -18,7 +18,7 @@ std::string ErrorOf(const std::string& ops) {
   return MessageOf([&] { Parse(ops); });
 }
 
-// The excerpt of DESIGN 3, with the ops it reads added.
+// An excerpt of a real graph, with the ops it reads added.
 TEST(Graph, ReadsTheSample) {
   const sim::OpGraph graph = ReadGraph(SamplePath("graph.json"));
   EXPECT_EQ(graph.name, "inception_v3");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every #include of the tree and says which ones break the picture of who may include whom (DESIGN 1).
+"""Reads every #include of the tree and says which ones break the picture of who may include whom.
 
     include_rules.py ROOT      prints one line for each broken rule; exit status 1 if there is one
 

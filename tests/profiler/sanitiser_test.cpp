@@ -1,4 +1,4 @@
-// One fixture for each fault that recorders are known to have (PEERS 4.6), made from a sound trace.
+// One fixture for each fault that recorders are known to have (docs/profiling.md), made from a sound trace.
 #include "profiler/sanitiser.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Op counts and multiply-adds in the terms of PAPERS section 7.
+// Op counts and multiply-adds in the terms in which the tests count by hand.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Memory against PROTOCOL 6.1 to 6.3: what one GPU would need, with and without the AddN of weight gradients,
-// and the verdicts that the published tables ask for, with their margins.
+// Memory against docs/protocol.md#memory: what one GPU would need, with and without the AddN of weight
+// gradients, and the verdicts that the published tables ask for, with their margins.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 struct Row {
   const char* workload;
-  double one_gpu_gb;      // PROTOCOL 6.2, 6.3 and 6.4
+  double one_gpu_gb;      // counted by hand, before the builders were written
   double accumulated_gb;  // the same without AddN; 0 = not given
 };
 
@@ -29,7 +29,7 @@ class OneGpuTest : public ::testing::TestWithParam<Row> {};
 TEST_P(OneGpuTest, NeedsWhatTheProtocolSays) {
   const sim::OpGraph graph = LoadGraph(GetParam().workload);
   const double gb = static_cast<double>(SerialPeak(graph).peak) / 1e9;
-  // Figures of one decimal: half of the last one, or 3 % (PROTOCOL allows 5).
+  // Figures of one decimal: half of the last one, or 3 %.
   EXPECT_NEAR(gb, GetParam().one_gpu_gb, std::max(0.05, 0.03 * GetParam().one_gpu_gb));
   if (GetParam().accumulated_gb > 0) {
     EXPECT_NEAR(static_cast<double>(SerialPeak(graph, true).peak) / 1e9, GetParam().accumulated_gb, 0.05);
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"inception_v3(batch=64)", 6.3, 0}));
 
 // Live peaks beside the variables: Inception at 64 has 6.0 GB with normalisation and 3.7 without
-// (PROTOCOL 6.1).
+// (docs/protocol.md#memory).
 TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   const auto live = [](const std::string& name) {
     const SerialMemory memory = SerialPeak(LoadGraph(name));
@@ -86,8 +86,8 @@ struct Outcome {
   std::vector<double> peak_gb;  // by GPU
 };
 
-// Layer l of L on GPU l * G / L, as PROTOCOL 3 has it for the hierarchical and placeto tables; with a layer to
-// a GPU, as in every row of sgdp and mars, their rule (l mod G) is the same.
+// Layer l of L on GPU l * G / L, as docs/protocol.md#experts has it for the hierarchical and placeto tables;
+// with a layer to a GPU, as in every row of sgdp and mars, their rule (l mod G) is the same.
 Outcome Expert(const std::string& workload, const std::string& cluster_name, int gpus) {
   const sim::OpGraph graph = LoadGraph(workload);
   const sim::Cluster cluster = LoadCluster(cluster_name, TestCatalogue());
@@ -129,7 +129,7 @@ void PrintTo(const Verdict& verdict, std::ostream* out) {
 
 class VerdictTest : public ::testing::TestWithParam<Verdict> {};
 
-// Safe means more than 5 % from capacity on either side (PROTOCOL 6.1).
+// Safe means more than 5 % from capacity on either side (docs/protocol.md#memory).
 TEST_P(VerdictTest, IsThePublishedOneAndSafe) {
   const Verdict& row = GetParam();
   const Outcome run = Expert(row.workload, row.cluster, row.gpus);
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Mars, VerdictTest,
                                            Verdict{"bert(batch=12)", "p100(gpus=4,memory=12GB)", 1, true,
                                                    8.9}));
 
-// PROTOCOL 6.5 gives every GPU of the expert.
+// The count by hand gives every GPU of the expert.
 TEST(MarsTest, ExpertOfGnmtGpuByGpu) {
   const Outcome run = Expert("gnmt(layers=4,batch=256,optimizer=adam)", "p100(gpus=4,memory=12GB)", 4);
   const std::vector<double> expected = {7.5, 4.4, 3.7, 4.2};
@@ -177,7 +177,7 @@ TEST(MarsTest, ExpertOfGnmtGpuByGpu) {
     EXPECT_NEAR(run.peak_gb[i], expected[i], 0.05 * expected[i]) << i;
 }
 
-// Published human placements run, so they must fit; PROTOCOL 6.4 gives no figures for them.
+// Published human placements run, so they must fit; there are no figures for them.
 TEST(SgdpTest, HumanPlacementsFitSafely) {
   for (const char* model : {"rnnlm", "gnmt", "transformer_xl"}) {
     for (const int layers : {2, 4, 8}) {
@@ -191,8 +191,8 @@ TEST(SgdpTest, HumanPlacementsFitSafely) {
   }
 }
 
-// Placeto's list has an NMT of 30 steps; with it the expert would fit where OOM is published. PROTOCOL 6.3 has
-// 8.2 GB on the fullest GPU, which is that of the vocabulary of GNMT; docs/workloads.md says why.
+// Placeto's list has an NMT of 30 steps; with it the expert would fit where OOM is published. The count by
+// hand had 8.2 GB on the fullest GPU, which is that of the vocabulary of GNMT; docs/workloads.md says why.
 TEST(PlacetoTest, ThirtyStepsWouldFit) {
   const Outcome run = Expert("nmt(batch=256,steps=30,gradients=colocated)", "k80(gpus=2)", 2);
   EXPECT_TRUE(run.feasible);

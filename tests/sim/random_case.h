@@ -1,5 +1,5 @@
-// Random problems for comparing programs that must agree: small graphs with everything in them that DESIGN 3
-// allows, on small machines with everything in them that the model knows.
+// Random problems for comparing programs that must agree: small graphs with everything in them that the
+// formats allow, on small machines with everything in them that the model knows.
 #pragma once
 
 #include <cstdint>

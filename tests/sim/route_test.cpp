@@ -1,4 +1,4 @@
-// Routes (DESIGN 4.1): least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file
+// Routes: least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file
 // order; switches and CPUs forward, accelerators only where a route by hand says so.
 #include <algorithm>
 #include <limits>

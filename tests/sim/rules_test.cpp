@@ -1,5 +1,4 @@
-// Where the published rules are wrong about machines, native does the opposite: one test for each rule
-// (DESIGN 4.3).
+// Where the published rules are wrong about machines, native does the opposite: one test for each rule.
 #include <utility>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The worked cases of DESIGN 4.1 and docs/model.md, section 7, then host threads, queues and streams
+// The worked cases of docs/model.md, section 7, then host threads, queues and streams
 // (sections 2 and 3) rule by rule. World::Run() also holds every case against the oracle. Times in comments
 // are microseconds.
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace berth::sim {
 namespace {
 
-// ---- DESIGN 4.1----
+// ---- The first cases ----
 
 TEST(WorkedCases, OneTransfer) {
   TwoGpus w;

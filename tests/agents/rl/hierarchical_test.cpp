@@ -129,8 +129,8 @@ TEST(HierarchicalPolicy, AsShippedLearnsFromFreshDraws) {
   EXPECT_LT(DriftOf(shipped, learned), 1e-5);
 }
 
-// PAPERS 2: about 4.33 M for 256 groups, 3 devices and 30 op types. Ours has room for 201 types: their rows
-// of the two encoders add 2 x 4 x 256 x 171 = 350,208 numbers.
+// TensorFlow's planner has about 4.33 M for 256 groups, 3 devices and 30 op types. Ours has room for 201
+// types: their rows of the two encoders add 2 x 4 x 256 x 171 = 350,208 numbers.
 TEST(HierarchicalPolicy, OpenPlannerHasThePublishedNumberOfParameters) {
   const auto made = MakeTestTask(RandomDag(12, 2), 3);
   HierarchicalOptions options;

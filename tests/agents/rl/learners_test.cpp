@@ -60,7 +60,7 @@ TEST_P(EachLearner, PresetsAndSizesAreCanonicalNames) {
   }
 }
 
-// PROTOCOL 4.1: the network of the open planner is a choice of its own, and that of its preset.
+// docs/protocol.md#rnn: the network of the open planner is a choice of its own, and that of its preset.
 TEST(Rnn, HasTwoNetworks) {
   const auto name = [](const std::string& parameters) {
     return MakeAgent("rnn(" + parameters + ")")->name();

@@ -52,7 +52,8 @@ TEST(Mlp, GlorotRangeAndZeroBias) {
   EXPECT_EQ(mlp.parameters()[1].abs().max().item<double>(), 0);
 }
 
-// PAPERS 3: 15,962 for two devices, 26,338 for four, without the memory feature (5 + D features).
+// The published program has 15,962 for two devices, 26,338 for four, without the memory feature (5 + D
+// features).
 TEST(PlacetoNetwork, CountsOfParameters) {
   Rng init(1, "init");
   EXPECT_EQ(CountElements(PlacetoNetwork({.features = 7, .devices = 2}, at::kFloat, init).parameters()),

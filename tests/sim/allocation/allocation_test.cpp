@@ -122,8 +122,8 @@ struct Layers {
   Placement placement;
 };
 
-// DESIGN 11: at most 200 bytes for each op and edge, of what is compiled and of what runs it together; the graph and the
-// costs are the caller's.
+// The goal: at most 200 bytes for each op and edge, of what is compiled and of what runs it together; the
+// graph and the costs are the caller's.
 TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
   constexpr std::int64_t kMost = 200;
   Layers layers(20'000, 100);

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Reads every text of the tree and says where it uses a retired word, cites what is not in the tree, or an anchor that is not there.
+
+    words.py ROOT      prints one line for each; exit status 1 if there is one
+
+ 1. RETIRED: words that once had two meanings or were home-made, with the word that is used instead; and the names of notes that are
+    not part of the project. A word may stand where ALLOWED says.
+ 2. A page named as docs/NAME.md is there, and so is its anchor in docs/NAME.md#anchor (", #other" and " and #other" go on with the same
+    page). An anchor is a heading as GitHub writes it, or <a id="…">.
+ 3. Links of Markdown pages to files of the tree, with and without an anchor, lead somewhere.
+"""
+
+import os
+import re
+import sys
+
+_SKIPPED = ("build", ".git", ".cache", ".berth", "__pycache__")
+_VENDORED = re.compile(r"(^|/)(vendor|vendored|third_party)/|\.min\.js$|(^|/)d3[\w.-]*\.js$")
+_SELF = ("tests/include_rules/words.py", "tests/include_rules/words_test.py")
+
+RETIRED = (
+    (r"\b(?:DESIGN|PROTOCOL|PAPERS|PEERS|GPU-QUEUE|DEPENDENCIES|STYLE)\b",
+     "is a note outside of the tree; cite docs/protocol.md#…, docs/model.md or the paper with its section"),
+    (r"\b[Ll](?:ease|oan)s?\b", "is no word of the project"),
+    (r"\bsim::Preset\b|\bPreset::k|--preset (?:native|placeto|published)\b|\bpreset[ :=\"]+`?(?:native|placeto|published)\b",
+     "rules: native or published (a preset is a learner's named settings)"),
+    (r"\b(?:hierarchical|placeto)\((?:gpus|interconnect|host|order|copies|dispatch)=|\bcluster[\": =]+(?:hierarchical|placeto)\b",
+     "clusters are called k40 and k80 (hierarchical and placeto are agents and tables)"),
+    (r"granularity=(?:lean|raw)\b|\bk(?:Lean|Raw)\b|\b[Ll]ean (?:graph|op)s?\b|\b[Rr]aw (?:graph|op)s?\b", "fused and unfused"),
+    (r"\bkFloor\b|\bfloors\b", "baseline"),
+    (r"[Pp]arcel", "transfer"),
+    (r"\b[Ss]tretch(?:es)?\b|\bStretch[A-Z]", "segment"),
+    (r"\b(?:a|an|the|each|every|this|that|another|one|two|several|of|more|incremental) (?:try|tries)\b|\btries (?:of|from|that)\b"
+     r"|\bhas_try_|\b(?:Run|Can)Try\b|->Try\(", "trial, candidate or move"),
+    (r"\bClaimReading\b|\bBuildReading\b|^#+ Reading$|>Reading<"
+     r"|\b(?:[Tt]his|[Tt]hat|[Ee]ach|[Bb]oth|[Tt]wo|[Ff]irst|[Ss]econd|[Hh]onest) readings?\b", "verdict, discussion or interpretation"),
+)
+
+# The legitimate uses: (path, what stands there).
+ALLOWED = (
+    ("sim/simulator.cpp", "by how much sharing can stretch an op"),
+    ("results/speed/placeto.md", "in one stretch of the quieter hour"),
+    ("profiler/executor/device_shares.h", "between two readings of the host's clock"),
+    ("results/zoo/README.md", "raw ops"),
+)
+
+_PAGE = re.compile(r"\bdocs/([\w/.-]+\.md)((?:#[\w-]+)?(?:(?:,| and) #[\w-]+)*)")
+_LINK = re.compile(r"\]\(([^()\s]+)\)")
+_FENCE = re.compile(r"^(```|~~~)")
+
+
+def texts(root):
+    """(path from the root, text) of every file that is UTF-8."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(files):
+            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+            if _VENDORED.search(path) or path in _SELF:
+                continue
+            try:
+                with open(os.path.join(root, path), encoding="utf-8") as file:
+                    yield path, file.read()
+            except (UnicodeDecodeError, OSError):
+                continue
+
+
+def anchors(markdown):
+    """What #… may follow the name of a page."""
+    found, seen, fenced = set(re.findall(r'<a id="([\w-]+)">', markdown)), {}, False
+    for line in markdown.split("\n"):
+        if _FENCE.match(line.strip()):
+            fenced = not fenced
+        heading = re.match(r"#{1,6} +(.*?) *#*$", line)
+        if fenced or not heading:
+            continue
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
+        anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        seen[anchor] = seen.get(anchor, -1) + 1
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+    return found
+
+
+class Pages:
+    def __init__(self, root):
+        self._root, self._anchors = root, {}
+
+    def fault(self, path, anchor):
+        """None, or what is wrong with a page of the tree and an anchor of it ("" = none)."""
+        full = os.path.join(self._root, path)
+        if not os.path.exists(full):
+            return f"{path} is not there"
+        if not anchor or not path.endswith(".md"):
+            return None
+        if path not in self._anchors:
+            with open(full, encoding="utf-8") as file:
+                self._anchors[path] = anchors(file.read())
+        return None if anchor in self._anchors[path] else f"{path} has no anchor #{anchor}"
+
+
+def _retired(path, text):
+    for pattern, instead in RETIRED:
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+            line = text[start:end if end >= 0 else len(text)]
+            if any(path == where and what in line for where, what in ALLOWED):
+                continue
+            yield text.count("\n", 0, match.start()) + 1, f'"{match.group(0).strip()}": {instead}'
+
+
+def _pages(path, text, pages):
+    for match in _PAGE.finditer(text):
+        cited = [part.strip("#") for part in re.split(r"(?:,| and) ", match[2])] if match[2] else [""]
+        for anchor in cited:
+            fault = pages.fault("docs/" + match[1], anchor)
+            if fault:
+                yield text.count("\n", 0, match.start()) + 1, fault
+
+
+def _links(path, text, pages):
+    for match in _LINK.finditer(text):
+        target, _, anchor = match[1].partition("#")
+        if "://" in target or target.startswith("mailto:") or not (target or anchor):
+            continue
+        page = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        fault = pages.fault(page.replace(os.sep, "/"), anchor)
+        if fault:
+            yield text.count("\n", 0, match.start()) + 1, fault
+
+
+def faults(root):
+    pages, found = Pages(root), []
+    for path, text in texts(root):
+        lines = list(_retired(path, text)) + list(_pages(path, text, pages))
+        if path.endswith(".md"):
+            lines += _links(path, text, pages)
+        found += [f"{path}:{line}: {fault}" for line, fault in sorted(set(lines))]
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    found = faults(sys.argv[1])
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
