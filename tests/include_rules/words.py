@@ -33,7 +33,7 @@ RETIRED = (
     (r"\b(?:a|an|the|each|every|this|that|another|one|two|several|of|more|incremental) (?:try|tries)\b|\btries (?:of|from|that)\b"
      r"|\bhas_try_|\b(?:Run|Can)Try\b|->Try\(", "trial, candidate or move"),
     (r"\bClaimReading\b|\bBuildReading\b|^#+ Reading$|>Reading<"
-     r"|\b(?:[Tt]his|[Tt]hat|[Ee]ach|[Bb]oth|[Tt]wo|[Ff]irst|[Ss]econd|[Hh]onest) readings?\b", "verdict, discussion or interpretation"),
+     r"|\b(?:[Tt]his|[Tt]hat|[Bb]oth|[Ff]irst|[Ss]econd|[Hh]onest) readings?\b", "verdict, discussion or interpretation"),
 )
 
 # The legitimate uses: (path, what stands there).
