@@ -37,12 +37,7 @@ RETIRED = (
 )
 
 # The legitimate uses: (path, what stands there).
-ALLOWED = (
-    ("sim/simulator.cpp", "by how much sharing can stretch an op"),
-    ("results/speed/placeto.md", "in one stretch of the quieter hour"),
-    ("profiler/executor/device_shares.h", "between two readings of the host's clock"),
-    ("results/zoo/README.md", "raw ops"),
-)
+ALLOWED = (("sim/simulator.cpp", "by how much sharing can stretch an op"),)
 
 _PAGE = re.compile(r"\bdocs/([\w/.-]+\.md)((?:#[\w-]+)?(?:(?:,| and) #[\w-]+)*)")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
