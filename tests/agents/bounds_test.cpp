@@ -162,7 +162,7 @@ TEST(Bounds, SaysWhenNothingFits) {
 }
 
 // 5.7 us behind each op of non-zero cost, the last one's included; on another device instead bytes / 7600 us.
-TEST(Bounds, PlacetoCountsItsGaps) {
+TEST(Bounds, PublishedRulesCountTheirGaps) {
   Case c;
   c.Add("a", {10}, {}, 76'000);  // 10 us to send: it is better to wait 5.7
   c.Add("b", {0}, {0}, 7600);    // 1 us to send, but no gap at home
