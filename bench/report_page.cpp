@@ -4,34 +4,19 @@
 
 #include <fmt/format.h>
 
-#include "BenchData.h"
 #include "bench/console.h"
-#include "bench/tables/html.h"
+#include "bench/html.h"
 
 namespace berth::bench {
 namespace {
 
-std::string TableHtml(const ReportSection& section) {
-  std::string text = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"numbers\">"
-      "<caption>{0}</caption>\n<thead><tr>",
-      EscapeHtml(section.title));
-  const auto style = [&](std::size_t c) { return c < section.left_columns ? " class=\"text\"" : ""; };
-  for (std::size_t c = 0; c < section.header.size(); ++c)
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", style(c), EscapeHtml(section.header[c]));
-  text += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : section.rows) {
-    text += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
-    for (std::size_t c = 1; c < row.size(); ++c)
-      text += fmt::format("<td{}>{}</td>", style(c), EscapeHtml(row[c]));
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
 std::string SectionHtml(const ReportSection& section) {
   std::string text = fmt::format("<section>\n<h2>{}</h2>\n", EscapeHtml(section.title));
-  if (!section.rows.empty()) text += TableHtml(section);
+  if (!section.rows.empty()) {
+    const std::string table =
+        TableHtml(section.title, "numbers", section.header, section.rows, section.left_columns);
+    text += section.folded ? FoldHtml(fmt::format("{} rows", section.rows.size()), table) : table;
+  }
   if (section.sentences.empty()) return text + "</section>\n";
   text += "<ul>\n";
   for (const std::string& sentence : section.sentences)
@@ -90,17 +75,12 @@ std::string PrintReportMarkdown(const ReportPage& page) {
 }
 
 std::string PrintReportHtml(const ReportPage& page, const std::string& figures) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>berth: "
-      "{0}</title>\n<style>\n{1}{2}</style>\n</head>\n"
-      "<body>\n<main>\n<h1>{0}</h1>\n<dl>\n",
-      EscapeHtml(page.title), BenchData("page.css"), BenchData("plots.css"));
+  std::string text = fmt::format("<h1>{}</h1>\n<dl>\n", EscapeHtml(page.title));
   for (const auto& [what, value] : page.facts)
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
   text += "</dl>\n" + figures;
   for (const ReportSection& section : page.sections) text += SectionHtml(section);
-  return text + "</main>\n</body>\n</html>\n";
+  return PrintPage(page.title, text);
 }
 
 }  // namespace berth::bench

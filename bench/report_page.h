@@ -14,6 +14,7 @@ struct ReportSection {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   std::size_t left_columns = 1;  // text; the others are numbers
+  bool folded = false;           // on a page its table is shown on demand
 };
 
 struct ReportPage {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/calibrate/report.h"
-#include "bench/svg_plot.h"
+#include "bench/plot.h"
 
 namespace berth::bench {
 namespace {
@@ -39,8 +39,8 @@ std::string OpPlots(const CalibrationResult& result) {
       pair.second.x_label = IsContraction(op_class) ? "work, FLOPs" : "work, bytes";
       pair.second.y_label = "predicted / measured - 1, %";
       pair.second.linear_y = true;
-      times += SvgFigure(pair.first);
-      residuals += SvgFigure(pair.second);
+      times += PlotHtml(pair.first);
+      residuals += PlotHtml(pair.second);
     }
   }
   if (times.empty()) return {};
@@ -48,8 +48,8 @@ std::string OpPlots(const CalibrationResult& result) {
       "<section>\n<h2>Ops: measured against predicted</h2>\n<p>Each shape predicted by curves that have not "
       "seen it; "
       "where there is no curve, by the structural model. On the dashed line they agree.</p>\n<div "
-      "class=\"bars\">\n{}"
-      "</div>\n<h2>Ops: error by size</h2>\n<div class=\"bars\">\n{}</div>\n</section>\n",
+      "class=\"figures\">\n{}"
+      "</div>\n<h2>Ops: error by size</h2>\n<div class=\"figures\">\n{}</div>\n</section>\n",
       times, residuals);
 }
 
@@ -66,10 +66,10 @@ std::string CopyPlots(const CalibrationResult& result) {
       line.points.emplace_back(bytes, path.fit.alpha_beta.Micros(point.sample.bytes));
     }
     plot.series = {measured, line, curve};
-    figures += SvgFigure(plot);
+    figures += PlotHtml(plot);
   }
   if (figures.empty()) return {};
-  return "<section>\n<h2>Copies: time by size</h2>\n<div class=\"bars\">\n" + figures +
+  return "<section>\n<h2>Copies: time by size</h2>\n<div class=\"figures\">\n" + figures +
          "</div>\n</section>\n";
 }
 

@@ -9,6 +9,7 @@
 
 #include "agents/agent.h"
 #include "bench/commands/commands.h"
+#include "bench/compare/brief_names.h"
 #include "bench/compare/comparison.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
@@ -55,12 +56,16 @@ TableDefinition Columns(const std::vector<std::string>& agents, const std::strin
   TableBlock& block = table.blocks.front();
   block.key = kName;
   std::set<std::string> keys;
-  for (const std::string& spec : agents) {
+  std::vector<std::string> names;
+  for (const std::string& spec : agents) names.push_back(agents::MakeAgent(spec)->name());
+  names = BriefNames(names);
+  for (std::size_t a = 0; a < agents.size(); ++a) {
+    const std::string& spec = agents[a];
     const agents::AgentRow& row = *agents::FindAgent(Spec::Parse(spec).name);
     TableColumn column;
     column.key = row.name;
     for (int n = 2; !keys.insert(column.key).second; ++n) column.key = fmt::format("{}-{}", row.name, n);
-    column.title = spec;
+    column.title = names[a];
     column.agent = spec;
     column.sampled = agents::Samples(row);
     column.learner = row.kind == agents::AgentKind::kLearner;

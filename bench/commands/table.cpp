@@ -127,9 +127,10 @@ class TableCommand : public Command {
     const ReportPage page = MakeAccuracyPage(folders);
     const fs::path folder = Folder();
     formats::MakeFolder(folder.string());
-    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(page));
+    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(MakeAccuracyVerdict(folders)));
+    formats::WriteFile((folder / "details.md").string(), PrintReportMarkdown(page));
     formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
-    fmt::print("{}\n{}: table.md, table.html\n", PrintReportText(page), folder.string());
+    fmt::print("{}\n{}: table.md, details.md, table.html\n", PrintReportText(page), folder.string());
   }
 
   void Derive(const DerivedRow& derived) const {
@@ -260,10 +261,11 @@ class TableCommand : public Command {
       formats::WriteFile((folder / file).string(), text);
     };
     write("table.md", RenderMarkdown(rendered));
+    write("details.md", RenderMarkdownDetails(rendered));
     write("table.csv", RenderCsv(rendered));
     write("table.tex", RenderLatex(rendered));
     write("table.html", RenderHtml(rendered));
-    fmt::print("{}\n{}: {}table.md, table.csv, table.tex, table.html\n", RenderTerminal(rendered),
+    fmt::print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n", RenderTerminal(rendered),
                folder.string(), has_rows ? "rows.csv, " : "");
   }
 

@@ -6,7 +6,7 @@
 
 #include "bench/console.h"
 #include "bench/tables/bootstrap.h"
-#include "bench/tables/html.h"
+#include "bench/tables/figures.h"
 #include "bench/tables/rendered_table.h"
 
 namespace berth::bench {
@@ -48,14 +48,17 @@ ReportPage MakeComparison(const TableResults& results,
   ReportSection section{.title = "Best placement found",
                         .header = {"agent", "best", "seeds", "fit", "to bound", "to first", "samples",
                                    "to best", "to 1 %", "wall time"}};
+  ReportSection settings{
+      .title = "Settings", .header = {"agent", "all its settings"}, .left_columns = 2, .folded = true};
   bool sampled = false, open = false;
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = cell_of(column);
     if (cell.records.empty()) continue;
     sampled = sampled || cell.sampled;
     open = open || (cell.sampled && cell.seeds < kSeedsForClaim);
+    settings.rows.push_back({column.title, cell.records.front().agent});
     section.rows.push_back(
-        {cell.records.front().agent, cell.median ? TimeText(1e6 * *cell.median) : "does not fit", Range(cell),
+        {column.title, cell.median ? TimeText(1e6 * *cell.median) : "does not fit", Range(cell),
          fmt::format("{}/{}", cell.feasible, cell.seeds),
          cell.median && bound && *bound > 0 ? fmt::format("{:.3f}", *cell.median / *bound) : kNothing,
          ToFirst(cell, cell_of(block.columns.front())), Count(cell.samples),
@@ -77,14 +80,16 @@ ReportPage MakeComparison(const TableResults& results,
   if (open)
     section.sentences.push_back(
         fmt::format("With fewer than {} seeds no difference is decided.", kSeedsForClaim));
-  return {.title = "Agents on " + line.title, .facts = std::move(facts), .sections = {std::move(section)}};
+  return {.title = "Agents on " + line.title,
+          .facts = std::move(facts),
+          .sections = {std::move(section), std::move(settings)}};
 }
 
 std::string ComparisonCurvesHtml(const TableResults& results) {
   std::vector<RenderedChart> charts = BuildCharts(results);
   if (charts.empty()) return {};
   charts.front().title = "Best so far, seconds per step";
-  return "<section>\n<h2>Best runtime against samples</h2>\n" + HtmlCharts(charts) + "</section>\n";
+  return "<section>\n<h2>Best runtime against samples</h2>\n" + CurveFigures(charts) + "</section>\n";
 }
 
 }  // namespace berth::bench

@@ -10,8 +10,8 @@
 
 #include "bench/console.h"
 #include "bench/csv.h"
+#include "bench/plot.h"
 #include "bench/report_page.h"
-#include "bench/svg_plot.h"
 #include "sim/error.h"
 
 namespace berth::bench {
@@ -184,7 +184,7 @@ std::string PlotAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
     for (const SpeedRow* row : all) series.points.emplace_back(row->*axis.x, row->milliseconds);
     plot.series.push_back(std::move(series));
   }
-  return SvgFigure(plot);
+  return PlotHtml(plot);
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ std::string PrintScalingHtml(const SpeedResults& results) {
   std::string figures =
       "<p>Random placements of random graphs on devices around one switch; one thread, peak memory "
       "tracked.</p>\n"
-      "<div class=\"bars\">\n";
+      "<div class=\"figures\">\n";
   for (const Axis& axis : kAxes) figures += PlotAxis(results.rows, axis);
   return PrintReportHtml({.title = "what an evaluation costs", .facts = results.facts, .sections = {}},
                          figures + "</div>\n");

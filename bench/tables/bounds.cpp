@@ -1,6 +1,7 @@
 // How far every agent's cells are from the proven lower bound (docs/protocol.md#lower-bound): what no paper
 // gives.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ RenderedBlock GapsOf(const TableResults& results, const TableBlock& block) {
   out.title = results.table().name + ": " + block.title;
   out.note = block.note;
   out.shows = "Median runtime / proven lower bound of the cell";
-  out.bars = false;
+  out.dots = false;
   std::vector<const TableColumn*> columns;
   for (const TableColumn& column : block.columns) {
     if (std::any_of(block.lines.begin(), block.lines.end(), [&](const TableLine& line) {
@@ -43,7 +44,7 @@ RenderedBlock GapsOf(const TableResults& results, const TableBlock& block) {
         }))
       columns.push_back(&column);
   }
-  for (const TableColumn* column : columns) out.columns.push_back(column->title);
+  for (const TableColumn* column : columns) out.columns.push_back(DescribeColumn(block, *column));
   for (const TableLine& line : block.lines) {
     if (CellsThatRan(results, block.key, line.key).empty()) continue;
     RenderedLine rendered = DescribeLine(results, block, line);
@@ -54,14 +55,55 @@ RenderedBlock GapsOf(const TableResults& results, const TableBlock& block) {
   return out;
 }
 
+// The best column of each kind in each block: what it is on average over the rows, all of which it has.
+RenderedBlock Summary(const std::vector<TableResults>& tables) {
+  RenderedBlock out;
+  out.key = "summary";
+  out.title = "The best of each kind";
+  out.shows = "Geometric mean over rows of runtime / proven bound, of the best column of each kind";
+  out.row_title = "table";
+  out.dots = false;
+  constexpr ColumnGroup kGroups[] = {ColumnGroup::kRule, ColumnGroup::kScheduler, ColumnGroup::kLearner,
+                                     ColumnGroup::kSearch};
+  for (const ColumnGroup group : kGroups) out.columns.push_back({TitleOf(group), group, true});
+  for (const TableResults& results : tables) {
+    for (const TableBlock& block : results.table().blocks) {
+      if (!HasSearch(block)) continue;
+      RenderedLine line;
+      line.title = results.table().name + ": " + block.title;
+      for (const ColumnGroup group : kGroups) {
+        RenderedCell& cell = line.cells.emplace_back();
+        cell.ours = "–";
+        double best = INFINITY;
+        for (const TableColumn& column : block.columns) {
+          std::vector<double> gaps;
+          for (const TableLine& row : block.lines) {
+            if (const auto gap = GapOf(results.At(block.key, row.key, column.key))) gaps.push_back(*gap);
+          }
+          if (GroupOf(column) != group || gaps.size() < block.lines.size() || GeometricMean(gaps) >= best)
+            continue;
+          best = GeometricMean(gaps);
+          cell.ours = fmt::format("{:.2f}", best);
+          cell.by = column.title;
+          cell.tip = fmt::format("{} over {} rows", column.title, gaps.size());
+        }
+      }
+      out.lines.push_back(std::move(line));
+    }
+  }
+  return out;
+}
+
 struct AgentGaps {
   std::vector<double> gaps;
   int oom = 0;
 };
 
-RenderedSection OverRows(const std::vector<TableResults>& tables) {
-  // By title, because columns of several tables may share a key but not an agent.
-  std::vector<std::pair<std::string, AgentGaps>> agents;
+using Agents = std::vector<std::pair<std::string, AgentGaps>>;
+
+// By title, because columns of several tables may share a key but not an agent.
+Agents OverRows(const std::vector<TableResults>& tables) {
+  Agents agents;
   const auto of = [&](const std::string& title) -> AgentGaps& {
     const auto found =
         std::find_if(agents.begin(), agents.end(), [&](const auto& a) { return a.first == title; });
@@ -82,19 +124,24 @@ RenderedSection OverRows(const std::vector<TableResults>& tables) {
       }
     }
   }
+  std::erase_if(agents, [](const auto& agent) { return agent.second.gaps.empty(); });
+  return agents;
+}
+
+RenderedSection AgentsSection(const Agents& agents) {
   RenderedSection section;
   section.title = "Every agent over all rows";
   section.sentences = {
-      "Geometric mean of the gaps with its 90 % bootstrap interval over rows; rows differ between agents, so "
-      "the means "
-      "say how far an agent is from proven, not which agent is best (table budget does). At the bound: "
-      "within 1 %, which "
-      "proves the placement optimal to 1 %. Rows that two tables share count once, blocks of rules alone not "
-      "at all."};
+      "Geometric mean of the gaps with its 90 % bootstrap interval over rows. Rows differ between agents, so "
+      "the "
+      "means say how far an agent is from proven, not which agent is best (table budget does). At the bound: "
+      "within "
+      "1 %, which proves the placement optimal to 1 %. Rows that two tables share count once, blocks of "
+      "fixed "
+      "placements alone not at all."};
   section.header = {"agent",   "mean gap", "interval",     "least",
                     "largest", "rows",     "at the bound", "out of memory"};
   for (const auto& [title, agent] : agents) {
-    if (agent.gaps.empty()) continue;
     const Estimate mean = EstimateMean(agent.gaps);
     const auto [least, largest] = std::minmax_element(agent.gaps.begin(), agent.gaps.end());
     section.rows.push_back(
@@ -105,6 +152,31 @@ RenderedSection OverRows(const std::vector<TableResults>& tables) {
          std::to_string(agent.oom)});
   }
   return section;
+}
+
+std::vector<std::string> Outcome(const Agents& agents) {
+  std::size_t cells = 0, at_bound = 0, most_rows = 0;
+  for (const auto& [title, agent] : agents) {
+    cells += agent.gaps.size();
+    at_bound += static_cast<std::size_t>(
+        std::count_if(agent.gaps.begin(), agent.gaps.end(), [](double g) { return g <= 1.01; }));
+    most_rows = std::max(most_rows, agent.gaps.size());
+  }
+  const std::pair<std::string, AgentGaps>* closest = nullptr;
+  for (const auto& agent : agents) {
+    if (2 * agent.second.gaps.size() < most_rows) continue;
+    if (closest == nullptr || GeometricMean(agent.second.gaps) < GeometricMean(closest->second.gaps))
+      closest = &agent;
+  }
+  if (closest == nullptr) return {};
+  const Estimate mean = EstimateMean(closest->second.gaps);
+  return {
+      fmt::format(
+          "Of the agents with many rows {} is closest to the proven bound: {:.2f} times as long as it over "
+          "{} rows (geometric mean, 90 % interval [{:.2f}, {:.2f}]).",
+          closest->first, mean.value, closest->second.gaps.size(), mean.low, mean.high),
+      fmt::format("{} of {} cells are within 1 % of the bound and so proven optimal.", at_bound, cells),
+      "A large gap is of the agent or of the bound: both are possible."};
 }
 
 }  // namespace
@@ -127,7 +199,11 @@ RenderedTable RenderBounds(const std::vector<TableResults>& tables, const std::s
       if (!gaps.lines.empty()) table.blocks.push_back(std::move(gaps));
     }
   }
-  table.discussion = {OverRows(tables)};
+  const Agents agents = OverRows(tables);
+  table.short_legend = "1.00 cannot be improved.";
+  table.outcome = Outcome(agents);
+  table.summary = Summary(tables);
+  table.discussion = {AgentsSection(agents)};
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

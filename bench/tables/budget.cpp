@@ -95,8 +95,8 @@ RenderedBlock AtFullBudget(const TableResults& results, const std::vector<Race>&
   for (const std::int64_t budget : budgets) texts.push_back(CountText(budget));
   out.note = fmt::format("After {} samples each. {}", fmt::join(texts, " or "), block.note);
   out.shows = "Best found / the best that any column found with as many samples";
-  out.bars = false;
-  for (const TableColumn* column : columns) out.columns.push_back(column->title);
+  out.dots = false;
+  for (const TableColumn* column : columns) out.columns.push_back(DescribeColumn(block, *column));
   for (const Race& race : races) {
     RenderedLine line = DescribeLine(results, block, *race.line);
     line.bound.clear();  // cells are ratios
@@ -210,6 +210,62 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   return section;
 }
 
+// The best column of each kind at the full budget, and the best of the random ones.
+RenderedLine SummaryLine(const std::string& title, const std::vector<Race>& races,
+                         const std::vector<const TableColumn*>& columns, std::int64_t budget) {
+  RenderedLine line;
+  line.title = title;
+  const auto add = [&](const auto& wanted) {
+    RenderedCell& cell = line.cells.emplace_back();
+    cell.ours = "–";
+    double best = INFINITY;
+    for (const TableColumn* column : columns) {
+      if (!wanted(*column)) continue;
+      const std::vector<double> ratios = RatiosAfter(races, column, budget);
+      if (ratios.empty() || GeometricMean(ratios) >= best) continue;
+      best = GeometricMean(ratios);
+      cell.ours = fmt::format("{:.2f}", best);
+      cell.by = column->title;
+      cell.tip = fmt::format("{}, {} rows, {} samples each", column->title, ratios.size(), CountText(budget));
+    }
+  };
+  const auto is_random = [](const TableColumn& column) { return column.title.rfind("random", 0) == 0; };
+  add([&](const TableColumn& column) {
+    return GroupOf(column) == ColumnGroup::kSearch && !is_random(column);
+  });
+  add([&](const TableColumn& column) { return column.learner; });
+  add(is_random);
+  return line;
+}
+
+std::vector<std::string> Outcome(const RenderedBlock& summary) {
+  std::size_t both = 0, search_wins = 0, beats_random = 0, with_random = 0;
+  std::vector<double> learners;
+  for (const RenderedLine& line : summary.lines) {
+    const auto value = [&](std::size_t c) -> std::optional<double> {
+      if (line.cells[c].by.empty()) return std::nullopt;
+      return std::stod(line.cells[c].ours);
+    };
+    const auto search = value(0), learner = value(1), random = value(2);
+    if (!learner) continue;
+    learners.push_back(*learner);
+    both += search ? 1 : 0;
+    search_wins += search && *search < *learner ? 1 : 0;
+    with_random += random ? 1 : 0;
+    beats_random += random && *learner < *random ? 1 : 0;
+  }
+  if (learners.empty()) return {};
+  const auto [least, most] = std::minmax_element(learners.begin(), learners.end());
+  return {
+      fmt::format("At equal samples the best search is ahead of the best learner in {} of {} blocks.",
+                  search_wins, both),
+      fmt::format(
+          "The best learner is {:.2f} to {:.2f} times as long as the best that any column found (geometric "
+          "mean over the rows of a block).",
+          *least, *most),
+      fmt::format("It is ahead of the best random search in {} of {} blocks.", beats_random, with_random)};
+}
+
 }  // namespace
 
 RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::string&) {
@@ -228,6 +284,17 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
       "Geometric mean over the rows of a block of best found / best known. Lower is better. Drawn are "
       "the learners and the five others that end lowest; each from where it has found something in every "
       "row.";
+  table.short_legend = "1.00 is the winner.";
+  RenderedBlock& summary = table.summary.emplace();
+  summary.key = "summary";
+  summary.title = "The best of each kind";
+  summary.shows =
+      "Geometric mean over rows of best found / the best that any column found with as many samples";
+  summary.row_title = "table";
+  summary.dots = false;
+  summary.columns = {{"best search", ColumnGroup::kSearch, true},
+                     {"best learner", ColumnGroup::kLearner, true},
+                     {"best random", ColumnGroup::kSearch, true}};
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
       const std::vector<Race> races = RacesOf(results, block);
@@ -239,8 +306,10 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
       const std::string& title = table.blocks.back().title;
       table.charts.push_back(CurvesOf(title, races, columns, budget));
       table.discussion.push_back(Ranking(title, races, columns, budget));
+      summary.lines.push_back(SummaryLine(title, races, columns, budget));
     }
   }
+  table.outcome = Outcome(summary);
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

@@ -1,5 +1,7 @@
-// The discussion under a table: what was fitted, what is predicted, where memory verdicts agree, what became of
-// the paper's claims, what nobody published and was assumed.
+// The discussion under a table: what was fitted, what is predicted, where memory verdicts agree, samples and clocks, what
+// nobody published and was assumed.
+#include "bench/tables/discussion.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -7,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
-#include "bench/tables/bootstrap.h"
 #include "bench/tables/clocks.h"
 #include "bench/tables/rendered_table.h"
 
@@ -113,27 +114,37 @@ RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& t
   return section;
 }
 
+// The cells of one kind and block that have a published number.
+struct CloseCells {
+  std::vector<Named> cells;
+  std::size_t repeated = 0;  // that are left out
+};
+
+CloseCells SelectClose(const TableResults& results, const TableBlock& block, CellKind kind) {
+  CloseCells close;
+  for (const Named& n : Select(results, [&](const Named& c) {
+         return c.block == &block && c.cell->kind == kind && c.cell->ratio();
+       })) {
+    if (StandsBefore(close.cells, n)) continue;
+    if (kind == CellKind::kPredicted && RepeatsFitted(results, n)) {
+      ++close.repeated;
+    } else {
+      close.cells.push_back(n);
+    }
+  }
+  return close;
+}
+
 // The cells of one kind and block beside the published numbers; nothing where there are none.
 void AddCloseSections(const TableResults& results, CellKind kind, const std::string& title,
                       const std::string& what, std::vector<RenderedSection>& sections) {
   for (const TableBlock& block : results.table().blocks) {
-    std::vector<Named> cells;
-    int repeated = 0;
-    for (const Named& n : Select(results, [&](const Named& c) {
-           return c.block == &block && c.cell->kind == kind && c.cell->ratio();
-         })) {
-      if (StandsBefore(cells, n)) continue;
-      if (kind == CellKind::kPredicted && RepeatsFitted(results, n)) {
-        ++repeated;
-      } else {
-        cells.push_back(n);
-      }
-    }
+    const auto [cells, repeated] = SelectClose(results, block, kind);
     if (cells.empty()) continue;
     std::string more;
     if (repeated > 0) {
       more = fmt::format(" Left out: {} whose published number was fitted, or that repeat one that was.",
-                         Cells(static_cast<std::size_t>(repeated)));
+                         Cells(repeated));
     }
     const bool several = results.table().blocks.size() > 1;
     sections.push_back(CloseTable(cells, title + (several ? ": " + block.title : ""), what + more));
@@ -246,25 +257,6 @@ RenderedSection SamplesSection(const TableResults& results) {
   return section;
 }
 
-RenderedSection ClaimSection(const TableResults& results) {
-  RenderedSection section;
-  section.title = "The paper's claims";
-  section.sentences = {fmt::format(
-      "One line each: holds, undecided, does not hold, or cannot be tested here. Where seeds decide, our "
-      "number has its 90 % bootstrap interval and the number of seeds; a claim is decided only where the "
-      "whole interval says the same, with fewer than {} seeds only by factors of {} or more, and with fewer "
-      "than {} only where the columns without seeds decide it alone. That a placement exists is "
-      "shown by any seed that found it, or excluded by the bound. No setting was changed after a searched "
-      "column was seen, but where an assumption below says so.",
-      kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim)};
-  section.header = {"claim", "ours", "word", "experiment"};
-  for (const ClaimVerdict& claim : results.table().claims(results)) {
-    section.rows.push_back(
-        {claim.claim, claim.ours, ToString(claim.word), claim.experiment.empty() ? "–" : claim.experiment});
-  }
-  return section;
-}
-
 RenderedSection NotRunSection(const TableResults& results) {
   RenderedSection section;
   section.title = "Not run";
@@ -293,6 +285,24 @@ RenderedSection NotRunSection(const TableResults& results) {
 
 }  // namespace
 
+std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind) {
+  const std::vector<Named> cells = SelectClose(results, results.table().blocks.front(), kind).cells;
+  if (cells.empty()) return std::nullopt;
+  return Closeness{cells.size(), MedianError(cells)};
+}
+
+MemoryAgreement CompareMemory(const TableResults& results) {
+  MemoryAgreement agreement;
+  for (const Named& named : Select(results, [&](const Named& n) {
+         return n.block == &results.table().blocks.front() && n.cell->kind != CellKind::kSearched &&
+                n.cell->same_verdict().has_value();
+       })) {
+    ++agreement.cells;
+    agreement.same += *named.cell->same_verdict() ? 1 : 0;
+  }
+  return agreement;
+}
+
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   std::vector<RenderedSection> sections;
   if (results.table().sections != nullptr) sections = results.table().sections(results);
@@ -310,7 +320,6 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
     sections.push_back(std::move(samples));
   if (RenderedSection clocks = ClockSection(results); !clocks.rows.empty())
     sections.push_back(std::move(clocks));
-  if (results.table().claims != nullptr) sections.push_back(ClaimSection(results));
   RenderedSection not_run = NotRunSection(results);
   if (!not_run.sentences.empty()) sections.push_back(std::move(not_run));
   sections.push_back({"Assumptions", results.table().assumptions, {}, {}});

@@ -161,6 +161,12 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   return claims;
 }
 
+std::vector<std::string> Outcome(const TableResults& results) {
+  const auto mean = Mean(results, kClocks[kTraining[0]].read);
+  if (!mean) return {};
+  return {fmt::format("Pre-training saves {} of the training time on average.", SavedText(*mean))};
+}
+
 TableDefinition Make() {
   TableDefinition table;
   table.name = "mars-pretraining";
@@ -192,6 +198,7 @@ TableDefinition Make() {
       "them the first "
       "claim read 2.1 % [-16.7, 7.6], does not hold (docs/reproducing.md, Another machine).",
   };
+  table.outcome = Outcome;
   table.sections = Sections;
   table.claims = Claims;
   return table;

@@ -184,6 +184,50 @@ std::vector<RenderedChart> Charts(const TableResults& results) {
   return charts;
 }
 
+// A line for each column, a column for each family.
+RenderedBlock Summary(const TableResults& results) {
+  RenderedBlock out;
+  out.key = "summary";
+  out.title = "Over the unseen graphs";
+  out.shows =
+      "Geometric mean over a family's unseen graphs of runtime / that of the policy trained on the graph "
+      "alone";
+  out.row_title = "placed by";
+  out.dots = false;
+  const std::vector<TableBlock>& blocks = results.table().blocks;
+  for (const TableBlock& block : blocks) out.columns.push_back({block.title, ColumnGroup::kRule, true});
+  for (const TableColumn& column : blocks.front().columns) {
+    RenderedLine line;
+    line.title = column.title;
+    for (const TableBlock& block : blocks) {
+      RenderedCell& cell = line.cells.emplace_back();
+      cell.ours = "–";
+      const std::vector<double> ratios = Ratios(results, block, column.key, Reference(results, block));
+      if (ratios.empty()) continue;
+      const Estimate mean = EstimateMean(ratios);
+      cell.ours = fmt::format("{:.3f}", mean.value);
+      cell.tip =
+          fmt::format("90 % interval over graphs: {:.3f} to {:.3f}\n{} of {} graphs fit", mean.low, mean.high,
+                      Seconds(results, block, column.key).size(), GraphsOf(results, block, column.key));
+    }
+    out.lines.push_back(std::move(line));
+  }
+  RenderedLine& bound = out.lines.emplace_back();
+  bound.title = "proven lower bound";
+  for (const TableBlock& block : blocks) {
+    RenderedCell& cell = bound.cells.emplace_back();
+    cell.ours = "–";
+    std::vector<double> ratios;
+    for (const TableLine& line : block.lines) {
+      const auto& reference = results.At(block.key, line.key, Reference(results, block)).median;
+      const auto proven = results.Bound(block.key, line.key);
+      if (reference && proven) ratios.push_back(*proven / *reference);
+    }
+    if (!ratios.empty()) cell.ours = fmt::format("{:.3f}", GeometricMean(ratios));
+  }
+  return out;
+}
+
 std::vector<RenderedSection> Sections(const TableResults& results) {
   RenderedSection section;
   section.title = "Over the unseen graphs";
@@ -306,6 +350,18 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   };
 }
 
+std::vector<std::string> Outcome(const TableResults& results) {
+  std::vector<std::string> outcome;
+  for (const auto& [theirs, text] : {std::pair{kOptimised, "as that of a policy trained on the graph alone"},
+                                     {"single_gpu", "as one GPU"}}) {
+    const ClaimVerdict verdict = Against(results, kZeroShot, theirs, "", kFaster);
+    if (verdict.word == ClaimWord::kCannotBeTested) continue;
+    outcome.push_back(fmt::format("A zero-shot placement takes {} times as long {}.",
+                                  verdict.ours.substr(0, verdict.ours.find(' ')), text));
+  }
+  return outcome;
+}
+
 TableDefinition Make() {
   TableDefinition table;
   table.name = "placeto-generalization";
@@ -337,6 +393,8 @@ TableDefinition Make() {
       "Part of the graphs (upward) that run in at most that time; of seeds the median of each graph. Behind "
       "each name the "
       "median over graphs. Further left is better.";
+  table.outcome = Outcome;
+  table.summary = Summary;
   table.sections = Sections;
   table.claims = Claims;
   return table;

@@ -151,6 +151,8 @@ TableDefinition PlannedPart(const TableDefinition& table, const std::vector<Cell
   }
   keep(table.blocks, part.blocks);
   part.claims = nullptr;
+  part.outcome = nullptr;
+  part.summary = nullptr;
   part.sections = nullptr;
   part.charts = nullptr;
   part.blocks.front().note += fmt::format(

@@ -1,151 +1,222 @@
-// One self-contained page: no script, nothing fetched; light and dark; a table scrolls inside its own region
-// on a phone, can be reached by keyboard, and says with letters what it says with colours.
+// One self-contained page. The first screen is the verdict: the outcome in a few sentences, the published columns with
+// the best search and the proven bound. Everything else is reached by the contents list, or opened when asked for.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "BenchData.h"
-#include "bench/tables/html.h"
+#include "bench/html.h"
+#include "bench/tables/figures.h"
+#include "bench/tables/rendered_table.h"
 
 namespace berth::bench {
 namespace {
 
-std::string CellHtml(const RenderedCell& cell) {
-  std::string text = EscapeHtml(cell.ours);
-  if (!cell.kind.empty())
-    text += fmt::format(" <abbr title=\"{0}\">{1}</abbr>", cell.kind, cell.kind.substr(0, 1));
-  if (!cell.remark.empty())
-    text += fmt::format(" <span class=\"differs\" title=\"{}\">!</span>", EscapeHtml(cell.remark));
-  if (!cell.spread.empty()) text += fmt::format("<span class=\"spread\">{}</span>", EscapeHtml(cell.spread));
-  if (!cell.published.empty())
-    text += fmt::format("<span class=\"theirs\">({})</span>", EscapeHtml(cell.published));
-  return "<td>" + text + "</td>";
-}
+// What is long is shown when it is asked for.
+constexpr std::size_t kMostFigures = 8;
+// A table with more rows than this does not fit a phone when it lies on its side.
+constexpr std::size_t kMostOnSide = 6;
 
-bool HasBounds(const RenderedBlock& block) {
-  return std::any_of(block.lines.begin(), block.lines.end(),
-                     [](const RenderedLine& line) { return line.bound_seconds.has_value(); });
-}
-
-std::string ResultsTable(const RenderedTable& table, const RenderedBlock& block) {
-  std::string text = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results\">\n"
-      "<caption><span>{1}: {0}. {2}.</span></caption>\n<thead><tr><th "
-      "scope=\"col\">workload</th>"
-      "<th scope=\"col\">GPUs</th>",
-      EscapeHtml(block.title), EscapeHtml(table.name), EscapeHtml(block.shows));
-  for (const std::string& column : block.columns)
-    text += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(column));
-  if (HasBounds(block)) text += "<th scope=\"col\">lower bound</th>";
-  text += "</tr></thead>\n<tbody>\n";
-  for (const RenderedLine& line : block.lines) {
-    text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", EscapeHtml(line.title), line.gpus);
-    for (const RenderedCell& cell : line.cells) text += CellHtml(cell);
-    if (HasBounds(block)) text += fmt::format("<td>{}</td>", line.bound.empty() ? "–" : line.bound);
-    text += "</tr>\n";
-  }
-  return text + "</tbody></table></div>\n";
-}
-
-std::string BlockHtml(const RenderedTable& table, const RenderedBlock& block) {
-  std::string text = fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}", EscapeHtml(block.title),
-                                 EscapeHtml(block.note), ResultsTable(table, block));
-  if (block.bars) text += "<h3>The same as bars</h3>\n" + HtmlBars(block);
-  text += "<h3>Rows</h3>\n<ul>\n";
-  for (const RenderedLine& line : block.lines) {
-    text += fmt::format("<li>{}, {} GPUs: <code>{}</code></li>\n", EscapeHtml(line.title), line.gpus,
-                        EscapeHtml(line.what));
-  }
-  return text + "</ul>\n</section>\n";
-}
-
-// What is long is shown when it is asked for, by mouse or keyboard.
-constexpr std::size_t kLongest = 40;
-std::string Folded(std::size_t parts, const std::string& what, const std::string& text) {
-  if (parts <= kLongest) return text;
-  return fmt::format("<details><summary>{} {}</summary>\n{}</details>\n", parts, what, text);
-}
-
-std::string ChartsHtml(const RenderedTable& table) {
-  if (table.charts.empty()) return {};
-  return fmt::format("<section>\n<h2>{}</h2>\n<p>{}</p>\n{}</section>\n", EscapeHtml(table.charts_title),
-                     EscapeHtml(table.charts_note), HtmlCharts(table.charts));
-}
-
-std::string SectionHtml(const RenderedSection& section) {
-  std::string text = fmt::format("<h3>{}</h3>\n", EscapeHtml(section.title));
-  const bool list = section.sentences.size() > 2;
-  if (list) text += "<ul>\n";
-  for (const std::string& sentence : section.sentences) {
-    text += fmt::format("<{0}>{1}</{0}>\n", list ? "li" : "p", EscapeHtml(sentence));
-  }
-  if (list) text += "</ul>\n";
-  if (section.rows.empty()) return text;
-  std::string rows = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table "
-      "class=\"plain\"><caption>{0}</caption>"
-      "<thead><tr>",
-      EscapeHtml(section.title));
-  for (const std::string& title : section.header)
-    rows += fmt::format("<th scope=\"col\">{}</th>", EscapeHtml(title));
-  rows += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : section.rows) {
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
-    for (std::size_t c = 1; c < row.size(); ++c) rows += fmt::format("<td>{}</td>", EscapeHtml(row[c]));
-    rows += "</tr>\n";
-  }
-  return text + Folded(section.rows.size(), "rows", rows + "</tbody></table></div>\n");
-}
-
-}  // namespace
-
-std::string EscapeHtml(const std::string& text) {
+std::string Attribute(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
+  for (const char c : EscapeHtml(text)) {
+    if (c == '\n') {
+      escaped += "&#10;";
+    } else {
+      escaped += c;
     }
   }
   return escaped;
 }
 
-std::string RenderHtml(const RenderedTable& table) {
+// Where a column that is shown on demand belongs.
+std::string GroupAttributes(const RenderedColumn& column) {
+  return column.shown ? "" : fmt::format(" data-group=\"{}\" hidden", MarkOf(column.group));
+}
+
+// What rows are sorted by: seconds, or the number that stands there.
+std::string SortValue(const RenderedCell& cell) {
+  if (cell.ours_seconds) return fmt::format("{}", *cell.ours_seconds);
+  const bool number = !cell.ours.empty() && cell.ours.find_first_not_of("0123456789.") == std::string::npos;
+  return number ? cell.ours : "";
+}
+
+std::string CellHtml(const RenderedCell& cell, const std::string& attributes) {
+  std::string text = EscapeHtml(cell.ours);
+  if (!cell.by.empty()) text = fmt::format("<span class=\"by soft\">{}</span> ", EscapeHtml(cell.by)) + text;
+  if (!cell.kind.empty()) text += fmt::format("<abbr>{}</abbr>", cell.kind.substr(0, 1));
+  if (!cell.remark.empty()) text += " <span class=\"differs\">!</span>";
+  if (!cell.published.empty())
+    text += fmt::format(" <span class=\"theirs\">({})</span>", EscapeHtml(cell.published));
+  std::string value = SortValue(cell);
+  if (!value.empty()) value = fmt::format(" data-v=\"{}\"", value);
+  const std::string tip = cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", Attribute(cell.tip));
+  return fmt::format("<td{}{}{}>{}</td>", attributes, value, tip, text);
+}
+
+std::string HeadCell(const std::string& title, const std::string& attributes = "") {
+  return fmt::format("<th scope=\"col\"{}>{}</th>", attributes, EscapeHtml(title));
+}
+
+// Boxes for the groups of columns that are not shown at first.
+std::string ChoiceHtml(const RenderedBlock& block) {
+  std::string boxes;
+  for (const ColumnGroup group : ColumnGroups()) {
+    const auto hidden =
+        std::count_if(block.columns.begin(), block.columns.end(),
+                      [&](const RenderedColumn& column) { return !column.shown && column.group == group; });
+    if (hidden > 0)
+      boxes += fmt::format("<label><input type=\"checkbox\" value=\"{}\"> {} ({})</label>\n", MarkOf(group),
+                           TitleOf(group), hidden);
+  }
+  if (boxes.empty()) return {};
+  return "<fieldset class=\"choice\" hidden><legend>More columns:</legend>\n" + boxes + "</fieldset>\n";
+}
+
+std::string ResultsTable(const RenderedBlock& block) {
+  const bool best = block.HasBest(), bound = block.HasBound();
+  std::size_t shown = 1 + (best ? 1 : 0) + (bound ? 1 : 0);
+  for (const RenderedColumn& column : block.columns) shown += column.shown ? 1 : 0;
   std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, "
-      "initial-scale=1\">\n<title>berth: "
-      "{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<main>\n<h1>{2}</h1>\n<p class=\"soft\">Table "
-      "<code>{0}</code> of berth</p>\n<p>{3}</p>\n",
-      EscapeHtml(table.name), BenchData("page.css"), EscapeHtml(table.title), EscapeHtml(table.legend));
-  if (table.charts_first) text += ChartsHtml(table);
-  for (const RenderedBlock& block : table.blocks) text += BlockHtml(table, block);
-  if (!table.charts_first) text += ChartsHtml(table);
-  if (!table.timelines.empty()) {
-    text += fmt::format(
-        "<section>\n<h2>Timelines</h2>\n<p>One step of the best placement of each row, in {} "
-        "slices.</p>\n{}</section>\n",
-        kTimelineParts, Folded(table.timelines.size(), "timelines", HtmlTimelines(table.timelines)));
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table class=\"results{1}\" "
+      "style=\"--cells:{2}\" aria-label=\"{0}\">\n<thead><tr>{3}",
+      EscapeHtml(block.title + ". " + block.shows),
+      std::string(block.lines.size() <= kMostOnSide ? " flips" : "") + (best ? "" : " summary"), shown,
+      HeadCell(block.row_title));
+  for (const RenderedColumn& column : block.columns) text += HeadCell(column.title, GroupAttributes(column));
+  if (best) text += HeadCell("best search");
+  if (bound) text += HeadCell("bound");
+  text += "</tr></thead>\n<tbody>\n";
+  for (const RenderedLine& line : block.lines) {
+    const std::string gpus = line.gpus.empty() ? "" : fmt::format(" <small>{} GPUs</small>", line.gpus);
+    text += fmt::format("<tr><th scope=\"row\"{}>{}{}</th>",
+                        line.what.empty() ? "" : fmt::format(" title=\"{}\"", Attribute(line.what)),
+                        EscapeHtml(line.title), gpus);
+    for (std::size_t c = 0; c < line.cells.size(); ++c)
+      text += CellHtml(line.cells[c], GroupAttributes(block.columns[c]));
+    if (best) text += line.best ? CellHtml(*line.best, " class=\"best\"") : "<td>–</td>";
+    if (bound)
+      text += line.bound_seconds ? fmt::format("<td data-v=\"{}\">{}</td>", *line.bound_seconds, line.bound)
+                                 : "<td>–</td>";
+    text += "</tr>\n";
   }
-  text += "<section>\n<h2>Discussion</h2>\n";
-  for (const RenderedSection& section : table.discussion) text += SectionHtml(section);
-  text += "</section>\n<section>\n<h2>Where it comes from</h2>\n<dl>\n";
-  for (const auto& [what, value] : table.provenance) {
+  return text + "</tbody></table></div>\n" + ChoiceHtml(block);
+}
+
+// A section that the contents list names.
+class Page {
+ public:
+  void Add(const std::string& title, const std::string& html) {
+    const std::size_t id = ++sections_;
+    toc_ += fmt::format("<li><a href=\"#s{}\">{}</a></li>\n", id, EscapeHtml(title));
+    rest_ += fmt::format("<section id=\"s{}\">\n<h2>{}</h2>\n{}</section>\n", id, EscapeHtml(title), html);
+  }
+  std::string Print(const std::string& first) const {
+    return fmt::format(
+        "<div class=\"paged\">\n<section>\n{}</section>\n<nav class=\"toc\" "
+        "aria-label=\"Contents\">\n<ul>\n{}</ul>\n"
+        "</nav>\n<div>\n{}</div>\n</div>\n",
+        first, toc_, rest_);
+  }
+
+ private:
+  std::size_t sections_ = 0;
+  std::string toc_, rest_;
+};
+
+std::string Paragraph(const std::string& text, const char* style = "") {
+  return text.empty() ? "" : fmt::format("<p{}>{}</p>\n", style, EscapeHtml(text));
+}
+
+std::string Facts(const std::vector<std::pair<std::string, std::string>>& facts) {
+  std::string text = "<dl>\n";
+  for (const auto& [what, value] : facts)
     text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(what), EscapeHtml(value));
+  return text + "</dl>\n";
+}
+
+std::string Sentences(const std::vector<std::string>& sentences) {
+  const bool list = sentences.size() > 2;
+  std::string text = list ? "<ul>\n" : "";
+  for (const std::string& sentence : sentences)
+    text += fmt::format("<{0}>{1}</{0}>\n", list ? "li" : "p", EscapeHtml(sentence));
+  return text + (list ? "</ul>\n" : "");
+}
+
+std::string SectionHtml(const RenderedSection& section) {
+  std::string text = Sentences(section.sentences);
+  if (!section.rows.empty()) text += TableHtml(section.title, "plain", section.header, section.rows);
+  return FoldHtml(section.title, text);
+}
+
+std::string ClaimsHtml(const RenderedTable& table) {
+  std::vector<std::vector<std::string>> details;
+  std::string text =
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Claims\"><table class=\"plain\" "
+      "aria-label=\"Claims\">\n<thead><tr><th scope=\"col\">claim</th><th scope=\"col\">ours</th><th "
+      "scope=\"col\">verdict</th></tr></thead>\n<tbody>\n";
+  for (const RenderedClaim& claim : table.claims) {
+    const char* style = claim.verdict == "holds" ? " yes" : claim.verdict == "does not hold" ? " no" : "";
+    text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"verdict{}\">{}</td></tr>\n",
+                        EscapeHtml(claim.claim), EscapeHtml(claim.Brief()), style, claim.verdict);
+    details.push_back({claim.claim, claim.ours, claim.experiment});
   }
-  return text + "</dl>\n</section>\n</main>\n</body>\n</html>\n";
+  return text + "</tbody></table></div>\n" +
+         FoldHtml("How each was judged",
+                  Paragraph(table.claims_note) +
+                      TableHtml("How each was judged", "plain", {"claim", "ours", "experiment"}, details));
+}
+
+std::string FoldMany(std::size_t count, const std::string& what, const std::string& html) {
+  return count > kMostFigures ? FoldHtml(fmt::format("{} {}", count, what), html) : html;
+}
+
+void AddFigures(const RenderedTable& table, Page& page) {
+  if (!table.charts.empty())
+    page.Add(table.charts_title, Paragraph(table.charts_note) +
+                                     FoldMany(table.charts.size(), "figures", CurveFigures(table.charts)));
+}
+
+// A block behind the first one, or all of them where a summary stands before.
+std::string BlockHtml(const RenderedBlock& block) {
+  std::string text =
+      Paragraph(block.note) + Paragraph(block.shows + ".", " class=\"soft\"") + ResultsTable(block);
+  if (!block.dots) return text;
+  if (const std::string dots = DotFigures(block); !dots.empty()) text += FoldHtml("the same as dots", dots);
+  return text;
+}
+
+}  // namespace
+
+std::string RenderHtml(const RenderedTable& table) {
+  const RenderedBlock* verdict = table.Verdict();
+  std::string outcome;
+  for (const std::string& sentence : table.outcome) outcome += (outcome.empty() ? "" : " ") + sentence;
+  const std::string first =
+      fmt::format("<h1>{}</h1>\n", EscapeHtml(table.title)) + Paragraph(outcome, " class=\"lead\"") +
+      (verdict == nullptr ? ""
+                          : ResultsTable(*verdict) +
+                                Paragraph(verdict->shows + ". " + table.short_legend, " class=\"soft\""));
+  Page page;
+  page.Add("What this is", (table.facts.empty() ? "" : Facts(table.facts)) + Paragraph(table.legend));
+  if (verdict != nullptr && verdict->dots) {
+    if (const std::string dots = DotFigures(*verdict); !dots.empty())
+      page.Add("Beside the best found", FoldMany(verdict->lines.size(), "figures", dots));
+  }
+  AddFigures(table, page);
+  if (!table.claims.empty()) page.Add("Claims", ClaimsHtml(table));
+  for (const RenderedBlock& block : table.blocks) {
+    if (&block != verdict) page.Add(block.title, BlockHtml(block));
+  }
+  if (!table.timelines.empty())
+    page.Add("Timelines", fmt::format("<p>One step of the best placement of each row, in {} slices.</p>\n{}",
+                                      kTimelineParts,
+                                      FoldHtml(fmt::format("{} timelines", table.timelines.size()),
+                                               TimelineFigures(table.timelines))));
+  std::string discussion;
+  for (const RenderedSection& section : table.discussion) discussion += SectionHtml(section);
+  page.Add("Discussion", discussion);
+  page.Add("Where it comes from", Facts(table.provenance));
+  return PrintPage(table.name, page.Print(first));
 }
 
 }  // namespace berth::bench

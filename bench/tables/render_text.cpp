@@ -42,8 +42,8 @@ std::string MarkdownRule(std::size_t columns) {
 }
 
 std::vector<std::string> HeaderOf(const RenderedBlock& block) {
-  std::vector<std::string> header = {"workload", "GPUs"};
-  header.insert(header.end(), block.columns.begin(), block.columns.end());
+  std::vector<std::string> header = {block.row_title, "GPUs"};
+  for (const RenderedColumn& column : block.columns) header.push_back(column.title);
   header.emplace_back("bound");
   return header;
 }
@@ -55,14 +55,52 @@ std::vector<std::string> CellsOf(const RenderedLine& line) {
   return cells;
 }
 
+std::string MarkdownTable(const std::vector<std::string>& header,
+                          const std::vector<std::vector<std::string>>& rows) {
+  std::string text = MarkdownLine(header) + MarkdownRule(header.size());
+  for (const auto& row : rows) text += MarkdownLine(row);
+  return text;
+}
+
+// What the first screen of the page shows.
+std::string MarkdownVerdict(const RenderedBlock& block) {
+  const bool best = block.HasBest(), bound = block.HasBound();
+  std::vector<std::string> header = {block.row_title};
+  for (const RenderedColumn& column : block.columns) {
+    if (column.shown) header.push_back(column.title);
+  }
+  if (best) header.emplace_back("best search");
+  if (bound) header.emplace_back("bound");
+  std::vector<std::vector<std::string>> rows;
+  for (const RenderedLine& line : block.lines) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(line.name());
+    const auto add = [&](RenderedCell cell) {
+      cell.spread.clear();
+      row.push_back(CellText(cell) + (cell.by.empty() ? "" : fmt::format(" ({})", cell.by)));
+    };
+    for (std::size_t c = 0; c < line.cells.size(); ++c) {
+      if (block.columns[c].shown) add(line.cells[c]);
+    }
+    if (best) line.best ? add(*line.best) : row.push_back("–");
+    if (bound) row.push_back(line.bound.empty() ? "–" : line.bound);
+  }
+  return MarkdownTable(header, rows);
+}
+
 std::string MarkdownBlock(const RenderedBlock& block) {
   std::string text = fmt::format("\n## {}\n\n{}\n\n", block.title, block.note);
-  const std::vector<std::string> header = HeaderOf(block);
-  text += MarkdownLine(header) + MarkdownRule(header.size());
-  for (const RenderedLine& line : block.lines) text += MarkdownLine(CellsOf(line));
+  std::vector<std::vector<std::string>> rows;
+  for (const RenderedLine& line : block.lines) rows.push_back(CellsOf(line));
+  text += MarkdownTable(HeaderOf(block), rows);
   text += "\nRows:\n\n";
-  for (const RenderedLine& line : block.lines)
-    text += fmt::format("- {}, {} GPUs: `{}`\n", line.title, line.gpus, line.what);
+  for (const RenderedLine& line : block.lines) text += fmt::format("- {}: `{}`\n", line.name(), line.what);
+  return text;
+}
+
+std::string MarkdownFacts(const std::vector<std::pair<std::string, std::string>>& facts) {
+  std::string text = "\n";
+  for (const auto& [what, value] : facts) text += fmt::format("- {}: {}\n", what, value);
   return text;
 }
 
@@ -72,9 +110,7 @@ std::string MarkdownSection(const RenderedSection& section) {
   const bool list = section.sentences.size() > 2;
   for (const std::string& sentence : section.sentences) text += (list ? "- " : "") + sentence + "\n";
   if (section.rows.empty()) return text;
-  text += "\n" + MarkdownLine(section.header) + MarkdownRule(section.header.size());
-  for (const auto& row : section.rows) text += MarkdownLine(row);
-  return text;
+  return text + "\n" + MarkdownTable(section.header, section.rows);
 }
 
 std::string EscapeLatex(const std::string& text) {
@@ -103,13 +139,36 @@ std::string LatexLine(const std::vector<std::string>& cells) {
 }  // namespace
 
 std::string RenderMarkdown(const RenderedTable& table) {
-  std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, table.title, table.legend);
+  std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, table.title, fmt::join(table.outcome, "\n"));
+  if (const RenderedBlock* verdict = table.Verdict()) {
+    text += fmt::format("\n{}.{}{}\n\n{}", verdict->shows, table.short_legend.empty() ? "" : " ",
+                        table.short_legend, MarkdownVerdict(*verdict));
+  }
+  text += MarkdownFacts(table.facts);
+  if (!table.claims.empty()) {
+    text += "\n## Claims\n\n";
+    std::vector<std::vector<std::string>> rows;
+    for (const RenderedClaim& claim : table.claims)
+      rows.push_back({claim.claim, claim.Brief(), claim.verdict});
+    text += MarkdownTable({"claim", "ours", "verdict"}, rows);
+  }
+  return text + "\nEvery column, block, sample count and interval is in [details.md](details.md).\n";
+}
+
+std::string RenderMarkdownDetails(const RenderedTable& table) {
+  std::string text = fmt::format("# {}: {}\n\nThe verdict is in [table.md](table.md).\n\n{}\n", table.name,
+                                 table.title, table.legend);
   for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
   text += "\n## Discussion\n";
   for (const RenderedSection& section : table.discussion) text += MarkdownSection(section);
-  text += "\n## Where it comes from\n\n";
-  for (const auto& [what, value] : table.provenance) text += fmt::format("- {}: {}\n", what, value);
-  return text;
+  if (!table.claims.empty()) {
+    RenderedSection claims{"Claims", {table.claims_note}, {"claim", "ours", "verdict", "experiment"}, {}};
+    for (const RenderedClaim& claim : table.claims)
+      claims.rows.push_back(
+          {claim.claim, claim.ours, claim.verdict, claim.experiment.empty() ? "–" : claim.experiment});
+    text += MarkdownSection(claims);
+  }
+  return text + "\n## Where it comes from\n" + MarkdownFacts(table.provenance);
 }
 
 std::string RenderCsv(const RenderedTable& table) {
@@ -120,7 +179,7 @@ std::string RenderCsv(const RenderedTable& table) {
       for (std::size_t c = 0; c < line.cells.size(); ++c) {
         const RenderedCell& cell = line.cells[c];
         const std::string ours = cell.ours_seconds ? fmt::format("{}", *cell.ours_seconds) : cell.ours;
-        text += PrintCsvLine({block.key, line.title, line.gpus, block.columns[c], cell.kind,
+        text += PrintCsvLine({block.key, line.title, line.gpus, block.columns[c].title, cell.kind,
                               ours == "–" ? "" : ours, cell.spread, cell.published, cell.ratio,
                               line.bound_seconds ? fmt::format("{}", *line.bound_seconds) : "", cell.remark});
       }
@@ -166,7 +225,7 @@ std::string RenderTerminal(const RenderedTable& table) {
     for (const RenderedLine& line : block.lines)
       lines.AddColumn(fmt::format("{}/{}", line.title, line.gpus), TextTable::Align::kRight);
     for (std::size_t c = 0; c < block.columns.size(); ++c) {
-      std::vector<std::string> cells = {block.columns[c]};
+      std::vector<std::string> cells = {block.columns[c].title};
       for (const RenderedLine& line : block.lines) {
         RenderedCell cell = line.cells[c];
         cell.spread.clear();

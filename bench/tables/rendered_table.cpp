@@ -1,11 +1,13 @@
 #include "bench/tables/rendered_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/bootstrap.h"
 #include "bench/tables/common.h"
 
 namespace berth::bench {
@@ -48,6 +50,26 @@ std::string SpreadText(const CellSummary& cell, int seeds) {
   return text;
 }
 
+// What a cell is, how it was made and how to make it again, a line each.
+std::string TipText(const CellSummary& cell) {
+  std::string text = ToString(cell.kind);
+  if (cell.median) text += fmt::format(": {} s", SecondsDigits(*cell.median));
+  if (cell.sampled) {
+    text += fmt::format(", median of {} seed{}", cell.seeds, cell.seeds == 1 ? "" : "s");
+    if (cell.median && cell.low < cell.high)
+      text += fmt::format(", {} to {} s", SecondsDigits(cell.low), SecondsDigits(cell.high));
+    if (cell.feasible < cell.seeds) text += fmt::format("; {} of them fit", cell.feasible);
+    if (cell.samples) text += fmt::format("\n{} samples each", CountText(std::llround(*cell.samples)));
+    if (cell.samples_to_1pct)
+      text += fmt::format(", within 1 % of the end after {}", CountText(std::llround(*cell.samples_to_1pct)));
+  }
+  if (cell.ratio()) text += fmt::format("\nours / published: {:.2f}", *cell.ratio());
+  if (cell.same_verdict() == false) text += "\nours and the paper say different things about memory";
+  if (cell.records.empty()) return text;
+  return text +
+         fmt::format("\nagent: {}\nrepeat: {}", cell.records.front().agent, cell.records.front().command);
+}
+
 RenderedCell RenderCell(const CellSummary& cell, int seeds) {
   RenderedCell rendered;
   rendered.published = PublishedText(cell);
@@ -68,7 +90,10 @@ RenderedCell RenderCell(const CellSummary& cell, int seeds) {
   }
   rendered.kind = ToString(cell.kind);
   rendered.spread = SpreadText(cell, seeds);
+  rendered.tip = TipText(cell);
   rendered.ours_seconds = cell.median;
+  rendered.low = cell.low;
+  rendered.high = cell.high;
   if (cell.ratio()) rendered.ratio = fmt::format("{:.2f}", *cell.ratio());
   if (cell.same_verdict() == false) rendered.remark = "the other verdict about memory";
   return rendered;
@@ -79,6 +104,13 @@ RenderedLine RenderLine(const TableResults& results, const TableBlock& block, co
   RenderedLine rendered = DescribeLine(results, block, line);
   for (const TableColumn& column : block.columns) {
     rendered.cells.push_back(RenderCell(results.At(block.key, line.key, column.key), seeds));
+    const RenderedCell& cell = rendered.cells.back();
+    if (GroupOf(column) != ColumnGroup::kSearch || !cell.ours_seconds ||
+        (rendered.best && *rendered.best->ours_seconds <= *cell.ours_seconds))
+      continue;
+    rendered.best = cell;
+    rendered.best->by = column.title;
+    rendered.best->kind.clear();
   }
   return rendered;
 }
@@ -115,26 +147,42 @@ std::string ExportCommand(const TableDefinition& table, const std::set<std::int6
   return command;
 }
 
+struct Spent {
+  std::set<std::int64_t> budgets;  // of searched cells, in samples
+  std::int64_t seeds = 0;
+};
+
+Spent SpentOn(const TableResults& results) {
+  Spent spent;
+  for (const CellRecord* record : results.records()) {
+    if (!record->note.empty()) continue;
+    if (record->budget > 1) spent.budgets.insert(record->budget);
+    spent.seeds = std::max(spent.seeds, record->seed);
+  }
+  return spent;
+}
+
+std::string BudgetText(const Spent& spent) {
+  std::vector<std::string> budgets;
+  for (const std::int64_t budget : spent.budgets) budgets.push_back(CountText(budget));
+  if (budgets.empty()) return "one placement each";
+  return fmt::format("{} samples a search; {}", fmt::join(budgets, ", "),
+                     spent.seeds > 1 ? fmt::format("seeds 1 to {}", spent.seeds) : "seed 1");
+}
+
 std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {
   std::set<std::string> revisions, machines, dates, models;
-  std::set<std::int64_t> sampled;  // their budgets
   double wall = 0;
-  std::int64_t seeds = 0;
   for (const CellRecord* record : results.records()) {
     if (!record->note.empty()) continue;
     revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
     machines.insert(record->machine);
     dates.insert(record->date.substr(0, 10));
     models.insert(record->cost_model);
-    if (record->budget > 1) sampled.insert(record->budget);
     wall += record->wall_seconds.value_or(0);
-    seeds = std::max(seeds, record->seed);
   }
-  std::vector<std::string> budgets;
-  for (const std::int64_t budget : sampled) budgets.push_back(CountText(budget));
-  return {{"command", ExportCommand(results.table(), sampled, seeds)},
-          {"samples of a searched cell", fmt::to_string(fmt::join(budgets, "; "))},
-          {"seeds", seeds > 1 ? fmt::format("1 to {}", seeds) : "1"},
+  const Spent spent = SpentOn(results);
+  return {{"command", ExportCommand(results.table(), spent.budgets, spent.seeds)},
           {"cost model", Joined(models)},
           {"revision", Joined(revisions)},
           {"machine", Joined(machines)},
@@ -142,7 +190,78 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
           {"time of all cells, one thread each", TimeText(wall * 1e6)}};
 }
 
+std::string ClaimsNote() {
+  return fmt::format(
+      "Where seeds decide, our number has its 90 % bootstrap interval and the number of seeds. A claim is "
+      "decided "
+      "only where the whole interval says the same; with fewer than {} seeds only by factors of {} or more; "
+      "with "
+      "fewer than {} only where the columns without seeds decide it alone. That a placement exists is shown "
+      "by any "
+      "seed that found it, or excluded by the bound.",
+      kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim);
+}
+
 }  // namespace
+
+const std::vector<ColumnGroup>& ColumnGroups() {
+  static const std::vector<ColumnGroup> groups = {ColumnGroup::kRule, ColumnGroup::kScheduler,
+                                                  ColumnGroup::kSearch, ColumnGroup::kLearner};
+  return groups;
+}
+
+const char* TitleOf(ColumnGroup group) {
+  switch (group) {
+    case ColumnGroup::kRule:
+      return "fixed placements";
+    case ColumnGroup::kScheduler:
+      return "partitioners and schedulers";
+    case ColumnGroup::kSearch:
+      return "searches";
+    case ColumnGroup::kLearner:
+      return "learners";
+  }
+  return "";
+}
+
+const char* MarkOf(ColumnGroup group) {
+  switch (group) {
+    case ColumnGroup::kRule:
+      return "rule";
+    case ColumnGroup::kScheduler:
+      return "scheduler";
+    case ColumnGroup::kSearch:
+      return "search";
+    case ColumnGroup::kLearner:
+      return "learner";
+  }
+  return "";
+}
+
+std::string RenderedLine::name() const {
+  return gpus.empty() ? title : fmt::format("{}, {} GPUs", title, gpus);
+}
+
+bool RenderedBlock::HasBest() const {
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const RenderedLine& line) { return line.best.has_value(); });
+}
+
+bool RenderedBlock::HasBound() const {
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const RenderedLine& line) { return line.bound_seconds.has_value(); });
+}
+
+const RenderedBlock* RenderedTable::Verdict() const {
+  if (summary) return &*summary;
+  return blocks.empty() ? nullptr : &blocks.front();
+}
+
+RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column) {
+  const bool published = std::any_of(block.columns.begin(), block.columns.end(),
+                                     [](const auto& c) { return !c.published.empty(); });
+  return {column.title, GroupOf(column), !published || !column.published.empty()};
+}
 
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
   RenderedLine rendered;
@@ -159,6 +278,16 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   RenderedTable rendered;
   rendered.name = table.name;
   rendered.title = table.title;
+  rendered.outcome = BuildOutcome(results);
+  rendered.facts = BuildFacts(results);
+  rendered.facts.emplace_back("budget", BudgetText(SpentOn(results)));
+  if (table.summary != nullptr) rendered.summary = table.summary(results);
+  if (!rendered.summary) {
+    rendered.short_legend =
+        table.papers_csv.empty()
+            ? "p predicted, s searched."
+            : "f fitted, p predicted, s searched; ! memory is judged otherwise than published.";
+  }
   rendered.legend = table.papers_csv.empty() ? kLegend : kLegendBesidePublished;
   const int seeds = MostSeeds(results);
   for (const TableBlock& block : table.blocks) {
@@ -167,8 +296,8 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     out.title = block.title;
     out.note = block.note;
     if (table.papers_csv.empty()) out.shows = "Seconds per step";
-    out.bars = table.charts == nullptr;
-    for (const TableColumn& column : block.columns) out.columns.push_back(column.title);
+    out.dots = table.charts == nullptr;
+    for (const TableColumn& column : block.columns) out.columns.push_back(DescribeColumn(block, column));
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.
       if (!table.papers_csv.empty() || !CellsThatRan(results, block.key, line.key).empty())
@@ -186,9 +315,13 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     rendered.charts_title = table.charts_title;
     rendered.charts_note = table.charts_note;
     rendered.charts = table.charts(results);
-    rendered.charts_first = true;
   }
   rendered.timelines = BuildTimelines(results);
+  if (table.claims != nullptr) {
+    rendered.claims_note = ClaimsNote();
+    for (const ClaimVerdict& claim : table.claims(results))
+      rendered.claims.push_back({claim.claim, claim.ours, ToString(claim.word), claim.experiment});
+  }
   rendered.discussion = BuildDiscussion(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

@@ -13,6 +13,18 @@
 
 namespace berth::bench {
 
+// What kind of agent a column is: how it is drawn, and with which others it is shown on demand.
+enum class ColumnGroup : std::uint8_t { kRule, kScheduler, kSearch, kLearner };
+const std::vector<ColumnGroup>& ColumnGroups();
+const char* TitleOf(ColumnGroup group);  // "searches"
+const char* MarkOf(ColumnGroup group);   // "search": its mark and its columns on a page
+
+struct RenderedColumn {
+  std::string title;
+  ColumnGroup group = ColumnGroup::kSearch;
+  bool shown = true;  // at once; else on demand
+};
+
 struct RenderedCell {
   std::string ours;    // "1.21", "OOM", "not run", "–"
   std::string spread;  // "[1.20, 1.25]", "[1.20, 1.25], 2 seeds" of the others' 3, "2/3 seeds fit", or empty
@@ -20,27 +32,37 @@ struct RenderedCell {
   std::string ratio;      // "0.77", or empty
   std::string kind;       // "fitted", "predicted", "searched", or empty where there is nothing of ours
   std::string remark;     // "says the other about memory", or empty
-  std::optional<double> ours_seconds;
+  std::optional<double> ours_seconds;  // what is sorted by: a ratio where the block's cells are ratios
   std::optional<double> published_seconds;
+  double low = 0, high = 0;  // smallest and largest over seeds, where there is a median
+  std::string by;            // whose it is, where that is not its column: "annealing"
+  std::string tip;           // kind, samples, seeds and the command that repeats it, a line each
 };
 
 struct RenderedLine {
   std::string title;
-  std::string what;  // workload and cluster specs
-  std::string gpus;
+  std::string what;   // workload and cluster specs
+  std::string gpus;   // may be empty
   std::string bound;  // "0.41", or empty
   std::optional<double> bound_seconds;
-  std::vector<RenderedCell> cells;  // one for each column of the block
+  std::vector<RenderedCell> cells;   // one for each column of the block
+  std::optional<RenderedCell> best;  // of all searched columns but the learners'
+
+  std::string name() const;  // "NMT, 2 layers, 2 GPUs"
 };
 
 struct RenderedBlock {
   std::string key;
   std::string title;
   std::string note;
-  std::vector<std::string> columns;
+  std::string row_title = "workload";
+  std::vector<RenderedColumn> columns;
   std::vector<RenderedLine> lines;
   std::string shows = "Seconds per step, ours (published)";  // what a cell is
-  bool bars = true;                                          // cells are seconds that can be drawn
+  bool dots = true;                                          // cells are seconds that can be drawn
+
+  bool HasBest() const;
+  bool HasBound() const;
 };
 
 // A staircase: each value holds until the next.
@@ -76,32 +98,56 @@ struct RenderedSection {
   std::vector<std::vector<std::string>> rows;
 };
 
+// A claim and what became of it: one line of the page, the rest on demand.
+struct RenderedClaim {
+  std::string claim;
+  std::string ours;     // first what the verdict is about; behind a semicolon what else there is to know
+  std::string verdict;  // "does not hold"
+  std::string experiment;
+
+  std::string Brief() const { return ours.substr(0, ours.find(';')); }
+};
+
 struct RenderedTable {
   std::string name;
   std::string title;
-  std::string legend;  // how to read a cell
+  std::vector<std::string> outcome;                        // at most five sentences
+  std::vector<std::pair<std::string, std::string>> facts;  // machine, what is fitted, budget, networks
+  std::string short_legend;                                // a sentence
+  std::string legend;                                      // how to read a cell
+  std::optional<RenderedBlock> summary;  // what the first screen shows in place of the first block
   std::vector<RenderedBlock> blocks;
   std::string charts_title, charts_note;
   std::vector<RenderedChart> charts;
-  bool charts_first = false;  // they say what the table is for, its cells are the details
   std::vector<RenderedTimeline> timelines;
+  std::string claims_note;
+  std::vector<RenderedClaim> claims;
   std::vector<RenderedSection> discussion;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value
+
+  const RenderedBlock* Verdict() const;  // what the first screen shows; null where nothing ran
 };
 
 RenderedTable BuildRenderedTable(const TableResults& results);
 // A line without cells yet.
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);
+// On the first screen: what the paper has; where it has nothing, everything.
+RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column);
 // The curves of a cell's median seed, for each cell that samples; a chart for each row.
 std::vector<RenderedChart> BuildCharts(const TableResults& results);
 // At most ten series can be told apart: all of learners, and the five others that end lowest.
 std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>> series_and_is_learner);
 // Of each row's best placement, where rows have it.
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
-// The discussion: what was fitted, what is predicted, verdicts, claims, assumptions.
+// The discussion: what was fitted, what is predicted, where memory verdicts agree, samples, clocks, assumptions.
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
+// The outcome in at most five sentences, and what the table was made with.
+std::vector<std::string> BuildOutcome(const TableResults& results);
+std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results);
+ColumnGroup GroupOf(const TableColumn& column);
 
-std::string RenderMarkdown(const RenderedTable& table);
+std::string RenderMarkdown(const RenderedTable& table);         // the verdict: at most 1,500 words
+std::string RenderMarkdownDetails(const RenderedTable& table);  // all there is
 std::string RenderCsv(const RenderedTable& table);
 std::string RenderLatex(const RenderedTable& table);
 std::string RenderHtml(const RenderedTable& table);

@@ -136,8 +136,9 @@ std::vector<RenderedBlock> Blocks(const std::vector<Field>& fields) {
       block.title = field.results->table().name + ": " + current->title;
       block.note = current->note;
       block.shows = "Largest robust gap of the cell's placement";
-      block.bars = false;
-      for (const TableColumn& column : current->columns) block.columns.push_back(column.title);
+      block.dots = false;
+      for (const TableColumn& column : current->columns)
+        block.columns.push_back(DescribeColumn(*current, column));
     }
     RenderedLine line = DescribeLine(*field.results, *field.block, *field.line);
     line.bound.clear();
@@ -233,6 +234,88 @@ RenderedSection ByAgent(const std::vector<Field>& fields) {
   return section;
 }
 
+// The fastest placement of a row under its own rules.
+std::size_t WinnerOf(const Field& field) {
+  std::size_t winner = 0;
+  for (std::size_t r = 0; r < field.records.size(); ++r) {
+    if (*field.runtimes[r][0] < *field.runtimes[winner][0]) winner = r;
+  }
+  return winner;
+}
+
+// What the winners of all rows lose under each of the other rules.
+struct Losses {
+  std::vector<double> ratios;  // to the fastest placement there, of those that fit
+  std::size_t first = 0, out_of_memory = 0;
+
+  std::size_t rows() const { return ratios.size() + out_of_memory; }
+};
+
+Losses LossesOf(const std::vector<Field>& fields, std::size_t variant) {
+  Losses losses;
+  for (const Field& field : fields) {
+    const auto& own = field.runtimes[WinnerOf(field)][variant];
+    if (!own) continue;
+    if (!std::isfinite(*own)) {
+      ++losses.out_of_memory;
+      continue;
+    }
+    losses.ratios.push_back(*own / *field.best[variant]);
+    losses.first += *own <= *field.best[variant] ? 1 : 0;
+  }
+  return losses;
+}
+
+RenderedBlock Summary(const std::vector<Field>& fields) {
+  RenderedBlock out;
+  out.key = "summary";
+  out.title = "What the fastest placements lose";
+  out.shows =
+      "The fastest placement of each row under other rules: its runtime / that of the fastest one there";
+  out.row_title = "rules";
+  out.dots = false;
+  for (const char* column : {"rows", "stays first", "mean", "largest", "no longer fits"})
+    out.columns.push_back({column, ColumnGroup::kSearch, true});
+  for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
+    const Losses losses = LossesOf(fields, v + 1);
+    if (losses.rows() == 0) continue;
+    RenderedLine line;
+    line.title = RobustVariants()[v].key;
+    line.what = RobustVariants()[v].what;
+    const auto add = [&](std::string text) { line.cells.emplace_back().ours = std::move(text); };
+    add(std::to_string(losses.rows()));
+    add(std::to_string(losses.first));
+    add(losses.ratios.empty() ? "–" : fmt::format("{:.2f}", GeometricMean(losses.ratios)));
+    add(losses.ratios.empty()
+            ? "–"
+            : fmt::format("{:.2f}", *std::max_element(losses.ratios.begin(), losses.ratios.end())));
+    add(std::to_string(losses.out_of_memory));
+    out.lines.push_back(std::move(line));
+  }
+  return out;
+}
+
+std::vector<std::string> Outcome(const std::vector<Field>& fields) {
+  std::size_t rows = 0, first = 0, out_of_memory = 0;
+  std::vector<double> ratios;
+  for (std::size_t v = 1; v < FirstDraw(); ++v) {
+    const Losses losses = LossesOf(fields, v);
+    rows += losses.rows();
+    first += losses.first;
+    out_of_memory += losses.out_of_memory;
+    ratios.insert(ratios.end(), losses.ratios.begin(), losses.ratios.end());
+  }
+  if (ratios.empty()) return {};
+  return {
+      fmt::format(
+          "Under rules that its agent never saw the fastest placement of a row stays the fastest in {} of {} "
+          "cases.",
+          first, rows),
+      fmt::format("On average it is then {:.2f} times as long as the fastest there, at worst {:.2f} times.",
+                  GeometricMean(ratios), *std::max_element(ratios.begin(), ratios.end())),
+      fmt::format("In {} cases it no longer fits.", out_of_memory)};
+}
+
 // What the best placement of each row is worth elsewhere: how far it then is from the best, and its rank.
 RenderedSection Winners(const std::vector<Field>& fields) {
   RenderedSection section;
@@ -243,10 +326,7 @@ RenderedSection Winners(const std::vector<Field>& fields) {
   }
   section.header.emplace_back("costs, first in");
   for (const Field& field : fields) {
-    std::size_t winner = 0;
-    for (std::size_t r = 0; r < field.records.size(); ++r) {
-      if (*field.runtimes[r][0] < *field.runtimes[winner][0]) winner = r;
-    }
+    const std::size_t winner = WinnerOf(field);
     const auto rank = [&](std::size_t v) {
       return 1 + std::count_if(field.runtimes.begin(), field.runtimes.end(), [&](const Runtimes& other) {
                return other[v] && *other[v] < *field.runtimes[winner][v];
@@ -356,6 +436,9 @@ RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const st
       "fifth to the others. Each cell has the largest gap over all rules and the median draw of costs, "
       "median over seeds. OOM = it no longer fits. – = nothing feasible, or the row keeps no placement. Not "
       "among the rules: unfused graphs, whose ops have no place in a placement of fused ones.";
+  table.short_legend = "1.00: still the fastest.";
+  table.outcome = Outcome(fields);
+  table.summary = Summary(fields);
   table.blocks = Blocks(fields);
   table.discussion = {ByAgent(fields), Winners(fields)};
   if (RenderedSection wrong = WrongSimulator(fields); !wrong.rows.empty())

@@ -10,6 +10,7 @@
 namespace berth::bench {
 
 class TableResults;
+struct RenderedBlock;
 struct RenderedChart;
 struct RenderedSection;
 
@@ -136,6 +137,9 @@ struct TableDefinition {
   // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
   std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
   std::string charts_title, charts_note;
+  // What the outcome says first, and what the first screen shows in place of the first block; null = nothing.
+  std::vector<std::string> (*outcome)(const TableResults&) = nullptr;
+  RenderedBlock (*summary)(const TableResults&) = nullptr;
   // What the discussion says first; null = nothing.
   std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;
 };

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bench/svg_plot.h"
+#include "bench/html.h"
+#include "bench/plot.h"
 #include "sim/error.h"
 
 namespace berth::bench {
@@ -15,6 +16,8 @@ namespace fs = std::filesystem;
 
 // Goals of the median error of step times, and of tau.
 constexpr double kGoalOnCpus = 0.10, kGoalOnGpus = 0.07, kGoalTau = 0.9;
+
+constexpr char kTitle[] = "accuracy: simulated against measured step times";
 
 bool MeetsError(const Score& score) {
   return score.median_error && *score.median_error <= (score.accelerators > 0 ? kGoalOnGpus : kGoalOnCpus);
@@ -83,7 +86,8 @@ ReportSection FolderSection(const ScoredFolder& folder) {
 
 ReportSection HeldOutSection(const ScoredFolder& folder) {
   ReportSection section{.title = folder.name + ": ops of a workload, predicted from the probes of the others",
-                        .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"}};
+                        .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"},
+                        .folded = true};
   for (const HeldOutOps& one : folder.held_out) {
     section.rows.push_back({one.family, std::to_string(one.ops), PercentText(one.mape),
                             PercentText(one.median), PercentText(one.p95), PercentText(one.time_weighted)});
@@ -134,8 +138,7 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
 }
 
 ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders) {
-  ReportPage page{.title = "accuracy: simulated against measured step times",
-                  .facts = {{"command", "berth table accuracy --export"}}};
+  ReportPage page{.title = kTitle, .facts = {{"command", "berth table accuracy --export"}}};
   for (const ScoredFolder& folder : folders) {
     page.sections.push_back(FolderSection(folder));
     if (!folder.held_out.empty()) page.sections.push_back(HeldOutSection(folder));
@@ -144,10 +147,21 @@ ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders) {
   return page;
 }
 
+ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders) {
+  ReportPage page{.title = kTitle,
+                  .facts = {{"command", "berth table accuracy --export"},
+                            {"every workload and op", "[details.md](details.md)"}}};
+  for (const ScoredFolder& folder : folders)
+    page.sections.push_back({.title = folder.name, .sentences = FolderSection(folder).sentences});
+  page.sections.push_back(Meanings());
+  return page;
+}
+
 std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders) {
   std::string figures;
   for (const ScoredFolder& folder : folders) {
-    figures += "<section>\n<h2>" + folder.name + ": measured against simulated</h2>\n<div class=\"bars\">\n";
+    figures += "<section>\n<h2>" + folder.name + ": measured against simulated</h2>\n";
+    std::string plots;
     for (const Score& score : folder.scores) {
       if (score.placements.empty()) continue;
       Plot plot{
@@ -156,9 +170,11 @@ std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFo
       for (const ScoredPlacement& p : score.placements)
         steps.points.emplace_back(p.simulated_us, p.measured_us);
       plot.series = {std::move(steps)};
-      figures += SvgFigure(plot);
+      plots += PlotHtml(plot);
     }
-    figures += "</div>\n</section>\n";
+    figures += FoldHtml(fmt::format("{} figures", folder.scores.size()),
+                        "<div class=\"figures\">\n" + plots + "</div>\n") +
+               "</section>\n";
   }
   return PrintReportHtml(page, figures);
 }

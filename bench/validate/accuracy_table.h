@@ -22,6 +22,8 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root);
 
 // As text, Markdown and, with the steps of each workload as a drawing, HTML.
 ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders);
+// What each folder comes to, without its workloads.
+ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders);
 std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders);
 
 }  // namespace berth::bench

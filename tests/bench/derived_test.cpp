@@ -18,7 +18,8 @@ using testing::TinyTable;
 
 std::string CellOf(const RenderedTable& table, std::size_t line, const std::string& column) {
   const RenderedBlock& block = table.blocks.front();
-  const auto at = std::find(block.columns.begin(), block.columns.end(), column);
+  const auto at = std::find_if(block.columns.begin(), block.columns.end(),
+                               [&](const RenderedColumn& c) { return c.title == column; });
   return block.lines[line].cells[static_cast<std::size_t>(at - block.columns.begin())].ours;
 }
 

@@ -3,9 +3,11 @@
 
     pages_test.py ROOT       exit status 77 where there is no Chromium
 
-Nothing is fetched or runs, nothing is wider than the screen but what scrolls by itself, everything that scrolls can
-be reached with the keyboard and has a name, every drawing has a text, headings leave out no level, text stands out
-from what is behind it (WCAG 2.1, 1.4.3: 4.5 times), and no two labels overlap. What is folded is opened first.
+Nothing is fetched, nothing is wider than the screen but what scrolls by itself, everything that scrolls can be reached
+with the keyboard and has a name, every drawing has a text, headings leave out no level, text stands out from what is
+behind it (WCAG 2.1, 1.4.3: 4.5 times), and no two labels overlap. What is folded is opened first. On the page of a table
+the first screen holds the verdict and its table, nothing of which is cut off; columns can be chosen, rows sorted, and
+cells explain themselves to the keyboard.
 """
 
 import glob
@@ -22,7 +24,7 @@ import unittest
 ROOT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "."
 CHROMIUM = next((found for found in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if found),
                 None)
-SCREENS = {"laptop": (1280, 800), "phone": (390, 844)}
+SCREENS = {"laptop": (1440, 900), "phone": (390, 844)}
 SHOWN = (("laptop", False), ("phone", True))  # screen, dark
 
 # Runs in the page when it is laid out and leaves what it finds as JSON in an element that --dump-dom shows.
@@ -30,14 +32,69 @@ PROBE = """
 <script>
 addEventListener('load', () => {
   const found = [];
+  // What a reader can do with a table of results; leaves it as it was.
+  const behaves = (table) => {
+    const values = (column) => [...table.tBodies[0].rows].map((row) => row.cells[column].dataset.v)
+        .filter((v) => v !== undefined).map(Number);
+    const column = [...table.tHead.rows[0].cells].findIndex((head, i) => !head.hidden && values(i).length > 1);
+    const text = () => [...table.tBodies[0].rows].map((row) => row.textContent).join('|');
+    const before = text();
+    if (column > 0) {
+      const button = table.tHead.rows[0].cells[column].querySelector('button');
+      const ordered = (sign) => values(column).every((v, i, all) => i === 0 || sign * (v - all[i - 1]) >= 0);
+      if (!button) return found.push('cannot be sorted');
+      button.click();
+      if (!ordered(1)) found.push('is not sorted upward');
+      button.click();
+      if (!ordered(-1)) found.push('is not sorted downward');
+      button.click();
+    }
+    const choice = table.closest('section').querySelector('.choice');
+    for (const box of choice ? choice.querySelectorAll('input') : []) {
+      const shown = () => [...table.querySelectorAll('th, td')].filter((e) => e.offsetWidth).length;
+      const few = shown();
+      box.click();
+      if (shown() <= few) found.push('shows no more columns: ' + box.value);
+      box.click();
+      if (shown() !== few) found.push('does not hide its columns: ' + box.value);
+    }
+    if (text() !== before) found.push('is not as it was after sorting');
+    const cells = [...table.querySelectorAll('td[data-tip]')].filter((cell) => !cell.hidden);
+    if (!cells.length) return;
+    const tip = document.getElementById('tip');
+    cells[0].focus();
+    if (tip.hidden || tip.textContent !== cells[0].dataset.tip) found.push('a cell does not explain itself');
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true}));
+    if (table.tBodies[0].rows.length > 1 && document.activeElement === cells[0] && cells.length > 1 &&
+        table.tBodies[0].rows[1].querySelector('td[data-tip]'))
+      found.push('arrows do not move between cells');
+    document.activeElement.blur();
+    if (!tip.hidden) found.push('an explanation stays');
+  };
   const all = (selector) => [...document.querySelectorAll(selector)];
   const named = (e) => (e.getAttribute('aria-label') || '').trim() !== '' || e.hasAttribute('aria-labelledby');
   const short = (e) => e.outerHTML.slice(0, 80);
   const screen = document.documentElement.clientWidth;
+  const lead = document.querySelector('.lead');
+  const verdict = document.querySelector('table.results');
+  if (lead && verdict) {
+    const region = verdict.parentElement;
+    const at = verdict.getBoundingClientRect();
+    if (lead.getBoundingClientRect().bottom > innerHeight) found.push('outcome ends below the first screen');
+    if (lead.textContent.split(/[.?!](?:\\s|$)/).length > 6) found.push('outcome has more than five sentences');
+    if (screen > 1000 && at.bottom > innerHeight) found.push('verdict ends below the first screen: ' + at.bottom);
+    if (at.top > 0.6 * innerHeight) found.push('verdict begins too low: ' + at.top);
+    if (region.scrollWidth > region.clientWidth) found.push('verdict is cut off: ' + region.scrollWidth + ' px');
+    for (const e of verdict.querySelectorAll('th, td'))
+      if (!e.hidden && e.scrollWidth > e.clientWidth + 1) found.push('cell is cut off: ' + short(e));
+    behaves(verdict);
+  }
   for (const e of all('details')) e.open = true;
   for (const e of document.querySelectorAll('[src], link, object, embed, iframe, image, use'))
     found.push('fetches: ' + short(e));
-  if (document.scripts.length > 1) found.push('runs scripts of its own');
+  for (const e of document.scripts)
+    if (e.src || e.type === 'module') found.push('fetches: ' + short(e));
+  if (performance.getEntriesByType('resource').length) found.push('fetched something');
   if (document.documentElement.scrollWidth > screen)
     found.push('is ' + document.documentElement.scrollWidth + ' px wide on ' + screen);
   if (!document.documentElement.lang) found.push('names no language');
@@ -86,15 +143,13 @@ addEventListener('load', () => {
     const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) found.push('text hard to read, ' + ink + ' on ' + paper + ': ' + short(e));
   }
-  for (const [within, label] of [['.axis div', 'b'], ['svg', 'text']]) {
-    for (const axis of all(within)) {
-      const boxes = [...axis.querySelectorAll(label)].map((e) => e.getBoundingClientRect()).filter((r) => r.width);
-      // Half a pixel is what rounding leaves.
-      const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 &&
-          Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5 * Math.min(a.height, b.height);
-      if (boxes.some((a, i) => boxes.slice(i + 1).some((b) => overlap(a, b))))
-        found.push('labels overlap: ' + short(axis));
-    }
+  for (const drawing of all('svg')) {
+    const boxes = [...drawing.querySelectorAll('text')].map((e) => e.getBoundingClientRect()).filter((r) => r.width);
+    // Half a pixel is what rounding leaves.
+    const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5 * Math.min(a.height, b.height);
+    if (boxes.some((a, i) => boxes.slice(i + 1).some((b) => overlap(a, b))))
+      found.push('labels overlap: ' + short(drawing) + ' in ' + (drawing.closest('figure') || drawing).textContent.slice(0, 40));
   }
   const out = document.createElement('pre');
   out.id = 'found';
@@ -137,16 +192,15 @@ class Pages(unittest.TestCase):
             <div style="overflow-x:auto;width:90px"><div style="width:200px">wide</div></div>
             <svg width="9" height="9"></svg><table><tr><th>n</th></tr></table>
             <p style="color:#999">pale</p><div style="width:1500px">too wide</div><img src="nothing.png">
-            <div class="axis"><div style="position:relative"><b style="position:absolute">left</b>
-            <b style="position:absolute">same</b></div></div><script>1</script>
+            <script src="nothing.js"></script>
             <svg role="img" aria-label="two"><text y="20">one</text><text y="22">two</text></svg>
             <details><summary>more</summary><div style="width:2500px">folded</div></details>
             <p style="background:url(nothing.png)">painted</p></body></html>"""
         for screen, dark in SHOWN:
             found = " | ".join(findings(page, screen, dark))
-            for fault in ("fetches", "runs scripts", "is 2500 px wide on", "names no language", "url(",
+            for fault in ("fetches: &lt;img", "fetches: &lt;script", "is 2500 px wide on", "names no language", "url(",
                           "scrolls without keyboard", "drawing without", "table without", "without scope",
-                          "leaves out a level", "hard to read", "labels overlap: &lt;div", "labels overlap: &lt;svg"):
+                          "leaves out a level", "hard to read", "labels overlap: &lt;svg"):
                 self.assertIn(fault, found.replace("<", "&lt;"))
         clean = """<!DOCTYPE html><html lang="en"><head><title>x</title></head><body><h1>a</h1></body></html>"""
         self.assertEqual(findings(clean, "laptop", False), [])

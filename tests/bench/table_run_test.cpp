@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -424,6 +426,16 @@ TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
   testing::ExpectRefused({"table", "accuracy", "--adopt", rows}, "--adopt");
 }
 
+// A page that nobody reads to its end says nothing: the rest is in details.md.
+TEST(Freshness, NoTablePageHasMoreThan1500Words) {
+  for (const TableName& table : TableNames()) {
+    const std::string path = std::string(BERTH_SOURCE_DIR) + "/results/" + table.name + "/table.md";
+    if (!std::filesystem::exists(path)) continue;
+    std::istringstream text(formats::ReadFile(path));
+    EXPECT_LE(std::distance(std::istream_iterator<std::string>(text), {}), 1500) << path;
+  }
+}
+
 // What is committed under results/ is what the committed rows give.
 TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
   const std::string results = std::string(BERTH_SOURCE_DIR) + "/results";
@@ -437,7 +449,7 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     const auto result =
         RunBerth({"table", table.name, "--render", "--from", results, "--out", folder.path()});
     ASSERT_EQ(result.status, 0) << result.err;
-    for (const char* file : {"table.md", "table.csv", "table.tex", "table.html"}) {
+    for (const char* file : {"table.md", "details.md", "table.csv", "table.tex", "table.html"}) {
       EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
           << committed << "/" << file << " is stale: build/release/bench/berth table " << table.name
           << " --render";

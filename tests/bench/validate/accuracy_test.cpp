@@ -61,7 +61,9 @@ TEST(CommittedAccuracyTest, TheTableIsFresh) {
   const std::vector<ScoredFolder> folders = ScoreFolders(folder);
   const ReportPage page = MakeAccuracyPage(folders);
   const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
-  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(page)) << hint;
+  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(MakeAccuracyVerdict(folders)))
+      << hint;
+  EXPECT_EQ(formats::ReadFile(folder + "/details.md"), PrintReportMarkdown(page)) << hint;
   EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;
 }
 

@@ -166,6 +166,7 @@ TEST_F(RecordedTest, BecomesATableOfAccuracy) {
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr(workload_), HasSubstr("tier A")));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "results/accuracy/table.html"));
+  EXPECT_THAT(formats::ReadFile(folder_ / "results/accuracy/details.md"), HasSubstr(workload_));
   EXPECT_THAT(formats::ReadFile(folder_ / "results/accuracy/table.md"), HasSubstr("## here"));
 }
 

@@ -1,0 +1,97 @@
+#include "bench/html.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "BenchData.h"
+
+namespace berth::bench {
+
+std::string EscapeHtml(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string PrintPage(const std::string& title, const std::string& main) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+      "<title>berth: {}</title>\n<style>\n{}</style>\n"
+      "<noscript><style>.results [hidden] {{ display: table-cell !important; }}</style></noscript>\n</head>\n"
+      "<body>\n<main>\n{}</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>{}</script>\n"
+      "<script>\n{}</script>\n</body>\n</html>\n",
+      EscapeHtml(title), BenchData("page.css"), main, BenchData("d3.js"), BenchData("page.js"));
+}
+
+std::string FoldHtml(const std::string& summary, const std::string& html) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", EscapeHtml(summary), html);
+}
+
+std::string TableHtml(const std::string& title, const std::string& style,
+                      const std::vector<std::string>& header,
+                      const std::vector<std::vector<std::string>>& rows, std::size_t left_columns) {
+  std::string text = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"{1}\">"
+      "<caption>{0}</caption>\n<thead><tr>",
+      EscapeHtml(title), style);
+  const auto is_text = [&](std::size_t c) {
+    return style == "numbers" && c < left_columns ? " class=\"text\"" : "";
+  };
+  for (std::size_t c = 0; c < header.size(); ++c)
+    text += fmt::format("<th scope=\"col\"{}>{}</th>", is_text(c), EscapeHtml(header[c]));
+  text += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
+    text += fmt::format("<tr><th scope=\"row\">{}</th>", EscapeHtml(row.front()));
+    for (std::size_t c = 1; c < row.size(); ++c)
+      text += fmt::format("<td{}>{}</td>", is_text(c), EscapeHtml(row[c]));
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+std::string FigureHtml(const std::string& kind, const std::string& title, const std::string& spoken,
+                       const std::string& json, const std::string& more) {
+  std::string data = json;  // no end of the element in the text of the element
+  for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos; at += 3)
+    data.insert(at + 1, "\\");
+  return fmt::format(
+      "<figure data-kind=\"{}\"><figcaption>{}</figcaption>\n<div class=\"drawing\" role=\"img\" "
+      "aria-label=\"{}\"></div>\n<script type=\"application/json\">{}</script>\n{}</figure>\n",
+      kind, EscapeHtml(title), EscapeHtml(spoken), data, more);
+}
+
+std::string JsonText(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
+std::string JsonNumber(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
+std::string JsonPoints(const std::vector<std::pair<double, double>>& points) {
+  std::string json;
+  for (const auto& [x, y] : points)
+    json += fmt::format("{}[{},{}]", json.empty() ? "" : ",", JsonNumber(x), JsonNumber(y));
+  return "[" + json + "]";
+}
+
+}  // namespace berth::bench

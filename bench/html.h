@@ -1,0 +1,35 @@
+// What every page of HTML is made of. A page fetches nothing: style sheet, scripts and numbers stand in it, and its
+// policy forbids everything else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace berth::bench {
+
+std::string EscapeHtml(const std::string& text);
+
+// A whole page. `main`: the HTML between <main> and </main>; with it come bench/data/page.css, d3.js and page.js, which
+// draws figures (FigureHtml) and makes tables of class "results" sortable.
+std::string PrintPage(const std::string& title, const std::string& main);
+
+// What is opened when it is asked for, by mouse or keyboard.
+std::string FoldHtml(const std::string& summary, const std::string& html);
+
+// A table that scrolls inside its own region. `style`: "plain" (text) or "numbers" (the first `left_columns` are text).
+// The first column heads its row; each row is as long as the header.
+std::string TableHtml(const std::string& title, const std::string& style,
+                      const std::vector<std::string>& header,
+                      const std::vector<std::vector<std::string>>& rows, std::size_t left_columns = 1);
+
+// A drawing that page.js makes of `json` when the page is opened. `kind`: a function of `draw` in page.js; `spoken`: what
+// it says, for who cannot see it; `more`: HTML under it, the numbers as text above all.
+std::string FigureHtml(const std::string& kind, const std::string& title, const std::string& spoken,
+                       const std::string& json, const std::string& more);
+
+// A string of JSON, a number of JSON with four digits, and points [[x,y],…].
+std::string JsonText(const std::string& text);
+std::string JsonNumber(double value);
+std::string JsonPoints(const std::vector<std::pair<double, double>>& points);
+
+}  // namespace berth::bench

@@ -1,0 +1,173 @@
+// What a table says in five sentences, and what it was made with.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/tables/bootstrap.h"
+#include "bench/tables/discussion.h"
+#include "bench/tables/rendered_table.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+struct Best {
+  const CellSummary* cell = nullptr;
+  const TableColumn* column = nullptr;
+};
+
+// The smallest median of a row's columns of one group.
+std::optional<Best> BestOf(const TableResults& results, const TableBlock& block, const TableLine& line,
+                           ColumnGroup group) {
+  std::optional<Best> best;
+  for (const TableColumn& column : block.columns) {
+    const CellSummary& cell = results.At(block.key, line.key, column.key);
+    if (GroupOf(column) != group || !cell.median || (best && *best->cell->median <= *cell.median)) continue;
+    best = Best{&cell, &column};
+  }
+  return best;
+}
+
+std::string CloseText(const TableResults& results) {
+  const auto fitted = ClosenessOf(results, CellKind::kFitted);
+  const auto predicted = ClosenessOf(results, CellKind::kPredicted);
+  const auto text = [](const std::optional<Closeness>& close, const char* kind) {
+    return close ? fmt::format("{} {} cell{} a median of {:.0f} % from the published numbers", close->cells,
+                               kind, close->cells == 1 ? " is" : "s are", 100 * close->median_error)
+                 : std::string();
+  };
+  if (!fitted && !predicted) return {};
+  if (!fitted || !predicted) return text(fitted, "fitted") + text(predicted, "predicted") + ".";
+  return fmt::format("{}, {} predicted {:.0f} %.", text(fitted, "fitted"), predicted->cells,
+                     100 * predicted->median_error);
+}
+
+std::string MemoryText(const TableResults& results) {
+  const MemoryAgreement agreement = CompareMemory(results);
+  if (agreement.cells == 0) return {};
+  return fmt::format("Whether a fixed placement fits in memory is said as published in {} of {} cells.",
+                     agreement.same, agreement.cells);
+}
+
+// The rows of the outcome: of the first block, which the others ask again under other rules; where nothing was published,
+// of all blocks.
+template <typename Visit>
+void VisitRows(const TableResults& results, const Visit& visit) {
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) visit(block, line);
+    if (!results.table().papers_csv.empty()) return;
+  }
+}
+
+std::string SearchText(const TableResults& results) {
+  std::vector<double> gaps;
+  std::map<std::string, std::size_t> won;
+  VisitRows(results, [&](const TableBlock& block, const TableLine& line) {
+    const auto best = BestOf(results, block, line, ColumnGroup::kSearch);
+    const auto bound = results.Bound(block.key, line.key);
+    if (!best || !bound || *bound <= 0) return;
+    gaps.push_back(*best->cell->median / *bound);
+    ++won[best->column->title];
+  });
+  if (gaps.empty()) return {};
+  const auto most = std::max_element(won.begin(), won.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format(
+      "The best search of a row ({} in {} of {}) takes {:.2f} times as long as the proven bound (geometric "
+      "mean).",
+      most->first, most->second, gaps.size(), GeometricMean(gaps));
+}
+
+std::string LearnerText(const TableResults& results) {
+  std::vector<double> ratios;
+  VisitRows(results, [&](const TableBlock& block, const TableLine& line) {
+    const auto learner = BestOf(results, block, line, ColumnGroup::kLearner);
+    const auto search = BestOf(results, block, line, ColumnGroup::kSearch);
+    if (learner && search && learner->cell->budget() == search->cell->budget())
+      ratios.push_back(*learner->cell->median / *search->cell->median);
+  });
+  if (ratios.empty()) return {};
+  return fmt::format(
+      "The best learner of a row takes {:.2f} times as long as its best search, at equal samples.",
+      GeometricMean(ratios));
+}
+
+std::string ClaimsText(const TableResults& results) {
+  if (results.table().claims == nullptr) return {};
+  const std::vector<ClaimVerdict> claims = results.table().claims(results);
+  std::string text;
+  for (const ClaimWord word :
+       {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided, ClaimWord::kCannotBeTested}) {
+    const auto count =
+        std::count_if(claims.begin(), claims.end(), [&](const auto& claim) { return claim.word == word; });
+    const bool one = count == 1;
+    const char* verb = word == ClaimWord::kHolds         ? (one ? "holds" : "hold")
+                       : word == ClaimWord::kDoesNotHold ? (one ? "does not hold" : "do not hold")
+                       : word == ClaimWord::kUndecided   ? (one ? "is undecided" : "are undecided")
+                                                         : "cannot be tested here";
+    if (count > 0) text += fmt::format("{} {} {}", text.empty() ? "" : ",", count, verb);
+  }
+  return fmt::format("Of {} claims{}.", claims.size(), text);
+}
+
+// The agent, and the size of its network where it has several.
+std::string NetworkOf(const std::string& agent) {
+  const std::size_t end = agent.rfind(')');  // behind it: what a policy was trained on
+  const Spec spec = Spec::Parse(end == std::string::npos ? agent : agent.substr(0, end + 1));
+  for (const auto& [key, value] : spec.named) {
+    if (key == "size") return fmt::format("{}, size {}", spec.name, value);
+  }
+  return spec.name;
+}
+
+std::string Specs(const std::set<std::string>& specs) {
+  return fmt::format("{}", fmt::join(specs, "; "));
+}
+
+}  // namespace
+
+ColumnGroup GroupOf(const TableColumn& column) {
+  if (column.learner) return ColumnGroup::kLearner;
+  if (column.kind != CellKind::kSearched) return ColumnGroup::kRule;
+  return column.sampled ? ColumnGroup::kSearch : ColumnGroup::kScheduler;
+}
+
+std::vector<std::string> BuildOutcome(const TableResults& results) {
+  std::vector<std::string> outcome;
+  if (results.table().outcome != nullptr) outcome = results.table().outcome(results);
+  for (const auto& text : {CloseText(results), MemoryText(results), SearchText(results), LearnerText(results),
+                           ClaimsText(results)}) {
+    if (!text.empty()) outcome.push_back(text);
+  }
+  return outcome;
+}
+
+std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results) {
+  const TableDefinition& table = results.table();
+  std::set<std::string> clusters, learners;
+  for (const TableBlock& block : table.blocks) {
+    for (const TableLine& line : block.lines) {
+      clusters.insert(line.cluster);
+      for (const TableColumn& column : block.columns) {
+        const auto& records = results.At(block.key, line.key, column.key).records;
+        if (column.learner && !records.empty())
+          learners.insert(column.title + ": " + NetworkOf(records.front().agent));
+      }
+    }
+  }
+  std::vector<std::string> fitted;
+  for (const TableParameter& parameter : table.parameters) fitted.push_back(parameter.name());
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"machines", Specs(clusters)},
+      {"fitted", !fitted.empty() ? fmt::format("{} number{} for the whole table: {}", fitted.size(),
+                                               fitted.size() == 1 ? "" : "s", fmt::join(fitted, ", "))
+                 : table.testbed.empty()
+                     ? std::string("nothing")
+                     : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
+  if (!learners.empty()) facts.emplace_back("networks", Specs(learners));
+  return facts;
+}
+
+}  // namespace berth::bench
