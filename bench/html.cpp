@@ -6,6 +6,23 @@
 #include "BenchData.h"
 
 namespace berth::bench {
+namespace {
+
+// JSON whose texts neither end a script element nor begin a comment in it.
+std::string InScript(const std::string& json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string EscapeHtml(const std::string& text) {
   std::string escaped;
@@ -30,16 +47,21 @@ std::string EscapeHtml(const std::string& text) {
   return escaped;
 }
 
-std::string PrintPage(const std::string& title, const std::string& main) {
+std::string PrintPage(const std::string& title, const std::string& main, const PageParts& parts) {
+  std::string own;
+  if (!parts.data.empty())
+    own += fmt::format("<script type=\"application/json\" id=\"run\">{}</script>\n", InScript(parts.data));
+  if (!parts.script.empty()) own += fmt::format("<script>\n{}</script>\n", parts.script);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>berth: {}</title>\n<style>\n{}</style>\n"
+      "<title>berth: {}</title>\n<style>\n{}{}</style>\n"
       "<noscript><style>.results [hidden] {{ display: table-cell !important; }}</style></noscript>\n</head>\n"
       "<body>\n<main>\n{}</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>{}</script>\n"
-      "<script>\n{}</script>\n</body>\n</html>\n",
-      EscapeHtml(title), BenchData("page.css"), main, BenchData("d3.js"), BenchData("page.js"));
+      "<script>\n{}</script>\n{}</body>\n</html>\n",
+      EscapeHtml(title), BenchData("page.css"), parts.style, main, BenchData("d3.js"), BenchData("page.js"),
+      own);
 }
 
 std::string FoldHtml(const std::string& summary, const std::string& html) {
@@ -70,13 +92,10 @@ std::string TableHtml(const std::string& title, const std::string& style,
 
 std::string FigureHtml(const std::string& kind, const std::string& title, const std::string& spoken,
                        const std::string& json, const std::string& more) {
-  std::string data = json;  // no end of the element in the text of the element
-  for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos; at += 3)
-    data.insert(at + 1, "\\");
   return fmt::format(
       "<figure data-kind=\"{}\"><figcaption>{}</figcaption>\n<div class=\"drawing\" role=\"img\" "
       "aria-label=\"{}\"></div>\n<script type=\"application/json\">{}</script>\n{}</figure>\n",
-      kind, EscapeHtml(title), EscapeHtml(spoken), data, more);
+      kind, EscapeHtml(title), EscapeHtml(spoken), InScript(json), more);
 }
 
 std::string JsonText(const std::string& text) {

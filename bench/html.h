@@ -9,9 +9,16 @@ namespace berth::bench {
 
 std::string EscapeHtml(const std::string& text);
 
+// What one kind of page has beside what all have.
+struct PageParts {
+  std::string style;   // CSS
+  std::string data;    // JSON, in the element #run
+  std::string script;  // run last
+};
+
 // A whole page. `main`: the HTML between <main> and </main>; with it come bench/data/page.css, d3.js and page.js, which
 // draws figures (FigureHtml) and makes tables of class "results" sortable.
-std::string PrintPage(const std::string& title, const std::string& main);
+std::string PrintPage(const std::string& title, const std::string& main, const PageParts& parts = {});
 
 // What is opened when it is asked for, by mouse or keyboard.
 std::string FoldHtml(const std::string& summary, const std::string& html);

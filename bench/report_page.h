@@ -19,13 +19,14 @@ struct ReportSection {
 
 struct ReportPage {
   std::string title;
+  std::string lead = {};                                   // what it all says, in a sentence
   std::vector<std::pair<std::string, std::string>> facts;  // machine, driver, …
   std::vector<ReportSection> sections;
 };
 
 std::string PrintReportText(const ReportPage& page);
 std::string PrintReportMarkdown(const ReportPage& page);
-// `figures`: HTML that stands between facts and sections.
+// `figures`: HTML that stands behind the first section; the facts stand at the end.
 std::string PrintReportHtml(const ReportPage& page, const std::string& figures);
 
 }  // namespace berth::bench

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
-#include "bench/explain/study.h"
+#include "bench/explain/placement_page.h"
 #include "bench/loaded_problem.h"
 #include "bench/placement_source.h"
+#include "bench/provenance.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -36,12 +38,17 @@ class ExplainCommand : public Command {
     DeclareProblemOptions(app, source_);
     app.add_option("--json", json_, "write a berth.explanation to this file; - is standard output")
         ->option_text("FILE");
+    app.add_option("--html", html_, "write a page: timeline, graph, what bounds it")->option_text("FILE");
   }
 
   void Run() override {
     if (!(faster_ > 1 && faster_ <= sim::kMostFaster))
       throw InputError(
           fmt::format("--faster {}: above 1 and at most {} is wanted.", faster_, sim::kMostFaster));
+    if (json_ == "-" && html_ == "-")
+      throw InputError(
+          "--json - and --html - would mix two documents on standard output; give a file to one.");
+    if (!html_.empty()) formats::PrepareOutput(html_);
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
     const sim::WhatIfOptions options = Options(loaded.cluster());
@@ -50,8 +57,9 @@ class ExplainCommand : public Command {
     const sim::Outcome& outcome =
         simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
     const Study study = MakeStudy(problem, placement, outcome, agents::ComputeLowerBound(problem), options);
+    if (!html_.empty()) formats::WriteFile(html_, PlacementPage(study, {}, ProvenanceFacts()));
     if (!json_.empty()) formats::WriteFile(json_, StudyJson(study));
-    if (json_.empty()) fmt::print("{}", PrintStudy(study));
+    if (json_.empty() && html_ != "-") fmt::print("{}", PrintStudy(study));
   }
 
  private:
@@ -91,6 +99,7 @@ class ExplainCommand : public Command {
   std::string devices_;
   std::string links_;
   std::string json_;
+  std::string html_;
   double faster_ = kFaster;
 };
 

@@ -15,6 +15,7 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/csv.h"
+#include "bench/explain/placement_page.h"
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
@@ -107,12 +108,15 @@ class PlaceCommand : public Command {
                    "threads of agent and simulator; results do not depend on it; 0 = one per core")
         ->capture_default_str()
         ->option_text("T");
-    app.add_option("--out", out_, "folder for placement.json, outcome.json, curve.csv, trace.json, run.json")
+    app.add_option("--out", out_,
+                   "folder for placement.json, outcome.json, curve.csv, trace.json, placement.html, run.json")
         ->option_text("DIR");
     app.add_flag("--log-samples", log_samples_,
                  "in --out also samples.csv, a line for each, and units.json, what their units are");
     app.add_flag("--resume", options_.resume, "go on from the checkpoint in --out; learners alone keep one");
     app.add_option("--json", json_, "write a summary to this file; - is standard output")
+        ->option_text("FILE");
+    app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, the search")
         ->option_text("FILE");
   }
 
@@ -167,6 +171,10 @@ class PlaceCommand : public Command {
       throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
     if (log_samples_ && out_.empty())
       throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
+    if (json_ == "-" && html_ == "-")
+      throw InputError(
+          "--json - and --html - would mix two documents on standard output; give a file to one.");
+    if (!html_.empty()) formats::PrepareOutput(html_);
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (options_.resume && !IsLearner()) {
@@ -206,8 +214,26 @@ class PlaceCommand : public Command {
                       options_.checkpoint, TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
     }
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
+    if (outcome != nullptr) SavePages(found, *outcome, best);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
     PrintSummary(found, outcome, best);
+  }
+
+  void SavePages(const Found& found, const sim::Outcome& outcome, const sim::Placement& best) const {
+    if (html_.empty() && out_.empty()) return;
+    const sim::Problem& problem = *found.task.problem;
+    const Study study = MakeStudy(problem, best, outcome, found.bound, AllWhatIfs(problem.cluster()));
+    const agents::Evaluator& evaluator = found.evaluator;
+    const std::string page = PlacementPage(
+        study,
+        {.sentence = fmt::format("Found by {} after {} of {} samples{}", found.agent,
+                                 CountText(evaluator.samples_to_best()), CountText(evaluator.samples()),
+                                 found.interrupted() ? ", interrupted" : ""),
+         .curve = evaluator.curve(),
+         .samples = evaluator.samples()},
+        ProvenanceFacts());
+    if (!out_.empty()) formats::WriteFile(InFolder("placement.html"), page);
+    if (!html_.empty()) formats::WriteFile(html_, page);
   }
 
   static void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) {
@@ -240,7 +266,7 @@ class PlaceCommand : public Command {
       formats::WriteFile(InFolder("trace.json"), formats::PrintChromeTrace(*outcome, problem, best));
     } else {
       // What an earlier run left here would be taken for this run's.
-      for (const char* name : {"placement.json", "outcome.json", "trace.json"})
+      for (const char* name : {"placement.json", "outcome.json", "trace.json", "placement.html"})
         std::filesystem::remove(InFolder(name));
     }
     if (!log_samples_ && !options_.resume) {
@@ -256,6 +282,7 @@ class PlaceCommand : public Command {
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;
+  std::string html_;
   bool log_samples_ = false;
   agents::SearchOptions options_;
   CLI::Option* seed_option_ = nullptr;

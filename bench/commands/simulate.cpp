@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
+#include "bench/explain/placement_page.h"
 #include "bench/loaded_problem.h"
 #include "bench/placement_source.h"
+#include "bench/provenance.h"
 #include "bench/report.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -30,6 +32,8 @@ class SimulateCommand : public Command {
     app.add_flag("--ops", ops_, "with start and end of every op in the JSON");
     app.add_option("--trace", trace_, "write a Chrome/Perfetto trace")->option_text("FILE");
     app.add_option("--timeline", timeline_, "write the run as text, one event a line")->option_text("FILE");
+    app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, what would help")
+        ->option_text("FILE");
     app.add_option("--save-placement", save_, "write the placement that was run")->option_text("FILE");
   }
 
@@ -44,11 +48,16 @@ class SimulateCommand : public Command {
     if (!trace_.empty()) formats::WriteFile(trace_, formats::PrintChromeTrace(outcome, problem, placement));
     if (!timeline_.empty())
       formats::WriteFile(timeline_, formats::PrintTimeline(outcome, problem, placement));
+    if (!html_.empty()) {
+      const Study study = MakeStudy(problem, placement, outcome, agents::ComputeLowerBound(problem),
+                                    AllWhatIfs(problem.cluster()));
+      formats::WriteFile(html_, PlacementPage(study, {}, ProvenanceFacts()));
+    }
     if (!save_.empty())
       formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));
     if (!json_.empty())
       formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
-    if (json_.empty() && trace_ != "-" && timeline_ != "-" && save_ != "-")
+    if (json_.empty() && trace_ != "-" && timeline_ != "-" && html_ != "-" && save_ != "-")
       fmt::print("{}", PrintReport(outcome, problem, placement));
   }
 
@@ -58,7 +67,7 @@ class SimulateCommand : public Command {
     const char* first = nullptr;
     for (const auto& [option, file] :
          {std::pair{"--json", &json_}, std::pair{"--trace", &trace_}, std::pair{"--timeline", &timeline_},
-          std::pair{"--save-placement", &save_}}) {
+          std::pair{"--html", &html_}, std::pair{"--save-placement", &save_}}) {
       if (*file != "-") continue;
       if (first != nullptr) {
         throw InputError(fmt::format(
@@ -73,6 +82,7 @@ class SimulateCommand : public Command {
   std::string json_;
   std::string trace_;
   std::string timeline_;
+  std::string html_;
   std::string save_;
   bool ops_ = false;
 };

@@ -18,9 +18,14 @@ std::string Count(const std::optional<double>& count) {
   return count ? CountText(std::llround(*count)) : kNothing;
 }
 
+// "3.752–3.874 ms": the unit once where it is the same.
 std::string Range(const CellSummary& cell) {
   if (!cell.median || cell.seeds < 2 || cell.low == cell.high) return "";
-  return fmt::format("[{}, {}]", TimeText(1e6 * cell.low), TimeText(1e6 * cell.high));
+  std::string low = TimeText(1e6 * cell.low);
+  const std::string high = TimeText(1e6 * cell.high);
+  const std::size_t unit = high.rfind(' ');
+  if (low.ends_with(high.substr(unit))) low.resize(low.size() - (high.size() - unit));
+  return low + "–" + high;
 }
 
 // How its best compares with the first agent's, with the interval where there are seeds for one.
@@ -34,6 +39,26 @@ std::string ToFirst(const CellSummary& cell, const CellSummary& first) {
   return text;
 }
 
+// Who found the fastest placement.
+std::string Lead(const TableResults& results) {
+  const TableBlock& block = results.table().blocks.front();
+  const TableLine& line = block.lines.front();
+  const TableColumn* best = nullptr;
+  const auto median = [&](const TableColumn& column) {
+    return results.At(block.key, line.key, column.key).median;
+  };
+  for (const TableColumn& column : block.columns) {
+    if (median(column) && (best == nullptr || *median(column) < *median(*best))) best = &column;
+  }
+  if (best == nullptr) return "No agent found a placement that fits.";
+  const std::optional<double> bound = results.Bound(block.key, line.key);
+  std::string text =
+      fmt::format("{} found the fastest placement: {}", best->title, TimeText(1e6 * *median(*best)));
+  if (bound && *bound > 0)
+    text += fmt::format(", {:.2f} times the proven lower bound", *median(*best) / *bound);
+  return text + ".";
+}
+
 }  // namespace
 
 ReportPage MakeComparison(const TableResults& results,
@@ -45,9 +70,10 @@ ReportPage MakeComparison(const TableResults& results,
   };
   const std::optional<double> bound = results.Bound(block.key, line.key);
   if (bound) facts.emplace_back("proven lower bound", TimeText(1e6 * *bound));
-  ReportSection section{.title = "Best placement found",
-                        .header = {"agent", "best", "seeds", "fit", "to bound", "to first", "samples",
-                                   "to best", "to 1 %", "wall time"}};
+  ReportSection found{.title = "Best placement found",
+                      .header = {"agent", "best", "fit", "to bound", "to first"}};
+  ReportSection searches{.title = "The searches",
+                         .header = {"agent", "seeds", "samples", "to best", "to 1 %", "wall time"}};
   ReportSection settings{
       .title = "Settings", .header = {"agent", "all its settings"}, .left_columns = 2, .folded = true};
   bool sampled = false, open = false;
@@ -57,32 +83,33 @@ ReportPage MakeComparison(const TableResults& results,
     sampled = sampled || cell.sampled;
     open = open || (cell.sampled && cell.seeds < kSeedsForClaim);
     settings.rows.push_back({column.title, cell.records.front().agent});
-    section.rows.push_back(
-        {column.title, cell.median ? TimeText(1e6 * *cell.median) : "does not fit", Range(cell),
+    found.rows.push_back(
+        {column.title, cell.median ? TimeText(1e6 * *cell.median) : "does not fit",
          fmt::format("{}/{}", cell.feasible, cell.seeds),
          cell.median && bound && *bound > 0 ? fmt::format("{:.3f}", *cell.median / *bound) : kNothing,
-         ToFirst(cell, cell_of(block.columns.front())), Count(cell.samples),
-         cell.sampled ? Count(cell.samples_to_best) : kNothing,
-         cell.sampled ? Count(cell.samples_to_1pct) : kNothing,
-         TimeText(1e6 * cell.wall_seconds / cell.seeds)});
+         ToFirst(cell, cell_of(block.columns.front()))});
+    searches.rows.push_back({column.title, Range(cell), Count(cell.samples),
+                             cell.sampled ? Count(cell.samples_to_best) : kNothing,
+                             cell.sampled ? Count(cell.samples_to_1pct) : kNothing,
+                             TimeText(1e6 * cell.wall_seconds / cell.seeds)});
   }
-  section.sentences = {
-      "best: seconds of one step, median over the seeds whose search found a placement that fits; "
-      "seeds: smallest and largest of them.",
+  found.sentences = {
+      "best: seconds of one step, median over the seeds whose search found a placement that fits.",
       "to bound: best / proven lower bound; to first: best / best of the first agent" +
           std::string(sampled && !open ? ", with the 90 % interval over seeds." : ".")};
   if (sampled) {
-    section.sentences.emplace_back(
-        "to best, to 1 %: samples until the final best, and until 1 % from it was reached; medians over "
-        "seeds. wall "
-        "time: of one seed.");
+    searches.sentences = {
+        "seeds: the best of the luckiest and of the unluckiest seed. to best, to 1 %: samples until the "
+        "final best, and "
+        "until 1 % from it was reached; medians over seeds. wall time: of one seed."};
   }
   if (open)
-    section.sentences.push_back(
+    found.sentences.push_back(
         fmt::format("With fewer than {} seeds no difference is decided.", kSeedsForClaim));
   return {.title = "Agents on " + line.title,
+          .lead = Lead(results),
           .facts = std::move(facts),
-          .sections = {std::move(section), std::move(settings)}};
+          .sections = {std::move(found), std::move(searches), std::move(settings)}};
 }
 
 std::string ComparisonCurvesHtml(const TableResults& results) {

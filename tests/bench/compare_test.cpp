@@ -1,8 +1,10 @@
 // berth compare: every agent gets the same budget and seeds, each row can be repeated by the command it names, and what
 // was finished is kept.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -90,6 +92,20 @@ TEST(Compare, ReportNamesAgentsBoundAndSeeds) {
   EXPECT_THAT(result.out, HasSubstr("With fewer than 3 seeds no difference is decided."));
   EXPECT_THAT(RunBerth(Compare({"random", "heft"}, {"--seeds", "3"})).out,
               Not(HasSubstr("no difference is decided")));
+}
+
+TEST(Compare, TablesFitEightyColumns) {
+  const auto result = RunBerth(Compare({"random", "local_search", "annealing(hot=0.125,cold=0.0625)",
+                                        "annealing(hot=0.25,cold=0.03125,start=trivial)"},
+                                       {"--seeds", "3"}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  std::istringstream lines(result.out.substr(result.out.find("Best placement found")));
+  int settings = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << line;
+    settings += line.find("patience=") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(settings, 1);  // among the settings, not in the tables
 }
 
 TEST(Compare, AgentsOfOneNameAreToldApartByWhatDiffers) {

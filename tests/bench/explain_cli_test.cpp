@@ -1,4 +1,4 @@
-// berth explain, as a user calls it.
+// berth explain, and the pages of simulate and place, as a user calls them.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -94,8 +94,26 @@ TEST(ExplainCli, WrongCallsGetOneSentence) {
   ExpectRefused(Explain({"--links", "pcie-gpu0,wire"}), "\"wire\" is no link of cluster");
   for (const char* faster : {"1", "0", "-2", "1e9", "nan"})
     ExpectRefused(Explain({"--faster", faster}), "above 1 and at most 1000");
+  ExpectRefused(Explain({"--json", "-", "--html", "-"}), "would mix two documents");
+  ExpectRefused(Explain({"--html", "/proc/no/such/folder/page.html"}), "/proc/no/such/folder");
   ExpectRefused({"explain", "--graph", "chain", "--cluster", "k80", "--placement", "local_search"},
                 "berth place");
+}
+
+TEST(ExplainCli, SimulateAndPlaceWriteThePage) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)", "--placement",
+                      "expert", "--html", folder / "simulated.html"})
+                .status,
+            0);
+  ASSERT_EQ(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)",
+                      "--samples", "20", "--html", folder / "placed.html", "--out", folder / "run"})
+                .status,
+            0);
+  EXPECT_THAT(formats::ReadFile(folder / "simulated.html"), HasSubstr("data-view=\"timeline\""));
+  const std::string placed = formats::ReadFile(folder / "placed.html");
+  EXPECT_THAT(placed, HasSubstr("Found by random"));
+  EXPECT_EQ(placed.size(), formats::ReadFile(folder / "run/placement.html").size());
 }
 
 }  // namespace

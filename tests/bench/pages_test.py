@@ -71,6 +71,7 @@ addEventListener('load', () => {
     document.activeElement.blur();
     if (!tip.hidden) found.push('an explanation stays');
   };
+  for (const check of window.ownChecks || []) check(found);
   const all = (selector) => [...document.querySelectorAll(selector)];
   const named = (e) => (e.getAttribute('aria-label') || '').trim() !== '' || e.hasAttribute('aria-labelledby');
   const short = (e) => e.outerHTML.slice(0, 80);

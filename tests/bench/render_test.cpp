@@ -74,7 +74,7 @@ TEST(Render, AllThatIsDrawnIsJson) {
         << html.substr(at, 200);
   }
   EXPECT_GT(figures, 2U);
-  EXPECT_THAT(FigureHtml("dots", "t", "s", JsonText("</script>"), ""), HasSubstr("\"<\\/script>\""));
+  EXPECT_THAT(FigureHtml("dots", "t", "s", JsonText("</script>"), ""), HasSubstr("\"\\u003c/script>\""));
 }
 
 // What the reader came for comes first: the published columns, the best search, the bound; others on demand.
