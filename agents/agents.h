@@ -25,6 +25,7 @@ std::unique_ptr<Agent> MakeAnnealing(const Spec& spec);
 std::unique_ptr<Agent> MakeGenetic(const Spec& spec);
 std::unique_ptr<Agent> MakeCrossEntropy(const Spec& spec);
 std::unique_ptr<Agent> MakeFactored(const Spec& spec);
+std::unique_ptr<Agent> MakePilot(const Spec& spec);
 std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);
 
 }  // namespace berth::agents

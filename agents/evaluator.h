@@ -74,6 +74,10 @@ class Evaluator {
   // per episode for Placeto.
   void CountProposal() { ++proposals_; }
 
+  // An agent looked at a placement by an estimate of its own, to choose what to sample: no sample, but told beside them.
+  void CountScreen() { ++screens_; }
+  std::int64_t screens() const { return screens_; }
+
   std::int64_t budget() const;
   std::int64_t samples() const;
   std::int64_t remaining() const { return budget() - samples(); }
@@ -107,6 +111,7 @@ class Evaluator {
   struct Impl;
   std::unique_ptr<Impl> impl_;
   std::int64_t proposals_ = 0;
+  std::int64_t screens_ = 0;
 };
 
 }  // namespace berth::agents

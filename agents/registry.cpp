@@ -62,8 +62,12 @@ const std::vector<AgentRow>& Agents() {
        "start=random,batch=20,elite=0.1,rate=0.3,explore=0.01", AgentKind::kSearch, MakeCrossEntropy},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
+      {"pilot",
+       "plans on a quick estimate of the schedule, samples where the plan ends, climbs with screened moves",
+       "", "screen=20,plan=10000,hot=0.02,kick=3,patience=200", AgentKind::kSearch, MakePilot},
       {"factored",
-       "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its neighbour is",
+       "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its "
+       "neighbour is",
        "Williams, 1992", "action=device,stay=0.9,weights=mean,top=0.1,batch=20,lr=0.03", AgentKind::kSearch,
        MakeFactored},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
