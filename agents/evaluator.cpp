@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agents/evaluation_log.h"
 #include "agents/placements.h"
 #include "agents/shared_evaluation.h"
 #include "sim/error.h"
@@ -157,6 +158,22 @@ struct Evaluator::Impl {
 
   double wall_seconds() const { return earlier_seconds + SecondsSince(opened); }
 
+  // What an earlier run of this search was told, and when.
+  std::optional<Evaluation> Logged(const UnitPlacement& placement) {
+    if (options.log == nullptr) return std::nullopt;
+    std::optional<EvaluationLog::Entry> entry = options.log->Next(placement);
+    if (!entry) return std::nullopt;
+    earlier_seconds = entry->wall_seconds;
+    opened = Clock::now();
+    simulator_seconds = entry->simulator_seconds;
+    return std::move(entry->evaluation);
+  }
+
+  void KeepInLog(const UnitPlacement& placement, const Evaluation& evaluation) {
+    if (options.log != nullptr)
+      options.log->Append(placement, {evaluation, wall_seconds(), simulator_seconds});
+  }
+
   void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
     ++samples;
     distinct.insert(HashOf(placement));
@@ -180,7 +197,7 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
   BERTH_CHECK_LT(samples(), budget());
   sim::RunOptions run_options = MakeRunOptions(want_starts);
   run_options.cutoff = cutoff;
-  return Sampled(placement, impl_->Simulate(placement, run_options, want_starts));
+  return Sampled(placement, [&] { return impl_->Simulate(placement, run_options, want_starts); });
 }
 
 Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacement& placement,
@@ -188,10 +205,14 @@ Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacemen
   BERTH_CHECK_LT(samples(), budget());
   sim::RunOptions run_options;
   run_options.cutoff = cutoff;
-  return Sampled(placement, impl_->SimulateNear(base, placement, run_options));
+  return Sampled(placement, [&] { return impl_->SimulateNear(base, placement, run_options); });
 }
 
-Evaluation Evaluator::Sampled(const UnitPlacement& placement, Evaluation evaluation) {
+Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate) {
+  std::optional<Evaluation> logged = impl_->Logged(placement);
+  const bool is_new = !logged;
+  Evaluation evaluation = is_new ? simulate() : std::move(*logged);
+  if (is_new) impl_->KeepInLog(placement, evaluation);
   // Every rank has simulated it; all learn whether one of them is to stop.
   if (impl_->shared())
     impl_->others_stop = ExchangeReports(*impl_->options.ranks, {{}, impl_->AskedToStop()}).stop;
@@ -207,11 +228,26 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   if (placements.empty()) return {};
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
-  std::vector<Evaluation> evaluations =
-      impl_->shared() ? impl_->SimulateShared(paid, want_starts) : impl_->SimulateBatch(paid, want_starts);
-  for (std::size_t i = 0; i < paid.size(); ++i) {
-    impl_->Count(paid[i], evaluations[i]);
-    if (observer) observer(samples(), paid[i], evaluations[i]);
+  std::vector<Evaluation> evaluations;
+  const auto count_last = [&] {
+    const UnitPlacement& placement = paid[evaluations.size() - 1];
+    impl_->Count(placement, evaluations.back());
+    if (observer) observer(samples(), placement, evaluations.back());
+  };
+  while (evaluations.size() < paid.size()) {
+    std::optional<Evaluation> logged = impl_->Logged(paid[evaluations.size()]);
+    if (!logged) break;
+    evaluations.push_back(std::move(*logged));
+    count_last();
+  }
+  const std::span<const UnitPlacement> open = paid.subspan(evaluations.size());
+  if (!open.empty()) {
+    for (Evaluation& evaluation : impl_->shared() ? impl_->SimulateShared(open, want_starts)
+                                                  : impl_->SimulateBatch(open, want_starts)) {
+      impl_->KeepInLog(paid[evaluations.size()], evaluation);
+      evaluations.push_back(std::move(evaluation));
+      count_last();
+    }
   }
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
   return evaluations;

@@ -41,6 +41,8 @@ struct CurvePoint {
   double machine_seconds = 0;    // modelled, without set-ups, of all samples up to this one
 };
 
+class EvaluationLog;
+
 class Evaluator {
  public:
   struct Options {
@@ -53,6 +55,9 @@ class Evaluator {
     // Who shares the work of EvaluateBatch; null = nobody. Each rank has an evaluator of the same task, makes the same
     // calls and is told the same outcomes; a rank that is asked to stop stops all, at the next call.
     Ranks* ranks = nullptr;
+    // Answers what it holds in place of the simulator, times included, and is told all further answers; may be null. Each
+    // rank has the same.
+    EvaluationLog* log = nullptr;
   };
   Evaluator(const Task& task, const Options& options);
   ~Evaluator();
@@ -106,7 +111,7 @@ class Evaluator {
   std::function<void(std::int64_t sample, const UnitPlacement&, const Evaluation&)> observer;
 
  private:
-  Evaluation Sampled(const UnitPlacement& placement, Evaluation evaluation);
+  Evaluation Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -12,7 +12,7 @@ namespace {
 LearnerTable Open() {
   static constexpr Plugin kPlugin = {
       "the learning agents", "libberth_rl.so",   "agents/rl", "BERTH_RL_PLUGIN",
-      kLearnerTableSymbol,   BERTH_WITH_RL != 0, "libtorch"};
+      kLearnerTableSymbol,   BERTH_WITH_RL != 0, "libtorch",  "berth_rl"};
   return reinterpret_cast<LearnerTable>(PluginSymbol(kPlugin));
 }
 

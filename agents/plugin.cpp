@@ -26,8 +26,12 @@ std::filesystem::path Find(const Plugin& plugin) {
     std::filesystem::path candidate = folder / place / plugin.file;
     if (std::filesystem::exists(candidate, ignored)) return candidate;
   }
+  const std::filesystem::path tree = folder.parent_path();
+  const std::string where =
+      std::filesystem::exists(tree / "CMakeCache.txt", ignored) ? tree.string() : "BUILD";
   throw RunError(std::string(plugin.what) + " cannot be used: " + plugin.file + " is in none of " + built +
-                 ", lib and ../lib beside the program; set " + plugin.variable + " to its path");
+                 ", lib and ../lib beside the program; `cmake --build " + where + " --target " +
+                 plugin.target + "` builds it, or set " + plugin.variable + " to its path");
 }
 
 void CheckInterface(void* library, const std::filesystem::path& path) {

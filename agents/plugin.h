@@ -17,6 +17,7 @@ struct Plugin {
   const char* symbol;    // what it exports
   bool built;            // whether this build has it
   const char* needs;     // what was not found where it has not: "libtorch"
+  const char* target;    // that builds it: "berth_rl"
 };
 
 // The address of its symbol. Looks for the module where the variable says, else in the build tree, in lib and in ../lib

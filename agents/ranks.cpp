@@ -38,8 +38,8 @@ namespace {
 
 Ranks& Open() {
   if (Told({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) <= 1) return OneRank();
-  static constexpr Plugin kPlugin = {"MPI",        "libberth_mpi.so",   "agents/mpi",    "BERTH_MPI_PLUGIN",
-                                     kRanksSymbol, BERTH_WITH_MPI != 0, "an MPI library"};
+  static constexpr Plugin kPlugin = {"MPI",        "libberth_mpi.so",   "agents/mpi",     "BERTH_MPI_PLUGIN",
+                                     kRanksSymbol, BERTH_WITH_MPI != 0, "an MPI library", "berth_mpi"};
   return *reinterpret_cast<RanksFactory>(PluginSymbol(kPlugin))();
 }
 

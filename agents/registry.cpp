@@ -2,6 +2,7 @@
 #include "agents/agents.h"
 #include "agents/learner_plugin.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth::agents {
 
@@ -135,7 +136,8 @@ std::unique_ptr<Agent> MakeAgent(const std::string& text) {
   if (const AgentRow* row = FindAgent(spec.name)) return row->make(spec);
   std::vector<std::string> known;
   for (const AgentRow& row : Agents()) known.emplace_back(row.name);
-  throw InputError("agent '" + spec.name + "' is not known; it must be one of " + JoinNames(known));
+  throw InputError("agent '" + spec.name + "' is not known" + DidYouMean(spec.name, known) +
+                   "; it must be one of " + JoinNames(known));
 }
 
 }  // namespace berth::agents

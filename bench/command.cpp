@@ -1,19 +1,33 @@
 #include "bench/command.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "agents/ranks.h"
 #include "bench/commands/commands.h"
+#include "bench/console.h"
+#include "bench/interrupt.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
+#include "sim/output_error.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
+
+constexpr const char* kWhat = "berth: where the operations of a neural network should run";
 
 struct Verb {
   std::unique_ptr<Command> command;
@@ -23,16 +37,16 @@ struct Verb {
 
 std::vector<Verb> DeclareAll(CLI::App& app) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", [] {
-    const Provenance now = CurrentProvenance();
-    return fmt::format("berth {} ({}{})", now.version, now.revision, now.dirty ? ", with changes" : "");
-  });
+  app.set_version_flag("--version", [] { return "berth " + Version(); });
   std::vector<Verb> verbs;
   for (const CommandRow& row : Commands()) {
     Verb verb{row.make(), app.add_subcommand(row.name, row.what), row.shares_work};
     verb.command->Declare(*verb.app);
     verbs.push_back(std::move(verb));
   }
+  std::string footer = "Exit status:";
+  for (const ExitStatus& row : ExitStatuses()) footer += fmt::format("\n  {:3} {}", row.status, row.what);
+  app.footer(footer);
   return verbs;
 }
 
@@ -45,7 +59,7 @@ std::string OneLine(std::string text) {
 }
 
 int Fail(int status, const std::string& sentence) {
-  fmt::print(stderr, "berth: {}\n", sentence);
+  Tell(fmt::format("berth: {}\n", OneLine(sentence)));
   return status;
 }
 
@@ -60,19 +74,88 @@ int GiveUp(const std::string& sentence) {
   return 1;
 }
 
-// CLI11 reports --help and --version as exceptions too; they go to standard output with status 0.
-int ParseFailure(const CLI::App& app, const CLI::ParseError& error, const std::string& first) {
-  if (error.get_exit_code() == 0) return agents::IsFurtherRank() ? 0 : app.exit(error);
-  std::vector<std::string> verbs;
-  for (const CommandRow& row : Commands()) verbs.emplace_back(row.name);
-  const bool is_verb = std::find(verbs.begin(), verbs.end(), first) != verbs.end();
-  if (!is_verb && !first.empty() && first.front() != '-') {
-    return Refuse(fmt::format("there is no verb \"{}\"; there are {}.", first, JoinNames(verbs)));
+// A further rank ends with 0: mpirun kills the first one, which keeps the results, once another ends otherwise.
+int EndInterrupted(const std::string& sentence) {
+  return agents::IsFurtherRank() ? 0 : Fail(kInterruptedStatus, sentence);
+}
+
+// Somebody who closes the pipe has read what he wanted: `berth list agents | head`.
+int OutputFailed(int reason) {
+  if (reason != EPIPE) Fail(1, fmt::format("standard output cannot be written: {}.", std::strerror(reason)));
+  agents::AbortOthers(1);
+  return 1;
+}
+
+// A closed standard stream would be the next file that is opened. What stands in for it fails as a closed one does: it can
+// be read only, or written only. Writing to a pipe that is closed fails like any other writing, and kills nobody.
+void OpenStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    const int wrong_way = stream == STDOUT_FILENO ? O_RDONLY : O_WRONLY;
+    if (open("/dev/null", wrong_way) != stream) std::_Exit(1);
   }
-  std::string what = OneLine(error.what());
-  const std::string unconverted = "Could not convert: ";  // "--samples = x"
-  if (what.rfind(unconverted, 0) == 0) what = what.substr(unconverted.size()) + ": a number is wanted";
-  return Refuse(what + fmt::format("; `berth {}--help` lists what there is.", is_verb ? first + " " : ""));
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+// ---- calls that cannot be parsed --------------------------------------------------------------------------
+
+std::vector<std::string> NamesOf(const std::vector<const CLI::App*>& apps) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : apps) names.push_back(app->get_name());
+  return names;
+}
+
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->nonpositional()) names.push_back(option->get_name());
+  }
+  return names;
+}
+
+// What the call says that `app` does not know; empty where it knows all of it.
+std::string Unknown(const CLI::App& app, const std::string& name) {
+  const std::vector<std::string> verbs = NamesOf(app.get_subcommands([](const CLI::App*) { return true; }));
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with('-') && word.size() > 1 && word != "--") {
+      const std::string option = word.substr(0, word.find('='));
+      return fmt::format("{} has no option {}{}", name, option, DidYouMean(option, OptionsOf(app)));
+    }
+    if (!verbs.empty()) {
+      return fmt::format("there is no verb \"{}\"{}; there are {}",
+                         name == "berth" ? word : name.substr(name.find(' ') + 1) + " " + word,
+                         DidYouMean(word, verbs), JoinNames(verbs));
+    }
+    return fmt::format("{} does not take \"{}\"", name, word);
+  }
+  return {};
+}
+
+// CLI11 reports --help and --version as exceptions too; they go to standard output with status 0. What is not known is
+// said before what is missing: who mistyped an option knows that he gave it.
+int ParseFailure(const CLI::App& program, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    if (agents::IsFurtherRank()) return 0;
+    const int status = program.exit(error);
+    std::cout.flush();
+    return std::cout ? status : OutputFailed(errno);
+  }
+  std::string name = "berth";
+  std::string what;
+  for (const CLI::App* app = &program;;) {
+    what = Unknown(*app, name);
+    const std::vector<const CLI::App*> within =
+        app->get_subcommands([](const CLI::App* v) { return v->parsed(); });
+    if (!what.empty() || within.empty()) break;
+    app = within.front();
+    name += " " + app->get_name();
+  }
+  if (what.empty()) what = OneLine(error.what());
+  // "--seed: 1 required INT missing"
+  if (const auto wants = what.find(": 1 required "); wants != std::string::npos && what.ends_with(" missing"))
+    what = what.substr(0, wants) + ": a value is missing";
+  if (what.ends_with('.')) return Refuse(what);
+  return Refuse(fmt::format("{}; `{} --help` lists what there is.", what, name));
 }
 
 }  // namespace
@@ -95,41 +178,75 @@ const std::vector<CommandRow>& Commands() {
       {"validate", "simulated against measured step times over many placements; measures with --record",
        MakeValidateCommand},
       {"speed", "how many ops a second the simulator does", MakeSpeedCommand},
-      {"help", "this reference as text or Markdown", MakeHelpCommand},
+      {"completion", "lets bash, zsh or fish complete verbs, options and names", MakeCompletionCommand},
+      {"man", "the manual pages", MakeManCommand},
+      {"help", "this reference as Markdown", MakeHelpCommand},
+  };
+  return rows;
+}
+
+const std::vector<ExitStatus>& ExitStatuses() {
+  static const std::vector<ExitStatus> rows = {
+      {0, "done; a placement that does not fit, or none found that does, is a result too"},
+      {1, "the job failed: one sentence on standard error says why"},
+      {2, "the input or the call is wrong: one sentence says what, where, and what would be right"},
+      {kInterruptedStatus,
+       "stopped by Ctrl-C (SIGINT) or SIGTERM: what was finished is kept, one sentence says how to go on"},
   };
   return rows;
 }
 
 int RunProgram(int argc, const char* const* argv) {
+  OpenStandardStreams();
   RememberCommandLine(argc, argv);
-  CLI::App app("berth: where the operations of a neural network should run", "berth");
+  CLI::App app(kWhat, "berth");
   std::vector<Verb> verbs = DeclareAll(app);
   try {
     app.parse(argc, const_cast<char**>(argv));
   } catch (const CLI::ParseError& error) {
-    return ParseFailure(app, error, argc > 1 ? argv[1] : "");
+    return ParseFailure(app, error);
   }
   try {
     for (Verb& verb : verbs) {
       if (verb.app->parsed() && (verb.shares_work || !agents::IsFurtherRank())) verb.command->Run();
     }
-    return std::fflush(stdout) == 0 ? 0 : Fail(1, "standard output could not be written.");
+    return std::fflush(stdout) == 0 ? 0 : OutputFailed(errno);
+  } catch (const Interrupted& stopped) {
+    std::fflush(stdout);
+    return EndInterrupted(stopped.what());
   } catch (const InputError& error) {
     return Refuse(error.what());
+  } catch (const OutputError& error) {
+    return OutputFailed(error.reason());
   } catch (const RunError& error) {
     return GiveUp(error.what());
   } catch (const std::bad_alloc&) {
     return GiveUp("this machine has not enough memory for the job.");
+  } catch (const std::system_error& error) {
+    // Of fmt::print, whose only stream is standard output.
+    if (std::ferror(stdout) != 0) return OutputFailed(error.code().value());
+    return GiveUp(fmt::format("this machine refused something: {}.", error.what()));
   } catch (const std::exception& error) {
     return GiveUp(
         fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
   }
 }
 
-std::string PrintCliReference() {
-  CLI::App app("berth: where the operations of a neural network should run", "berth");
+std::string Version() {
+  const Provenance now = CurrentProvenance();
+  return fmt::format("{} ({}{})", now.version, now.revision, now.dirty ? ", with changes" : "");
+}
+
+void WithProgram(const std::function<void(const CLI::App& program)>& use) {
+  CLI::App app(kWhat, "berth");
   const std::vector<Verb> verbs = DeclareAll(app);
-  return PrintCliMarkdown(app);
+  use(app);
+}
+
+std::string PrintCliReference() {
+  std::string text;
+  WithProgram([&](const CLI::App& program) { text = PrintCliMarkdown(program); });
+  return text;
 }
 
 }  // namespace berth::bench

@@ -1,7 +1,8 @@
-// What a verb of the program is. One file per verb in commands/, one row in commands.cpp; the help and
-// docs/cli.md are printed from what the verbs declare.
+// What a verb of the program is. One file per verb in commands/, one row in command.cpp; help, manual pages,
+// completion and docs/cli.md are made from what the verbs declare (reference.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,10 +14,11 @@ class App;
 namespace berth::bench {
 
 // Contract:
-//  - Declare() binds options to members of the command and starts nothing; the command outlives the parse;
-//  - Run() is called once, after a parse that succeeded; it throws InputError for what the user got wrong and
-//  RunError
-//    for what could not be done; legitimate outcomes (out of memory, nothing feasible) are results, status 0;
+//  - Declare() binds options to members of the command and starts nothing; the command outlives the parse. It gives
+//    examples (AddExamples) and every number its range (options.h);
+//  - Run() is called once, after a parse that succeeded; it throws InputError for what the user got wrong, RunError for
+//    what could not be done and Interrupted where the user stopped it; legitimate outcomes (out of memory, nothing
+//    feasible) are results, status 0;
 //  - with `--json -` standard output holds the JSON and nothing else; progress and logs go to standard error.
 class Command {
  public:
@@ -33,9 +35,22 @@ struct CommandRow {
 };
 const std::vector<CommandRow>& Commands();
 
+struct ExitStatus {
+  int status;
+  const char* what;
+};
+// All that there are.
+const std::vector<ExitStatus>& ExitStatuses();
+
 // The whole program: parses, runs the verb, turns failures into one sentence on standard error. Returns the
-// exit status: 0 done, 1 the job failed, 2 the input or the call is wrong.
+// exit status.
 int RunProgram(int argc, const char* const* argv);
+
+// "0.2.0 (0123456789ab, with changes)"
+std::string Version();
+
+// All verbs declared, for whoever prints or searches them.
+void WithProgram(const std::function<void(const CLI::App& program)>& use);
 
 // The command line as docs/cli.md shows it: every verb, its options and defaults, in Markdown.
 std::string PrintCliReference();

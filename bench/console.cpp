@@ -6,16 +6,9 @@
 #include <cstdio>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace berth::bench {
 namespace {
-
-// Code points of a UTF-8 text: every byte that does not continue one.
-std::size_t Width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 // Four significant digits without an exponent for 1 <= value < 100000.
 std::string Digits(double value) {
@@ -31,9 +24,6 @@ std::string LongTime(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   return fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
-
-constexpr auto kRedraw = std::chrono::milliseconds(100);
-constexpr auto kPlainLine = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -91,6 +81,17 @@ std::string Bar(double fraction, int width) {
   return bar;
 }
 
+// Every byte counts that does not continue another.
+std::size_t TextWidth(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+void Tell(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   const std::string blanks(indent, ' ');
   std::string lines;
@@ -104,7 +105,7 @@ std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width
     }
     const std::string_view word = text.substr(0, end == std::string_view::npos ? end : end + 1);
     const bool blank_at_end = word.ends_with(' ');
-    if (line.size() > indent && Width(line) + Width(word) - (blank_at_end ? 1 : 0) > width) {
+    if (line.size() > indent && TextWidth(line) + TextWidth(word) - (blank_at_end ? 1 : 0) > width) {
       line.erase(line.find_last_not_of(' ') + 1);
       lines += line + '\n';
       line = blanks;
@@ -127,17 +128,17 @@ void TextTable::AddRow(std::vector<std::string> cells) {
 
 std::string TextTable::ToString(int indent) const {
   std::vector<std::size_t> widths;
-  for (const std::string& title : titles_) widths.push_back(Width(title));
+  for (const std::string& title : titles_) widths.push_back(TextWidth(title));
   for (const auto& row : rows_) {
     for (std::size_t c = 0; c < std::min(row.size(), widths.size()); ++c) {
-      widths[c] = std::max(widths[c], Width(row[c]));
+      widths[c] = std::max(widths[c], TextWidth(row[c]));
     }
   }
   std::string text;
   const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line(static_cast<std::size_t>(indent), ' ');
     for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
-      const std::string blanks(widths[c] - Width(cells[c]), ' ');
+      const std::string blanks(widths[c] - TextWidth(cells[c]), ' ');
       line += (c == 0 ? "" : "  ") + (aligns_[c] == Align::kLeft ? cells[c] + blanks : blanks + cells[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -146,64 +147,6 @@ std::string TextTable::ToString(int indent) const {
   add_line(titles_);
   for (const auto& row : rows_) add_line(row);
   return text;
-}
-
-Progress::Progress(std::string what, std::int64_t total, bool quiet)
-    : what_(std::move(what)), total_(total), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-
-Progress::~Progress() {
-  if (done_ > 0) Finish();
-}
-
-void Progress::Update(std::int64_t done, const std::string& note) {
-  done_ = done;
-  note_ = note;
-  const auto now = Clock::now();
-  const auto since = now - (drawn_ == Clock::time_point{} ? start_ : drawn_);
-  if (since < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
-  drawn_ = now;
-  Draw(false);
-}
-
-void Progress::Update(std::int64_t done, const std::string& note, double part) {
-  part_ = part;
-  Update(done, note);
-}
-
-void Progress::Say(const std::string& line) {
-  if (quiet_) return;
-  fmt::print(stderr, "{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
-  if (terminal_ && !finished_) Draw(false);
-}
-
-void Progress::Finish() {
-  if (finished_) return;
-  finished_ = true;
-  Draw(true);
-}
-
-void Progress::Draw(bool last) {
-  if (quiet_) return;
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double part =
-      part_.value_or(static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(total_, 1)));
-  std::string line = terminal_ ? "\r\x1b[K" : "";
-  line += what_ + ": ";
-  if (total_ > 0 && terminal_) {
-    line += Bar(part, 24) + " ";
-  }
-  line += CountText(done_);
-  if (total_ > 0) line += " of " + CountText(total_);
-  if (!note_.empty()) line += ", " + note_;
-  if (seconds > 0.5 && done_ > 0 && !part_)
-    line += fmt::format(", {:.4g}/s", static_cast<double>(done_) / seconds);
-  if (last) {
-    line += ", took " + TimeText(seconds * 1e6);
-  } else if (total_ > 0 && part > 0) {
-    line += ", " + TimeText(seconds * 1e6 * (1 - part) / part) + " left";
-  }
-  fmt::print(stderr, "{}{}", line, terminal_ && !last ? "" : "\n");
-  std::fflush(stderr);
 }
 
 }  // namespace berth::bench

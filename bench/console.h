@@ -1,10 +1,8 @@
-// What the program writes for people: aligned tables, numbers with units, bars and progress. Plain text in
-// UTF-8; widths are counted in code points. Nothing here writes to standard output on its own.
+// What the program writes for people: aligned tables, numbers with units, bars. Plain text in UTF-8; widths are
+// counted in code points. Nothing here writes to standard output on its own.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +25,12 @@ std::string RateText(double per_second, std::string_view unit);
 // A bar of `width` cells filled to `fraction` (clamped to [0, 1]).
 std::string Bar(double fraction, int width);
 
+// Code points of a UTF-8 text.
+std::size_t TextWidth(std::string_view text);
+
+// Writes to standard error. Where that is closed or full nothing is said: no work ends because nobody listens.
+void Tell(std::string_view text);
+
 // Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind
 // `indent` blanks and with '\n' at its end.
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width);
@@ -46,42 +50,6 @@ class TextTable {
   std::vector<std::string> titles_;
   std::vector<Align> aligns_;
   std::vector<std::vector<std::string>> rows_;
-};
-
-// Progress of long work on standard error: a bar that redraws itself on a terminal, else a plain line every
-// few seconds. One thread at a time.
-class Progress {
- public:
-  // total = 0: not known, no bar and no time left. quiet: writes nothing.
-  Progress(std::string what, std::int64_t total, bool quiet = false);
-  // Finish(), unless nothing was done: work that is refused has no summary.
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  // `note` is added behind the counts: "best 1.18 s".
-  void Update(std::int64_t done, const std::string& note = {});
-  // Where the items are not alike: the part of the work that is done, which bar and time left then follow.
-  void Update(std::int64_t done, const std::string& note, double part);
-  // A line that stays, above the bar.
-  void Say(const std::string& line);
-  void Finish();
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void Draw(bool last);
-
-  std::string what_;
-  std::int64_t total_;
-  std::int64_t done_ = 0;
-  std::optional<double> part_;
-  std::string note_;
-  bool quiet_;
-  bool terminal_;
-  bool finished_ = false;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point drawn_{};
 };
 
 }  // namespace berth::bench

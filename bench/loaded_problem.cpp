@@ -1,8 +1,11 @@
 #include "bench/loaded_problem.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/console.h"
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
@@ -10,6 +13,7 @@
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/interconnect.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -17,6 +21,18 @@ namespace {
 
 bool Matches(const sim::Device& device, const std::string& selector) {
   return device.name == selector || device.kind == selector || sim::ToString(device.device_class) == selector;
+}
+
+// All words that Matches() some device.
+std::vector<std::string> Selectors(const sim::Cluster& cluster) {
+  std::vector<std::string> words;
+  for (const sim::Device& device : cluster.devices) {
+    for (const std::string& word :
+         {device.name, device.kind, std::string(sim::ToString(device.device_class))}) {
+      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    }
+  }
+  return words;
 }
 
 std::string DeviceList(const sim::Cluster& cluster) {
@@ -43,8 +59,7 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
   }
   for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
   if (cluster.links.empty() && cluster.size() > 1 && cluster.rules == sim::Rules::kNative) {
-    fmt::print(stderr, "berth: warning: cluster '{}' has no links, so every transfer is free\n",
-               cluster.name);
+    Tell(fmt::format("berth: warning: cluster '{}' has no links, so every transfer is free\n", cluster.name));
   }
   return cluster;
 }
@@ -54,7 +69,7 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
-  for (const std::string& note : notes) fmt::print(stderr, "{}: {}\n", name_or_path, note);
+  for (const std::string& note : notes) Tell(fmt::format("{}: {}\n", name_or_path, note));
   return graph;
 }
 
@@ -62,8 +77,8 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
       ->option_text("M");
-  app.add_option("--rules", source.rules, "rules of the simulator, native or published; else the cluster's")
-      ->option_text("R");
+  app.add_option("--rules", source.rules, "rules of the simulator; else the cluster's")
+      ->option_text("native|published");
   app.add_option("--interconnect", source.interconnect,
                  "how links are shared, ideal, fifo or fair; else the cluster's")
       ->option_text("I");
@@ -108,9 +123,9 @@ void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
     found = true;
   }
   if (!found) {
-    throw InputError(
-        fmt::format("--memory {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
-                    setting, selector, cluster.name, DeviceList(cluster)));
+    throw InputError(fmt::format(
+        "--memory {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", setting,
+        selector, cluster.name, DidYouMean(selector, Selectors(cluster)), DeviceList(cluster)));
   }
 }
 
@@ -121,8 +136,8 @@ void OverrideRules(sim::Cluster& cluster, const std::string& rules) {
       return;
     }
   }
-  throw InputError(
-      fmt::format("--rules {}: there are no such rules; there are native and published.", rules));
+  throw InputError(fmt::format("--rules {}: there are no such rules{}; there are native and published.",
+                               rules, DidYouMean(rules, {"native", "published"})));
 }
 
 std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection) {
@@ -135,9 +150,9 @@ std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::s
       if (Matches(cluster.devices[d], selector)) found = chosen[d] = true;
     }
     if (!found) {
-      throw InputError(
-          fmt::format("--devices {}: \"{}\" is no device, kind or class of cluster {}; its devices are {}.",
-                      selection, selector, cluster.name, DeviceList(cluster)));
+      throw InputError(fmt::format(
+          "--devices {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", selection,
+          selector, cluster.name, DidYouMean(selector, Selectors(cluster)), DeviceList(cluster)));
     }
     at = comma + 1;
   }

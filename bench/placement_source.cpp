@@ -7,18 +7,19 @@
 #include "agents/agent.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
 
-std::string AgentsWithoutSearch() {
+std::vector<std::string> AgentsWithoutSearch() {
   std::vector<std::string> names;
   for (const agents::AgentRow& row : agents::Agents()) {
     if (row.kind == agents::AgentKind::kBaseline || row.kind == agents::AgentKind::kConstructive)
       names.emplace_back(row.name);
   }
-  return JoinNames(names);
+  return names;
 }
 
 // The agent's one sample, feasible or not.
@@ -39,20 +40,31 @@ sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
 }  // namespace
 
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
-  if (std::filesystem::exists(name_or_path))
+  if (name_or_path == "-" || std::filesystem::exists(name_or_path))
     return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
   const agents::AgentRow* row = agents::FindAgent(Spec::Parse(name_or_path).name);
   if (row == nullptr) {
-    throw InputError(
-        fmt::format("'{}' is neither a placement file nor an agent that needs no search; those are {}.",
-                    name_or_path, AgentsWithoutSearch()));
+    throw InputError(fmt::format(
+        "'{}' is neither a placement file nor an agent that needs no search{}; those are {}.", name_or_path,
+        DidYouMean(Spec::Parse(name_or_path).name, AgentsWithoutSearch()), JoinNames(AgentsWithoutSearch())));
   }
   if (row->kind == agents::AgentKind::kSearch || row->kind == agents::AgentKind::kLearner) {
     throw InputError(
         fmt::format("the agent '{}' searches; `berth place --agent {}` runs it. Without search there are {}.",
-                    name_or_path, name_or_path, AgentsWithoutSearch()));
+                    name_or_path, name_or_path, JoinNames(AgentsWithoutSearch())));
   }
   return FromAgent(name_or_path, problem);
+}
+
+void CheckStandardInput(const ProblemSource& source, const std::string& placement) {
+  int readers = 0;
+  for (const std::string* name : {&source.graph, &source.cluster, &placement})
+    readers += *name == "-" ? 1 : 0;
+  if (readers > 1) {
+    throw InputError(
+        "--graph, --cluster and --placement: one of them may be - (standard input); give files to the "
+        "others.");
+  }
 }
 
 }  // namespace berth::bench

@@ -4,13 +4,17 @@
 
 #include <string>
 
+#include "bench/loaded_problem.h"
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
 namespace berth::bench {
 
-// Throws InputError for a file of neither format, an unknown agent, an agent that searches, and an agent that
+// "-" is a file on standard input. Throws InputError for a file of neither format, an unknown agent, an agent that searches, and an agent that
 // makes no placement of this problem.
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem);
+
+// Throws InputError where more than one of graph, cluster and placement is to be read from standard input.
+void CheckStandardInput(const ProblemSource& source, const std::string& placement);
 
 }  // namespace berth::bench

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/options.h"
 #include "bench/placement_source.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
@@ -32,8 +33,9 @@ void SearchSource::Declare(CLI::App& app) {
   graph->needs(cluster)->excludes(scenario);
   cluster->needs(graph)->excludes(scenario);
   samples_option_ =
-      app.add_option("--samples", samples_,
-                     "the budget: placements that may be evaluated; else the scenario's, else 1000")
+      Whole(app.add_option("--samples", samples_,
+                           "the budget: placements that may be evaluated; else the scenario's, else 1000"),
+            1, kMaxSamples)
           ->option_text("N");
   grouper_option_ =
       app.add_option(
@@ -72,7 +74,6 @@ void SearchSource::Resolve(const std::string& verb) {
   } else {
     ReadScenario();
   }
-  if (samples_ < 1) throw InputError(fmt::format("--samples {}: at least 1 is wanted.", samples_));
 }
 
 void SearchSource::ReadScenario() {

@@ -5,6 +5,7 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/models.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth::cost_models {
 namespace {
@@ -59,7 +60,8 @@ std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Cat
   if (row == rows.end()) {
     std::vector<std::string> names;
     for (const CostModelRow& entry : rows) names.emplace_back(entry.name);
-    throw InputError("there is no cost model '" + spec.name + "'; known are " + JoinNames(names) +
+    throw InputError("there is no cost model '" + spec.name + "'" + DidYouMean(spec.name, names) +
+                     "; known are " + JoinNames(names) +
                      ", and a file is named by a path that ends in .json or .json.zst");
   }
   return row->make(spec, catalogue);

@@ -7,6 +7,7 @@
 
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth::scenarios {
 namespace {
@@ -54,7 +55,8 @@ std::vector<std::string> FamilyMembers(const std::string& text) {
       families.emplace_back(row.name);
   }
   if (std::ranges::find(families, spec.name) == families.end())
-    throw InputError("'" + spec.name + "' is no family of graphs; there are " + JoinNames(families) + ".");
+    throw InputError("'" + spec.name + "' is no family of graphs" + DidYouMean(spec.name, families) +
+                     "; there are " + JoinNames(families) + ".");
   std::vector<int> members;
   for (const Half each : {Half::kTrain, Half::kTest}) {
     if (half != "all" && half != ToString(each)) continue;

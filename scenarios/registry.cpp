@@ -11,6 +11,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
+#include "sim/nearest_name.h"
 
 namespace berth::scenarios {
 namespace {
@@ -25,10 +26,10 @@ const Row* FindRow(const std::vector<Row>& rows, const std::string& name) {
 }
 
 template <typename Row>
-std::string Names(const std::vector<Row>& rows) {
+std::vector<std::string> Names(const std::vector<Row>& rows) {
   std::vector<std::string> names;
   for (const Row& row : rows) names.emplace_back(row.name);
-  return JoinNames(names);
+  return names;
 }
 
 // "-" is standard input.
@@ -37,13 +38,15 @@ bool IsFile(const std::string& name) {
   return name == "-" || std::filesystem::exists(name, ignored);
 }
 
-[[noreturn]] void FailUnknown(const std::string& name, const std::string& what, const std::string& known) {
-  throw InputError("'" + name + "' is neither a file nor a " + what + "; known are " + known);
-}
-
 // The name before the parameters; a text that is no spec has none.
 std::string NameOf(const std::string& text) {
   return text.substr(0, text.find('('));
+}
+
+[[noreturn]] void FailUnknown(const std::string& text, const std::string& what,
+                              const std::vector<std::string>& known) {
+  throw InputError("'" + text + "' is neither a file nor a " + what + DidYouMean(NameOf(text), known) +
+                   "; known are " + JoinNames(known));
 }
 
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,

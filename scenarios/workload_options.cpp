@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth::scenarios {
 namespace {
@@ -40,7 +41,8 @@ Optimizer OptimizerNamed(const std::string& name, const std::string& what) {
   const auto& names = OptimizerNames();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    throw InputError(what + " " + name + ": there is no such optimizer; there are " + JoinNames(names));
+    throw InputError(what + " " + name + ": there is no such optimizer" + DidYouMean(name, names) +
+                     "; there are " + JoinNames(names));
   }
   return static_cast<Optimizer>(found - names.begin());
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth {
 namespace {
@@ -189,7 +190,7 @@ std::string ParameterReader::Choice(const std::string& key, const std::vector<st
   std::string value = choices.front();
   if (const std::string* text = Find(key)) {
     if (std::find(choices.begin(), choices.end(), *text) == choices.end()) {
-      Fail(key, *text, "one of " + JoinNames(choices));
+      Fail(key, *text, "one of " + JoinNames(choices) + DidYouMean(*text, choices));
     }
     value = *text;
   }
@@ -201,7 +202,8 @@ void ParameterReader::Finish() {
   const std::string known = known_.empty() ? "it takes none" : "it takes " + JoinNames(known_);
   for (const auto& [name, _] : spec_.named) {
     if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-      throw InputError(spec_.name + " has no parameter '" + name + "'; " + known);
+      throw InputError(spec_.name + " has no parameter '" + name + "'" + DidYouMean(name, known_) + "; " +
+                       known);
     }
   }
   if (!spec_.positional.empty()) {

@@ -3,6 +3,7 @@
 
 #include "agents/groupers/groupers.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 
 namespace berth::agents {
 namespace {
@@ -13,7 +14,8 @@ const GrouperRow& FindGrouper(const std::string& name) {
     if (name == row.name) return row;
     known.emplace_back(row.name);
   }
-  throw InputError("grouper '" + name + "' is not known; it must be one of " + JoinNames(known));
+  throw InputError("grouper '" + name + "' is not known" + DidYouMean(name, known) + "; it must be one of " +
+                   JoinNames(known));
 }
 
 // Numbers groups by the topological order of their first op.

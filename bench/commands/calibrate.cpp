@@ -1,13 +1,17 @@
 // berth calibrate TRACE… --out PARAMETERS: parameters from probes. berth calibrate --table T: the testbed of a table.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/calibrate/fit_json.h"
 #include "bench/calibrate/report.h"
 #include "bench/commands/commands.h"
+#include "bench/options.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "bench/tables/calibration.h"
 #include "cost_models/calibration/calibration.h"
 #include "profiler/kineto.h"
@@ -15,6 +19,8 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 #include "sim/formats/source.h"
+#include "sim/nearest_name.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -58,8 +64,7 @@ class CalibrateCommand : public Command {
            "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `berth-profile "
            "graph` and frameworks do unless told otherwise) or all contractions; else as the "
            "recording says")
-        ->check(CLI::IsMember({"none", "convolutions", "all"}))
-        ->option_text("WHICH");
+        ->option_text("none|convolutions|all");
     app.add_flag("--cold", ops_.cold,
                  "operands come from memory, not from a cache: the probes' `cold` times");
     app.add_option(
@@ -72,14 +77,20 @@ class CalibrateCommand : public Command {
     app.add_option("--table", table_,
                    "fit the testbed of a table to its fitted cells instead, one of `berth list tables`")
         ->option_text("T");
-    app.add_option("--threads", threads_, "of --table; 0 = one per core")
+    Threads(app.add_option("--threads", threads_, "of --table; 0 = one per core"))
         ->capture_default_str()
         ->option_text("N");
+    app.add_flag("--force", force_, "replace what --out names");
+    JsonFile(app.add_option("--json", json_,
+                            "write what was fitted and how well to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app,
+                {"berth calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
+                 "berth calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
+                 "berth calibrate --table hierarchical --out testbed"});
   }
 
   void Run() override {
-    if (threads_ < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
     if (traces_.empty() == table_.empty())
       throw InputError(
           "either TRACE... --out PARAMETERS (fit to probes) or --table T (fit to a table) is wanted.");
@@ -97,6 +108,9 @@ class CalibrateCommand : public Command {
     const std::string report = PrintCalibration(table, calibration);
     cost_models::WriteParameters((folder / "testbed.json").string(), calibration.parameters);
     formats::WriteFile((folder / "fit.md").string(), report);
+    if (!json_.empty())
+      return formats::WriteFile(
+          json_, PrintFitJson((folder / "testbed.json").string(), table.name, calibration.fit));
     fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report,
                (folder / "testbed.json").string(), table.name);
   }
@@ -107,14 +121,19 @@ class CalibrateCommand : public Command {
   };
   Outputs CheckedOutputs() const {
     if (out_.empty()) throw InputError("TRACE... needs --out PARAMETERS, the file to write.");
+    if (const std::string wrong = WrongJsonName(out_); !wrong.empty()) throw InputError("--out: " + wrong);
     const fs::path path(out_);
     fs::path stem = path.filename();
     while (stem.extension() == ".zst" || stem.extension() == ".json") stem = stem.stem();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
                              folder / (stem.string() + ".report.html")};
-    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html})
-      formats::RefuseExisting(output.string());
+    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html}) {
+      if (!force_ && fs::is_regular_file(output)) {
+        throw InputError(fmt::format(
+            "--out: {} is there already; give another name, or --force to replace it.", output.string()));
+      }
+    }
     return outputs;
   }
 
@@ -123,6 +142,11 @@ class CalibrateCommand : public Command {
                                             .command = CurrentProvenance().command,
                                             .ops = ops_,
                                             .steps_in_table = steps_in_table_};
+    const std::vector<std::string> choices = {"none", "convolutions", "all"};
+    if (!tf32_.empty() && std::ranges::find(choices, tf32_) == choices.end()) {
+      throw InputError(
+          fmt::format("--tf32 {}{}: there are {}.", tf32_, DidYouMean(tf32_, choices), JoinNames(choices)));
+    }
     if (tf32_ == "none") options.ops.tf32 = cost_models::Tf32Classes();
     if (tf32_ == "convolutions") options.ops.tf32 = cost_models::Convolutions();
     if (tf32_ == "all") options.ops.tf32 = cost_models::AllContractions();
@@ -165,6 +189,7 @@ class CalibrateCommand : public Command {
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
     formats::WriteFile(outputs.html.string(), PrintReportHtml(report, FitPlotsHtml(result)));
+    if (!json_.empty()) return formats::WriteFile(json_, PrintFitJson(outputs.parameters.string(), result));
     std::vector<std::string> kinds;
     for (const cost_models::KindParameters& kind : result.parameters.kinds) kinds.push_back(kind.kind);
     fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n", text,
@@ -176,6 +201,8 @@ class CalibrateCommand : public Command {
   std::string out_, name_, table_, tf32_;
   cost_models::OpFitOptions ops_;
   bool steps_in_table_ = false;
+  bool force_ = false;
+  std::string json_;
   int threads_ = 0;
 };
 

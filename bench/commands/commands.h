@@ -1,8 +1,7 @@
-// The factories of the verbs, one file each, and what several of them share.
+// The factories of the verbs, one file each.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "bench/command.h"
 
@@ -19,9 +18,8 @@ std::unique_ptr<Command> MakeTableCommand();
 std::unique_ptr<Command> MakeCalibrateCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeSpeedCommand();
+std::unique_ptr<Command> MakeCompletionCommand();
+std::unique_ptr<Command> MakeManCommand();
 std::unique_ptr<Command> MakeHelpCommand();
-
-// The reference of a declared program: a section for each verb with its options.
-std::string PrintCliMarkdown(const CLI::App& app);
 
 }  // namespace berth::bench

@@ -13,8 +13,12 @@
 #include "bench/compare/comparison.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/options.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
+#include "bench/run_folder.h"
 #include "bench/search_source.h"
+#include "bench/tables/cell_progress.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
 #include "profiler/host_machine.h"
@@ -28,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kName[] = "compare";
+constexpr const char* kRecord = "run.json";
+constexpr const char* kSearches = "searches.db";
 
 class ScenarioCells : public CellSource {
  public:
@@ -115,18 +121,24 @@ class CompareCommand : public Command {
         ->required()
         ->option_text("A...");
     search_.Declare(app);
-    seeds_option_ =
-        app.add_option("--seeds", seeds_, "seeds 1 to N of those that sample; else the scenario's, else 3")
-            ->option_text("N");
-    app.add_option("--threads", threads_, "searches at a time; 0 = one per core")
+    seeds_option_ = Whole(app.add_option("--seeds", seeds_,
+                                         "seeds 1 to N of those that sample; else the scenario's, else 3"),
+                          1, kMaxSeeds)
+                        ->option_text("N");
+    Threads(app.add_option("--threads", threads_, "searches at a time; 0 = one per core"))
         ->capture_default_str()
         ->option_text("N");
     app.add_option("--out", out_,
                    "folder for comparison.html, report.txt, rows.csv and what is needed to go on")
         ->option_text("DIR");
     app.add_flag("--resume", resume_, "keep the finished searches in --out, go on with the others");
-    app.add_option("--json", json_, "write the results to this file; - is standard output")
+    app.add_flag("--force", force_, "replace what --out holds, whatever it is of");
+    JsonFile(app.add_option("--json", json_, "write the results to this file; - is standard output"))
         ->option_text("FILE");
+    AddExamples(app,
+                {"berth compare --agents random local_search annealing --graph nmt --cluster 'k40(gpus=2)' "
+                 "--samples 500 --out runs/compare",
+                 "berth compare --agents heft 'placeto(rounds=4)' --scenario s.yaml --seeds 5 --out runs/s"});
   }
 
   void Run() override {
@@ -136,10 +148,10 @@ class CompareCommand : public Command {
     const std::vector<CellPlan> plans = Plans(table);
     const TableResults results(table, RunAll(table, plans, stop));
     if (results.records().size() < plans.size()) {
-      throw RunError(fmt::format("stopped after {} of {} searches; {}.", results.records().size(),
-                                 plans.size(),
-                                 out_.empty() ? "with --out they would have been kept"
-                                              : "they are kept, `--resume` goes on from there"));
+      throw Interrupted(
+          fmt::format("stopped after {} of {} searches; {}.", results.records().size(), plans.size(),
+                      out_.empty() ? "with --out DIR they would be kept, and --resume would go on"
+                                   : "they are kept, the same call with --resume goes on with the others"));
     }
     const ReportPage page = MakeComparison(results, Facts());
     if (!out_.empty()) Save(results, page);
@@ -151,12 +163,9 @@ class CompareCommand : public Command {
  private:
   void Check() {
     search_.Resolve(kName);
-    if (threads_ < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
-    if (seeds_option_->count() > 0 && seeds_ < 1)
-      throw InputError(fmt::format("--seeds {}: at least 1 is wanted.", seeds_));
     if (resume_ && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
+    if (resume_ && force_) throw InputError("--resume goes on with what --force replaces; give one of them.");
     if (agents_.size() < 2) throw InputError("--agents: two or more are wanted; `berth place` runs one.");
     std::set<std::string> names;
     for (const std::string& spec : agents_) {
@@ -186,8 +195,8 @@ class CompareCommand : public Command {
                                  const std::atomic<bool>& stop) const {
     std::optional<TableStore> store;
     if (!out_.empty()) {
-      formats::MakeFolder(out_);
-      store.emplace((fs::path(out_) / "searches.db").string());
+      Claim();
+      store.emplace((fs::path(out_) / kSearches).string());
     }
     RunOptions options;
     options.threads = threads_;
@@ -196,17 +205,35 @@ class CompareCommand : public Command {
     options.resume = resume_;
     if (store) options.checkpoints = (fs::path(out_) / "checkpoints").string();
     if (resume_) options.done = store->All(table.name);
-    Progress progress(fmt::format("{} agents on {}, searches", agents_.size(), search_.name()),
-                      static_cast<std::int64_t>(plans.size()));
-    std::int64_t finished = 0;
+    CellProgress progress(
+        fmt::format("{} agents on {}, searches", agents_.size(), search_.name()), plans,
+        {.threads = threads_, .known = store ? store->All(table.name) : std::vector<CellRecord>()});
     options.on_cell = [&](const CellRecord& record, bool skipped) {
       if (!skipped && store) store->Put(table.name, record);
-      progress.Update(++finished,
-                      fmt::format("{} {}{}", record.column,
-                                  record.runtime_us ? TimeText(*record.runtime_us) : "does not fit",
-                                  skipped ? " (kept)" : ""));
+      progress.Cell(record, skipped);
     };
+    options.on_samples = [&](const CellPlan& plan, std::int64_t samples) { progress.Samples(plan, samples); };
     return RunCells(ScenarioCells(search_), plans, options);
+  }
+
+  // Searches of other agents, budgets and seeds may join those that are there.
+  void Claim() const {
+    const nlohmann::ordered_json run = {{"scenario", search_.name()},
+                                        {"problem", search_.Words()},
+                                        {"budget", search_.samples()},
+                                        {"agents", agents_},
+                                        {"seeds", seeds_},
+                                        {"interrupted", true},
+                                        {"command", CurrentProvenance().command}};
+    ClaimFolder({.path = out_,
+                 .record = kRecord,
+                 .run = run,
+                 .same = {"scenario", "problem"},
+                 .alike = {"budget", "agents", "seeds"},
+                 .files = {kSearches, "rows.csv", "report.txt", "comparison.html"},
+                 .resume = resume_,
+                 .force = force_});
+    formats::WriteFile((fs::path(out_) / kRecord).string(), run.dump(1) + "\n");
   }
 
   std::vector<std::pair<std::string, std::string>> Facts() const {
@@ -224,6 +251,10 @@ class CompareCommand : public Command {
     write("rows.csv", PrintRows(std::move(records)));
     write("report.txt", PrintReportText(page));
     write("comparison.html", PrintReportHtml(page, ComparisonCurvesHtml(results)));
+    nlohmann::ordered_json run =
+        nlohmann::ordered_json::parse(formats::ReadFile((fs::path(out_) / kRecord).string()));
+    run["interrupted"] = false;
+    write(kRecord, run.dump(1) + "\n");
   }
 
   SearchSource search_;
@@ -231,6 +262,7 @@ class CompareCommand : public Command {
   int seeds_ = 3;
   int threads_ = 0;
   bool resume_ = false;
+  bool force_ = false;
   std::string out_;
   std::string json_;
   CLI::Option* seeds_option_ = nullptr;

@@ -8,11 +8,14 @@
 #include "bench/commands/commands.h"
 #include "bench/explain/placement_page.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
 #include "bench/placement_source.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -24,11 +27,13 @@ class ExplainCommand : public Command {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
     app.add_option("--placement", placement_,
-                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that "
-                   "needs no search")
+                   "a placement file (- is standard input), a human-expert file of "
+                   "msr-fiddle/dnn-partitioning, or an agent that needs no search")
         ->required()
         ->option_text("P");
-    app.add_option("--faster", faster_, "how many times as fast a device or link is made, one at a time")
+    Real(
+        app.add_option("--faster", faster_, "how many times as fast a device or link is made, one at a time"),
+        1, sim::kMostFaster)
         ->capture_default_str()
         ->option_text("K");
     app.add_option("--devices", devices_, "names, kinds or classes of those that are made faster; else each")
@@ -36,15 +41,19 @@ class ExplainCommand : public Command {
     app.add_option("--links", links_, "names of those that are made faster: pcie-gpu0,pcie-gpu1; else each")
         ->option_text("L");
     DeclareProblemOptions(app, source_);
-    app.add_option("--json", json_, "write a berth.explanation to this file; - is standard output")
+    JsonFile(app.add_option("--json", json_, "write a berth.explanation to this file; - is standard output"))
         ->option_text("FILE");
     app.add_option("--html", html_, "write a page: timeline, graph, what bounds it")->option_text("FILE");
+    AddExamples(
+        app,
+        {"berth explain --graph nmt --cluster 'k40(gpus=2)' --placement round_robin",
+         "berth explain --graph nmt --cluster 'k40(gpus=2)' --placement runs/nmt/placement.json --faster 4 "
+         "--json why.json"});
   }
 
   void Run() override {
-    if (!(faster_ > 1 && faster_ <= sim::kMostFaster))
-      throw InputError(
-          fmt::format("--faster {}: above 1 and at most {} is wanted.", faster_, sim::kMostFaster));
+    if (faster_ == 1) throw InputError("--faster 1: above 1 is wanted.");
+    CheckStandardInput(source_, placement_);
     if (json_ == "-" && html_ == "-")
       throw InputError(
           "--json - and --html - would mix two documents on standard output; give a file to one.");
@@ -85,8 +94,9 @@ class ExplainCommand : public Command {
       if (found == names.end()) {
         throw InputError(names.empty()
                              ? fmt::format("--links {}: cluster {} has no links.", links_, cluster.name)
-                             : fmt::format("--links {}: \"{}\" is no link of cluster {}; its links are {}.",
-                                           links_, name, cluster.name, JoinNames(names)));
+                             : fmt::format("--links {}: \"{}\" is no link of cluster {}{}; its links are {}.",
+                                           links_, name, cluster.name, DidYouMean(name, names),
+                                           JoinNames(names)));
       }
       links.push_back(static_cast<std::int32_t>(found - names.begin()));
       at = comma + 1;

@@ -10,10 +10,13 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
+#include "bench/reference.h"
 #include "bench/tier_shares.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -42,6 +45,32 @@ std::vector<std::pair<std::string, TypeUse>> UseByType(const sim::OpGraph& graph
   return sorted;
 }
 
+nlohmann::ordered_json Sizes(const sim::OpGraph& graph) {
+  const auto totals = graph.totals();
+  return {{"name", graph.name},
+          {"ops", graph.size()},
+          {"edges", graph.edges()},
+          {"colocation_sets", graph.colocation_sets()},
+          {"parameters", totals.parameters},
+          {"flops", totals.flops},
+          {"output_bytes", totals.output_bytes},
+          {"persistent_bytes", totals.persistent_bytes}};
+}
+
+// Of a graph that was written: where to, its sizes, what the importer noted.
+void WriteSummary(const std::string& json, const std::string& out, const sim::OpGraph& graph,
+                  const nlohmann::ordered_json& more) {
+  nlohmann::ordered_json summary = {{"out", out}};
+  summary.update(Sizes(graph));
+  summary.update(more);
+  formats::WriteFile(json, summary.dump(1) + "\n");
+}
+
+void CheckStandardOutput(const std::string& json, const std::string& out) {
+  if (json == "-" && out == "-")
+    throw InputError("--json - and --out - would mix two documents on standard output; give a file to one.");
+}
+
 class InfoCommand {
  public:
   void Declare(CLI::App& app) {
@@ -49,7 +78,9 @@ class InfoCommand {
     app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")
         ->option_text("C");
     app.add_option("--cost-model", source_.cost_model, "what prices them")->option_text("M");
-    app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
+    JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app, {"berth graph info nmt", "berth graph info model.onnx --cluster 'h100(gpus=2)'"});
   }
 
   void Run() {
@@ -68,15 +99,7 @@ class InfoCommand {
   }
 
   static std::string ToJson(const sim::OpGraph& graph, const std::vector<TierShare>& shares) {
-    const auto totals = graph.totals();
-    nlohmann::ordered_json json = {{"name", graph.name},
-                                   {"ops", graph.size()},
-                                   {"edges", graph.edges()},
-                                   {"colocation_sets", graph.colocation_sets()},
-                                   {"parameters", totals.parameters},
-                                   {"flops", totals.flops},
-                                   {"output_bytes", totals.output_bytes},
-                                   {"persistent_bytes", totals.persistent_bytes}};
+    nlohmann::ordered_json json = Sizes(graph);
     for (const auto& [type, use] : UseByType(graph)) {
       json["types"][type] = {{"ops", use.ops}, {"flops", use.flops}, {"output_bytes", use.output_bytes}};
     }
@@ -133,28 +156,36 @@ class ImportCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("file", file_, "a graph in another format")->required()->option_text("FILE");
-    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")
+    JsonFile(app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output"))
         ->required()
         ->option_text("G");
-    app.add_option("--from", from_,
-                   "the format, else guessed from the content: " + JoinNames(ImporterNames()))
-        ->option_text("FORMAT");
+    app.add_option("--from", from_, "the format, else guessed from the content")
+        ->option_text(fmt::format("{}", fmt::join(ImporterNames(), "|")));
     app.add_option("--dim", dims_, "ONNX: value of a symbolic dimension: batch=8 (may be repeated)")
         ->option_text("NAME=N");
-    app.add_option(
-           "--training", options_.training,
-           "ONNX: add a loss, backward ops and the updates of this optimizer: sgd, momentum, adam, rmsprop")
-        ->option_text("OPTIMIZER");
+    app.add_option("--training", options_.training,
+                   "ONNX: add a loss, backward ops and the updates of this optimizer")
+        ->option_text("sgd|momentum|adam|rmsprop");
     app.add_flag("--strict", options_.strict, "ONNX: refuse ops whose cost is not known");
+    JsonFile(app.add_option("--json", json_,
+                            "write the graph's sizes and what was noted to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app, {"berth graph import model.onnx --out model.json.zst --dim batch=8 --training adam",
+                      "berth graph import bert_l-3_training.json --out bert.json --json -"});
   }
 
   void Run() {
+    CheckStandardOutput(json_, out_);
     for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
     const std::string content = formats::ReadFile(file_);
     for (const scenarios::ImporterRow& row : scenarios::Importers()) {
       if (from_.empty() ? row.recognises(content) : from_ == row.name) {
         const scenarios::ImportedGraph imported = row.import(content, file_, options_);
         formats::WriteGraph(out_, imported.graph);
+        if (!json_.empty()) {
+          return WriteSummary(json_, out_, imported.graph,
+                              {{"file", file_}, {"format", row.name}, {"notes", imported.notes}});
+        }
         // Beside a graph on standard output there is room on standard error alone.
         std::FILE* const report = out_ == "-" ? stderr : stdout;
         fmt::print(report, "{}: {} ops from {} ({})\n", out_, CountText(imported.graph.size()), file_,
@@ -163,10 +194,11 @@ class ImportCommand {
         return;
       }
     }
-    throw InputError(from_.empty() ? fmt::format("{}: is in no format that can be imported; there are {}.",
-                                                 file_, JoinNames(ImporterNames()))
-                                   : fmt::format("--from {}: there is no such format; there are {}.", from_,
-                                                 JoinNames(ImporterNames())));
+    throw InputError(from_.empty()
+                         ? fmt::format("{}: is in no format that can be imported; there are {}.", file_,
+                                       JoinNames(ImporterNames()))
+                         : fmt::format("--from {}: there is no such format{}; there are {}.", from_,
+                                       DidYouMean(from_, ImporterNames()), JoinNames(ImporterNames())));
   }
 
  private:
@@ -185,6 +217,7 @@ class ImportCommand {
   std::string file_;
   std::string out_;
   std::string from_;
+  std::string json_;
   std::vector<std::string> dims_;
   scenarios::ImportOptions options_;
 };
@@ -193,20 +226,27 @@ class ConvertCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("graph", graph_, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output")
+    JsonFile(app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output"))
         ->required()
         ->option_text("G2");
+    JsonFile(app.add_option("--json", json_, "write the graph's sizes to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app, {"berth graph convert 'nmt(layers=4)' --out nmt.json.zst",
+                      "berth graph convert g.json.zst --out -"});
   }
 
   void Run() {
+    CheckStandardOutput(json_, out_);
     const sim::OpGraph graph = LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
+    if (!json_.empty()) return WriteSummary(json_, out_, graph, nlohmann::ordered_json::object());
     if (out_ != "-") fmt::print("{}: {} ops\n", out_, CountText(graph.size()));
   }
 
  private:
   std::string graph_;
   std::string out_;
+  std::string json_;
 };
 
 class GraphCommand : public Command {

@@ -11,6 +11,8 @@
 #include "bench/commands/commands.h"
 #include "bench/commands/listing.h"
 #include "bench/console.h"
+#include "bench/options.h"
+#include "bench/reference.h"
 #include "bench/tables/table.h"
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
@@ -18,6 +20,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/units_text.h"
 #include "sim/interconnect.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -125,40 +128,48 @@ Listing ListLinks() {
 
 constexpr const char* kWorkloads = "workloads";
 
+template <typename Row>
+std::vector<std::string> NamesIn(const std::vector<Row>& table) {
+  std::vector<std::string> names;
+  for (const Row& row : table) names.emplace_back(row.name);
+  return names;
+}
+
 struct KindRow {
   const char* name;
   Listing (*list)();
+  std::vector<std::string> (*names)();
 };
 
 const std::vector<KindRow>& Kinds() {
   static const std::vector<KindRow> rows = {
-      {kWorkloads, [] { return ListWorkloads(false); }},
-      {"clusters", [] { return Named(scenarios::Clusters()); }},
-      {"agents", ListAgents},
-      {"groupers", [] { return Named(agents::Groupers()); }},
-      {"cost-models", [] { return Named(cost_models::CostModels()); }},
-      {"devices", ListDevices},
-      {"links", ListLinks},
-      {"interconnects", ListInterconnects},
-      {"importers", ListImporters},
-      {"tables", ListTables},
+      {kWorkloads, [] { return ListWorkloads(false); }, [] { return NamesIn(scenarios::Workloads()); }},
+      {"clusters", [] { return Named(scenarios::Clusters()); },
+       [] { return NamesIn(scenarios::Clusters()); }},
+      {"agents", ListAgents, [] { return NamesIn(agents::Agents()); }},
+      {"groupers", [] { return Named(agents::Groupers()); }, [] { return NamesIn(agents::Groupers()); }},
+      {"cost-models", [] { return Named(cost_models::CostModels()); },
+       [] { return NamesIn(cost_models::CostModels()); }},
+      {"devices", ListDevices, [] { return cost_models::BuiltinCatalogue().DeviceNames(); }},
+      {"links", ListLinks, [] { return cost_models::BuiltinCatalogue().LinkNames(); }},
+      {"interconnects", ListInterconnects, [] { return NamesIn(sim::Interconnects()); }},
+      {"importers", ListImporters, [] { return NamesIn(scenarios::Importers()); }},
+      {"tables", ListTables, [] { return NamesIn(TableNames()); }},
   };
   return rows;
-}
-
-std::vector<std::string> KindNames() {
-  std::vector<std::string> names;
-  for (const KindRow& row : Kinds()) names.emplace_back(row.name);
-  return names;
 }
 
 class ListCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("kind", kind_, "what to list: " + JoinNames(KindNames()))->required()->option_text("KIND");
+    app.add_option("kind", kind_, "what to list: " + JoinNames(ListedKinds()))
+        ->required()
+        ->option_text("KIND");
     app.add_flag("--unfused", unfused_,
                  "workloads: count the ops of the unfused graphs too, which takes a second");
-    app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
+    JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app, {"berth list agents", "berth list workloads --json -"});
   }
 
   void Run() override {
@@ -169,8 +180,8 @@ class ListCommand : public Command {
     for (const KindRow& row : Kinds()) {
       if (kind_ == row.name) return Print(row.list());
     }
-    throw InputError(
-        fmt::format("berth list: there is no kind \"{}\"; there are {}.", kind_, JoinNames(KindNames())));
+    throw InputError(fmt::format("berth list: there is no kind \"{}\"{}; there are {}.", kind_,
+                                 DidYouMean(kind_, ListedKinds()), JoinNames(ListedKinds())));
   }
 
  private:
@@ -245,6 +256,17 @@ class ListCommand : public Command {
 };
 
 }  // namespace
+
+std::vector<std::string> ListedKinds() {
+  return NamesIn(Kinds());
+}
+
+std::vector<std::string> NamesOfKind(const std::string& kind) {
+  const auto row =
+      std::ranges::find(Kinds(), kind, [](const KindRow& each) { return std::string(each.name); });
+  BERTH_CHECK(row != Kinds().end());
+  return row->names();
+}
 
 std::unique_ptr<Command> MakeListCommand() {
   return std::make_unique<ListCommand>();

@@ -45,6 +45,10 @@ struct Listing {
   std::string legend = {};              // what stands under the text
 };
 
+// The kinds that `berth list` knows, and the names of one of them, without parameters.
+std::vector<std::string> ListedKinds();
+std::vector<std::string> NamesOfKind(const std::string& kind);
+
 // Workloads with their sizes, ours beside what bench/data/papers/workloads.csv has. Builds the graphs that it
 // counts: fused, and with `unfused` the unfused ones too, which take longer.
 Listing ListWorkloads(bool unfused);

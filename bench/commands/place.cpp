@@ -12,14 +12,19 @@
 
 #include "agents/agent.h"
 #include "agents/bounds.h"
+#include "agents/evaluation_log.h"
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/csv.h"
 #include "bench/explain/placement_page.h"
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
+#include "bench/progress.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "bench/report.h"
+#include "bench/run_folder.h"
 #include "bench/sample_log.h"
 #include "bench/search_source.h"
 #include "sim/error.h"
@@ -41,39 +46,51 @@ struct Found {
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
 
+constexpr const char* kRecord = "run.json";
+
+// What a search is, known before it begins.
+nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, const agents::Task& task,
+                                const std::string& agent) {
+  return {{"agent", agent},
+          {"scenario", search.name()},
+          {"graph", task.problem->graph().name},
+          {"cluster", task.problem->cluster().name},
+          {"cost_model", task.problem->costs().cost_model},
+          {"grouper", task.units.grouper},
+          {"units", task.units.size()},
+          {"seed", seed},
+          {"budget", search.samples()}};
+}
+
+void AddProvenance(nlohmann::ordered_json& json) {
+  const Provenance now = CurrentProvenance();
+  json["command"] = now.command;
+  json["revision"] = now.revision;
+  json["dirty"] = now.dirty;
+  json["machine"] = now.machine;
+  json["date"] = now.date;
+}
+
 nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, const Found& found) {
   const agents::Evaluator& evaluator = found.evaluator;
   const bool feasible = evaluator.has_best();
-  const Provenance now = CurrentProvenance();
-  nlohmann::ordered_json json = {{"agent", found.agent},
-                                 {"scenario", search.name()},
-                                 {"graph", found.task.problem->graph().name},
-                                 {"cluster", found.task.problem->cluster().name},
-                                 {"cost_model", found.task.problem->costs().cost_model},
-                                 {"grouper", found.task.units.grouper},
-                                 {"units", found.task.units.size()},
-                                 {"seed", seed},
-                                 {"budget", search.samples()},
-                                 {"samples", evaluator.samples()},
-                                 {"distinct", evaluator.distinct()},
-                                 {"proposals", evaluator.proposals()},
-                                 {"samples_to_best", nullptr},
-                                 {"samples_to_1pct", nullptr},
-                                 {"best_runtime_us", nullptr},
-                                 {"feasible", feasible},
-                                 {"lower_bound_us", sim::ToMicros(found.bound.best())},
-                                 {"proven_infeasible", found.bound.nothing_fits},
-                                 {"reference_runtime_us", sim::ToMicros(found.task.reference_runtime)},
-                                 {"reference", found.task.reference},
-                                 {"wall_seconds", found.wall_seconds},
-                                 {"simulator_seconds", evaluator.simulator_seconds()},
-                                 {"interrupted", found.interrupted()},
-                                 {"ranks", found.ranks},
-                                 {"command", now.command},
-                                 {"revision", now.revision},
-                                 {"dirty", now.dirty},
-                                 {"machine", now.machine},
-                                 {"date", now.date}};
+  nlohmann::ordered_json json = Identity(search, seed, found.task, found.agent);
+  json.update({{"samples", evaluator.samples()},
+               {"distinct", evaluator.distinct()},
+               {"proposals", evaluator.proposals()},
+               {"samples_to_best", nullptr},
+               {"samples_to_1pct", nullptr},
+               {"best_runtime_us", nullptr},
+               {"feasible", feasible},
+               {"lower_bound_us", sim::ToMicros(found.bound.best())},
+               {"proven_infeasible", found.bound.nothing_fits},
+               {"reference_runtime_us", sim::ToMicros(found.task.reference_runtime)},
+               {"reference", found.task.reference},
+               {"wall_seconds", found.wall_seconds},
+               {"simulator_seconds", evaluator.simulator_seconds()},
+               {"interrupted", found.interrupted()},
+               {"ranks", found.ranks}});
+  AddProvenance(json);
   if (feasible) {
     json["samples_to_best"] = evaluator.samples_to_best();
     json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
@@ -99,13 +116,14 @@ class PlaceCommand : public Command {
         ->option_text("A");
     search_.Declare(app);
     seed_option_ =
-        app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1")->option_text("K");
+        Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0, kMaxSeed)
+            ->option_text("K");
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
         ->option_text("yes|no");
-    app.add_option("--threads", options_.threads,
-                   "threads of agent and simulator; results do not depend on it; 0 = one per core")
+    Threads(app.add_option("--threads", options_.threads,
+                           "threads of agent and simulator; results do not depend on it; 0 = one per core"))
         ->capture_default_str()
         ->option_text("T");
     app.add_option("--out", out_,
@@ -113,11 +131,21 @@ class PlaceCommand : public Command {
         ->option_text("DIR");
     app.add_flag("--log-samples", log_samples_,
                  "in --out also samples.csv, a line for each, and units.json, what their units are");
-    app.add_flag("--resume", options_.resume, "go on from the checkpoint in --out; learners alone keep one");
-    app.add_option("--json", json_, "write a summary to this file; - is standard output")
+    app.add_flag(
+        "--resume", options_.resume,
+        "go on from the checkpoint in --out, if it was begun: what was found is what a search without "
+        "interruption finds");
+    app.add_flag("--force", force_, "replace what --out holds, whatever it is of");
+    JsonFile(app.add_option("--json", json_, "write a summary to this file; - is standard output"))
         ->option_text("FILE");
     app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, the search")
         ->option_text("FILE");
+    AddExamples(
+        app,
+        {"berth place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out runs/nmt",
+         "berth place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
+         "--out runs/placeto",
+         "berth place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
   }
 
   void Run() override {
@@ -128,11 +156,10 @@ class PlaceCommand : public Command {
     const auto agent = agents::MakeAgent(agent_);
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
-    if (!out_.empty()) {
-      if (ranks.first()) formats::MakeFolder(out_);
-      options_.checkpoint = InFolder("checkpoint");
-    }
-    Progress progress(agent->name() + " on " + search_.name(), search_.samples(), !ranks.first());
+    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
+    // evaluator starts the clock of its curve.
+    const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    Progress progress(Spec::Parse(agent_).name + " on " + search_.name(), search_.samples(), !ranks.first());
     agents::Evaluator::Options limits;
     limits.budget = search_.samples();
     limits.threads = options_.threads;
@@ -142,9 +169,10 @@ class PlaceCommand : public Command {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + TimeText(now.best_runtime()) : "nothing fits yet");
     };
-    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
-    // evaluator starts the clock of its curve.
-    const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    if (!out_.empty() && ranks.first()) Claim(task, *agent);
+    std::optional<agents::EvaluationLog> answers;
+    OpenAnswers(task, *agent, ranks, answers);
+    limits.log = answers ? &*answers : nullptr;
     agents::Evaluator evaluator(task, limits);
     std::optional<SampleLog> log;
     if (log_samples_ && ranks.first()) {
@@ -155,11 +183,22 @@ class PlaceCommand : public Command {
         log->Append(sample, placement, evaluation);
       };
     }
+    const bool says_already = options_.resume && std::filesystem::exists(InFolder(kRecord));
+    if (!out_.empty() && ranks.first() && !says_already)
+      formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
     const auto start = std::chrono::steady_clock::now();
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    if (ranks.first()) Save({task, evaluator, agent->name(), bound, wall.count(), ranks.size()});
+    const Found found = {task, evaluator, agent->name(), bound, wall.count(), ranks.size()};
+    if (ranks.first()) Save(found);
+    if (found.interrupted()) {
+      throw Interrupted(fmt::format("stopped after {} of {} samples; {}.", CountText(evaluator.samples()),
+                                    CountText(evaluator.budget()),
+                                    out_.empty()
+                                        ? "with --out DIR the search would be kept, and --resume would go on"
+                                        : "the same call with --resume goes on with " + out_));
+    }
   }
 
  private:
@@ -167,8 +206,6 @@ class PlaceCommand : public Command {
     search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
-    if (options_.threads < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
     if (log_samples_ && out_.empty())
       throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
     if (json_ == "-" && html_ == "-")
@@ -177,18 +214,50 @@ class PlaceCommand : public Command {
     if (!html_.empty()) formats::PrepareOutput(html_);
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
-    if (options_.resume && !IsLearner()) {
-      throw InputError(fmt::format(
-          "--resume: {} keeps no checkpoint, only learners do; start it without --resume.", agent_));
-    }
+    if (options_.resume && force_)
+      throw InputError("--resume goes on with what --force replaces; give one of them.");
     if (seed_option_->count() == 0 && !search_.scenario_seeds().empty())
       seed_ = search_.scenario_seeds().front();
-    if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
     options_.learn = learn_ == "yes";
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
 
   std::string InFolder(const char* name) const { return (std::filesystem::path(out_) / name).string(); }
+
+  nlohmann::ordered_json Begun(const agents::Task& task, const std::string& agent) const {
+    nlohmann::ordered_json json = Identity(search_, seed_, task, agent);
+    json["samples"] = 0;
+    json["interrupted"] = true;  // until it is not
+    AddProvenance(json);
+    return json;
+  }
+
+  void Claim(const agents::Task& task, const agents::Agent& agent) const {
+    ClaimFolder({.path = out_,
+                 .record = kRecord,
+                 .run = Begun(task, agent.name()),
+                 .same = {"agent", "scenario", "graph", "cluster", "cost_model", "grouper", "units", "seed"},
+                 .alike = {"budget"},
+                 .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
+                           "placement.html", "samples.csv"},
+                 .resume = options_.resume,
+                 .force = force_});
+  }
+
+  // Where the agent keeps no state of its own, what it was told is kept: on all ranks what the first one has.
+  void OpenAnswers(const agents::Task& task, const agents::Agent& agent, agents::Ranks& ranks,
+                   std::optional<agents::EvaluationLog>& answers) {
+    if (out_.empty()) return;
+    const std::string path = InFolder("checkpoint");
+    if (IsLearner()) {
+      options_.checkpoint = path;
+      return;
+    }
+    std::string earlier;
+    if (options_.resume && ranks.first() && std::filesystem::exists(path)) earlier = formats::ReadFile(path);
+    earlier = ranks.Exchange(earlier).front();
+    answers.emplace(task, agent.name(), options_.seed, ranks.first() ? path : "", std::move(earlier));
+  }
 
   bool IsLearner() const {
     const agents::AgentRow* row = agents::FindAgent(Spec::Parse(agent_).name);
@@ -284,6 +353,7 @@ class PlaceCommand : public Command {
   std::string json_;
   std::string html_;
   bool log_samples_ = false;
+  bool force_ = false;
   agents::SearchOptions options_;
   CLI::Option* seed_option_ = nullptr;
 };

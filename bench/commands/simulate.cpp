@@ -7,8 +7,10 @@
 #include "bench/commands/commands.h"
 #include "bench/explain/placement_page.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
 #include "bench/placement_source.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "bench/report.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -22,23 +24,31 @@ class SimulateCommand : public Command {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
     app.add_option("--placement", placement_,
-                   "a placement file, a human-expert file of msr-fiddle/dnn-partitioning, or an agent that "
-                   "needs no search")
+                   "a placement file (- is standard input), a human-expert file of "
+                   "msr-fiddle/dnn-partitioning, or an agent that needs no search")
         ->required()
         ->option_text("P");
     DeclareProblemOptions(app, source_);
-    app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output")
+    JsonFile(app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output"))
         ->option_text("FILE");
     app.add_flag("--ops", ops_, "with start and end of every op in the JSON");
-    app.add_option("--trace", trace_, "write a Chrome/Perfetto trace")->option_text("FILE");
+    JsonFile(app.add_option("--trace", trace_, "write a Chrome/Perfetto trace"))->option_text("FILE");
     app.add_option("--timeline", timeline_, "write the run as text, one event a line")->option_text("FILE");
     app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, what would help")
         ->option_text("FILE");
-    app.add_option("--save-placement", save_, "write the placement that was run")->option_text("FILE");
+    JsonFile(app.add_option("--save-placement", save_, "write the placement that was run"))
+        ->option_text("FILE");
+    AddExamples(
+        app,
+        {"berth simulate --graph nmt --cluster 'k40(gpus=2)' --placement single_gpu",
+         "berth simulate --graph nmt --cluster 'k40(gpus=2)' --placement runs/nmt/placement.json --trace "
+         "trace.json",
+         "berth simulate --graph model.onnx --cluster c.yaml --placement - --json - < placement.json"});
   }
 
   void Run() override {
     CheckStandardOutput();
+    CheckStandardInput(source_, placement_);
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = LoadPlacement(placement_, problem);

@@ -14,8 +14,10 @@
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
 #include "bench/move_speed.h"
+#include "bench/options.h"
 #include "bench/provenance.h"
 #include "bench/random_placements.h"
+#include "bench/reference.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -27,25 +29,30 @@ class SpeedCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
-    app.add_option("--placements", placements_, "how many random placements")
+    Whole(app.add_option("--placements", placements_, "how many random placements"), 1, 10'000'000)
         ->capture_default_str()
         ->option_text("N");
-    app.add_option("--threads", threads_, "0 = one per core")->capture_default_str()->option_text("T");
-    app.add_option("--seed", seed_, "of the placements")->capture_default_str()->option_text("K");
-    app.add_option(
-           "--moves", moves_,
-           "instead: from each of N block and N random placements move one op K times, incrementally and "
-           "from scratch")
+    Threads(app.add_option("--threads", threads_, "0 = one per core"))
+        ->capture_default_str()
+        ->option_text("T");
+    Whole(app.add_option("--seed", seed_, "of the placements"), 0, kMaxSeed)
+        ->capture_default_str()
+        ->option_text("K");
+    Whole(app.add_option(
+              "--moves", moves_,
+              "instead: from each of N block and N random placements move one op K times, incrementally and "
+              "from scratch"),
+          1, 10'000'000)
         ->option_text("K");
     DeclareProblemOptions(app, source_);
-    app.add_option("--json", json_, "write JSON to this file; - is standard output")->option_text("FILE");
+    JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app,
+                {"berth speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
+                 "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10 --moves 100"});
   }
 
   void Run() override {
-    if (placements_ < 1) throw InputError(fmt::format("--placements {}: at least 1 is wanted.", placements_));
-    if (threads_ < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
-    if (moves_ < 0) throw InputError(fmt::format("--moves {}: at least 1 is wanted.", moves_));
     const LoadedProblem loaded(source_);
     if (moves_ > 0) {
       ReportMoves(loaded, MeasureMoves(loaded, placements_, moves_, seed_));

@@ -10,6 +10,9 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/options.h"
+#include "bench/progress.h"
+#include "bench/reference.h"
 #include "bench/tables/cell_progress.h"
 #include "bench/tables/derived.h"
 #include "bench/tables/rendered_table.h"
@@ -19,6 +22,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -33,15 +37,17 @@ class TableCommand : public Command {
     app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
-    seeds_ = app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's")
-                 ->option_text("N");
-    samples_ = app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's")
-                   ->option_text("N");
+    Whole(app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's"), 1,
+          kMaxSeeds)
+        ->option_text("N");
+    Whole(app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's"), 1,
+          kMaxSamples)
+        ->option_text("N");
     app.add_option("--budget", budget_,
                    "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the "
                    "papers spent)")
         ->capture_default_str()
-        ->option_text("SIZE");
+        ->option_text("quick|standard|paper");
     app.add_flag("--quick", quick_, "--budget quick");
     app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
     app.add_option(
@@ -64,9 +70,16 @@ class TableCommand : public Command {
     app.add_option("--store", store_, "working store of finished cells")
         ->capture_default_str()
         ->option_text("FILE");
-    app.add_option("--threads", threads_, "cells at a time; 0 = one per core")
+    Threads(app.add_option("--threads", threads_, "cells at a time; 0 = one per core"))
         ->capture_default_str()
         ->option_text("N");
+    app.add_flag("--force", force_, "write into --out whatever table it holds");
+    JsonFile(
+        app.add_option("--json", json_, "write the cells as berth.table to this file; - is standard output"))
+        ->option_text("FILE");
+    AddExamples(app, {"berth table hierarchical --quick",
+                      "berth table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
+                      "berth table placeto --render --json placeto.json"});
   }
 
   void Run() override {
@@ -75,15 +88,15 @@ class TableCommand : public Command {
     if (!runs_cells && !ranks.first()) return;
     if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
       throw InputError(fmt::format("--adopt: table {} is made of what others ran and has no cells.", name_));
+    if (name_ == kAccuracyTable && !json_.empty()) {
+      throw InputError(
+          "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "
+          "them.");
+    }
+    CheckFolder();
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = FindTable(name_);
-    if (threads_ < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", threads_));
-    if (seeds_->count() > 0 && plan_.seeds < 1)
-      throw InputError(fmt::format("--seeds {}: at least 1 is wanted.", plan_.seeds));
-    if (samples_->count() > 0 && plan_.samples < 1)
-      throw InputError(fmt::format("--samples {}: at least 1 is wanted.", plan_.samples));
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_ && !adopted_.empty())
@@ -100,9 +113,9 @@ class TableCommand : public Command {
         Gathered(table, RunAll(table, testbed, ShareOfRank(plans, ranks), store, ranks), store, ranks);
     if (!ranks.first()) return;
     if (records.size() < plans.size()) {
-      throw RunError(
-          fmt::format("stopped after {} of {} cells; they are kept, `--resume` goes on from there.",
-                      records.size(), plans.size()));
+      throw Interrupted(fmt::format(
+          "stopped after {} of {} cells; they are kept, the same call with --resume goes on with the others.",
+          records.size(), plans.size()));
     }
     if (export_) return Render(table, AllOf(table, testbed, store));
     Render(PlannedPart(table, plans), records);
@@ -114,12 +127,27 @@ class TableCommand : public Command {
     for (const BudgetSize size : BudgetSizes()) {
       if (budget_ == ToString(size)) return size;
     }
-    throw InputError(fmt::format("--budget {}: there are quick, standard and paper.", budget_));
+    std::vector<std::string> sizes;
+    for (const BudgetSize size : BudgetSizes()) sizes.emplace_back(ToString(size));
+    throw InputError(
+        fmt::format("--budget {}{}: there are {}.", budget_, DidYouMean(budget_, sizes), JoinNames(sizes)));
   }
 
   fs::path Folder() const {
     if (!out_.empty()) return out_;
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
+  }
+
+  // Another table's folder, by mistake: its rows would be replaced.
+  void CheckFolder() const {
+    const std::string path = (fs::path(out_) / "table.md").string();
+    if (out_.empty() || force_ || !fs::exists(path)) return;
+    const std::string text = formats::ReadFile(path);
+    for (const TableName& other : TableNames()) {
+      if (other.name != name_ && text.starts_with(fmt::format("# {}: ", other.name)))
+        throw InputError(fmt::format("{}: holds table {}; give another --out, or --force to replace it.",
+                                     out_, other.name));
+    }
   }
 
   void RenderAccuracy() const {
@@ -175,7 +203,8 @@ class TableCommand : public Command {
     options.resume = resume_ || !adopted_.empty();
     if (options.resume) options.done = store.All(table.name);
     options.stop = &StopRequested();
-    CellProgress progress(table.name, plans, !ranks.first());
+    CellProgress progress("table " + table.name + ", cells", plans,
+                          {.threads = threads_, .known = store.All(table.name), .quiet = !ranks.first()});
     options.on_cell = [&](const CellRecord& record, bool skipped) {
       if (!skipped && record.note.empty()) store.Put(table.name, record);
       progress.Cell(record, skipped);
@@ -209,12 +238,12 @@ class TableCommand : public Command {
     std::set<std::string> revisions;
     for (const CellRecord& row : rows)
       revisions.insert(row.revision + (row.dirty == "yes" ? " (dirty)" : ""));
-    fmt::print(stderr, "{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
-               rows.size(), JoinNames({revisions.begin(), revisions.end()}));
+    Tell(fmt::format("{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
+                     rows.size(), JoinNames({revisions.begin(), revisions.end()})));
     for (const CellRecord& own : adopted.other) {
-      fmt::print(stderr, "{}: {}:{}/{} of seed {} has another result; that of the store is kept: {}\n", path,
-                 own.block, own.row, own.column, own.seed,
-                 own.runtime_us ? fmt::format("{} us", *own.runtime_us) : own.status);
+      Tell(fmt::format("{}: {}:{}/{} of seed {} has another result; that of the store is kept: {}\n", path,
+                       own.block, own.row, own.column, own.seed,
+                       own.runtime_us ? fmt::format("{} us", *own.runtime_us) : own.status));
     }
   }
 
@@ -265,6 +294,7 @@ class TableCommand : public Command {
     write("table.csv", RenderCsv(rendered));
     write("table.tex", RenderLatex(rendered));
     write("table.html", RenderHtml(rendered));
+    if (!json_.empty()) return formats::WriteFile(json_, RenderJson(rendered));
     fmt::print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n", RenderTerminal(rendered),
                folder.string(), has_rows ? "rows.csv, " : "");
   }
@@ -273,8 +303,6 @@ class TableCommand : public Command {
   std::string budget_ = "standard";
   bool quick_ = false;
   PlanOptions plan_;
-  CLI::Option* seeds_ = nullptr;
-  CLI::Option* samples_ = nullptr;
   bool resume_ = false;
   std::vector<std::string> adopted_;
   bool export_ = false;
@@ -284,6 +312,8 @@ class TableCommand : public Command {
   std::string testbed_;
   std::string store_ = ".berth/tables.db";
   int threads_ = 0;
+  bool force_ = false;
+  std::string json_;
 };
 
 }  // namespace

@@ -12,13 +12,17 @@
 #include "bench/console.h"
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
+#include "bench/progress.h"
 #include "bench/provenance.h"
+#include "bench/reference.h"
 #include "bench/training_set.h"
 #include "profiler/host_machine.h"
 #include "scenarios/families.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -34,11 +38,14 @@ class TrainCommand : public Command {
         ->option_text("F...");
     app.add_option("--graph", graphs_, "more graphs: workloads or graph files")->option_text("G...");
     app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
-    app.add_option("--samples", samples_,
-                   "the budget: placements that may be evaluated, shared evenly by the graphs")
+    Whole(app.add_option("--samples", samples_,
+                         "the budget: placements that may be evaluated, shared evenly by the graphs"),
+          1, kMaxSamples)
         ->required()
         ->option_text("N");
-    app.add_option("--seed", seed_, "of the agent")->capture_default_str()->option_text("K");
+    Whole(app.add_option("--seed", seed_, "of the agent"), 0, kMaxSeed)
+        ->capture_default_str()
+        ->option_text("K");
     app.add_option("--grouper", grouper_, "what is placed as one: one of `berth list groupers`")
         ->capture_default_str()
         ->option_text("GROUPER");
@@ -47,8 +54,8 @@ class TrainCommand : public Command {
         ->option_text("D");
     DeclareProblemOptions(app, source_);
     app.add_option("--init", options_.init, "a policy to start from")->option_text("POLICY");
-    app.add_option("--threads", options_.threads,
-                   "threads of agent and simulator; results do not depend on it; 0 = one per core")
+    Threads(app.add_option("--threads", options_.threads,
+                           "threads of agent and simulator; results do not depend on it; 0 = one per core"))
         ->capture_default_str()
         ->option_text("T");
     app.add_option("--out", out_,
@@ -56,8 +63,15 @@ class TrainCommand : public Command {
         ->required()
         ->option_text("POLICY");
     app.add_flag("--resume", options_.resume, "go on where training to --out was stopped, if it was begun");
-    app.add_option("--json", json_, "write a summary to this file; - is standard output")
+    app.add_flag("--force", force_, "replace the policy that --out is already");
+    JsonFile(app.add_option("--json", json_, "write a summary to this file; - is standard output"))
         ->option_text("FILE");
+    AddExamples(
+        app,
+        {"berth train --agent placeto --family cifar10:train --cluster 'k80(gpus=2)' --samples 20000 --out "
+         "cifar10.policy",
+         "berth train --agent sgdp --graph nmt gnmt --cluster 'p100(gpus=4)' --samples 5000 --out nmt.policy "
+         "--resume"});
   }
 
   void Run() override {
@@ -75,11 +89,17 @@ class TrainCommand : public Command {
           "--resume: {} is complete, its training ended; --init {} with another --out trains it further.",
           out_, out_));
     }
+    if (!options_.resume && !force_ && (std::filesystem::exists(out_) || std::filesystem::exists(state))) {
+      throw InputError(fmt::format(
+          "--out {}: is there already; --resume goes on where its training was stopped, --init {} "
+          "with another --out trains it further, --force replaces it.",
+          out_, out_));
+    }
     formats::PrepareOutput(out_);
     options_.checkpoint = state;
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
-    Progress progress(fmt::format("{} on {} graphs", agent->name(), graphs_.size()), samples_,
+    Progress progress(fmt::format("{} on {} graphs", Spec::Parse(agent_).name, graphs_.size()), samples_,
                       !ranks.first());
     TrainingSet::Limits limits;
     limits.samples = samples_;
@@ -91,19 +111,29 @@ class TrainCommand : public Command {
     set_.Train(*learner, limits, options_);
     progress.Finish();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!ranks.first()) return;
-    learner->Save(out_);
+    if (ranks.first()) Keep(*learner, agent->name(), state, wall);
+    if (set_.interrupted()) {
+      throw Interrupted(fmt::format(
+          "stopped after {} of {} samples; the policy so far is in {}, the same call with --resume "
+          "goes on.",
+          CountText(set_.samples()), CountText(samples_), out_));
+    }
+  }
+
+ private:
+  void Keep(const agents::Transferable& learner, const std::string& agent, const std::string& state,
+            double wall) {
+    learner.Save(out_);
     if (!set_.interrupted()) {
       std::filesystem::remove(state);
       if (std::filesystem::exists(state + ".log.csv"))
         std::filesystem::rename(state + ".log.csv", out_ + ".log.csv");
     }
-    const std::string summary = Summary(agent->name(), wall).dump(1) + "\n";
+    const std::string summary = Summary(agent, wall).dump(1) + "\n";
     if (!json_.empty()) return formats::WriteFile(json_, summary);
-    Print(agent->name());
+    Print(agent);
   }
 
- private:
   void Check() {
     for (const std::string& family : families_) {
       for (std::string& member : scenarios::FamilyMembers(family)) graphs_.push_back(std::move(member));
@@ -114,9 +144,6 @@ class TrainCommand : public Command {
       throw InputError(fmt::format("--samples {}: at least one for each of the {} graphs is wanted.",
                                    samples_, graphs_.size()));
     }
-    if (seed_ < 0) throw InputError(fmt::format("--seed {}: 0 or more is wanted.", seed_));
-    if (options_.threads < 0)
-      throw InputError(fmt::format("--threads {}: 0 (one per core) or more is wanted.", options_.threads));
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
 
@@ -194,6 +221,7 @@ class TrainCommand : public Command {
   std::string devices_;
   std::string out_;
   std::string json_;
+  bool force_ = false;
   agents::SearchOptions options_;
   TrainingSet set_;
 };

@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
+#include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
+#include "bench/options.h"
+#include "bench/reference.h"
 #include "bench/validate/placements.h"
 #include "bench/validate/recorder.h"
 #include "bench/validate/recording.h"
@@ -20,6 +23,9 @@
 
 namespace berth::bench {
 namespace {
+
+constexpr std::int64_t kMostSteps = 10'000'000;
+constexpr double kLeastSeconds = 0.001, kMostSeconds = 1e6;
 
 class ValidateCommand : public Command {
  public:
@@ -44,37 +50,48 @@ class ValidateCommand : public Command {
     app.add_option("--workloads", workloads_,
                    "names from `berth list workloads` or graph files; else small ones")
         ->option_text("W...");
-    app.add_option("--placements", options_.placements, "of each workload")
+    Whole(app.add_option("--placements", options_.placements, "of each workload"), 2, 100'000)
         ->capture_default_str()
         ->option_text("N");
-    app.add_option("--steps", options_.steps, "undisturbed ones wanted of each placement")
+    Whole(app.add_option("--steps", options_.steps, "undisturbed ones wanted of each placement"), 1,
+          kMostSteps)
         ->capture_default_str()
         ->option_text("N");
-    app.add_option("--at-most", options_.at_most, "steps of each placement, disturbed ones included")
+    Whole(app.add_option("--at-most", options_.at_most, "steps of each placement, disturbed ones included"),
+          1, kMostSteps)
         ->capture_default_str()
         ->option_text("N");
-    app.add_option("--seconds", options_.seconds, "for the steps of one placement")
+    Real(app.add_option("--seconds", options_.seconds, "for the steps of one placement"), kLeastSeconds,
+         kMostSeconds)
         ->capture_default_str()
         ->option_text("S");
-    app.add_option("--probe-seconds", options_.probe_seconds, "for the probes of a workload, at most")
+    Real(app.add_option("--probe-seconds", options_.probe_seconds, "for the probes of a workload, at most"),
+         kLeastSeconds, kMostSeconds)
         ->capture_default_str()
         ->option_text("S");
-    app.add_option(
-           "--memory-share", options_.memory_share,
-           "give each device of --record so much of the memory that the whole program takes on one, so that "
-           "some placements do not fit; 0 = no limit")
+    Real(
+        app.add_option(
+            "--memory-share", options_.memory_share,
+            "give each device of --record so much of the memory that the whole program takes on one, so that "
+            "some placements do not fit; 0 = no limit"),
+        0, 100)
         ->capture_default_str()
         ->option_text("X");
-    app.add_option(
-           "--again-seconds", options_.again_seconds,
-           "of each workload, at most, for placements that were disturbed and are measured again; 0 = none")
+    Real(
+        app.add_option(
+            "--again-seconds", options_.again_seconds,
+            "of each workload, at most, for placements that were disturbed and are measured again; 0 = none"),
+        0, kMostSeconds)
         ->capture_default_str()
         ->option_text("S");
-    app.add_option("--pause-us", options_.pause_us,
-                   "asleep before each step: on a busy machine more steps then run undisturbed")
+    Whole(app.add_option("--pause-us", options_.pause_us,
+                         "asleep before each step: on a busy machine more steps then run undisturbed"),
+          0, 10'000'000)
         ->capture_default_str()
         ->option_text("N");
-    app.add_option("--seed", options_.seed, "of the placements")->capture_default_str()->option_text("K");
+    Whole(app.add_option("--seed", options_.seed, "of the placements"), 0, kMaxSeed)
+        ->capture_default_str()
+        ->option_text("K");
     app.add_option(
            "--again", again_,
            "recordings of another time: how far the machine agrees with itself on placements that both "
@@ -90,8 +107,11 @@ class ValidateCommand : public Command {
            "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
            "beside each recording")
         ->option_text("M");
-    app.add_option("--json", json_, "write the scores to this file; - is standard output")
+    JsonFile(app.add_option("--json", json_, "write the scores to this file; - is standard output"))
         ->option_text("FILE");
+    AddExamples(app, {"berth validate --record --out recordings --workloads rnnlm --placements 10",
+                      "berth validate --recordings recordings --json scores.json",
+                      "berth validate --choose --workloads nmt --cluster 'h100(gpus=2)' --out chosen"});
   }
 
   void Run() override {
@@ -105,13 +125,9 @@ class ValidateCommand : public Command {
           "--cost-model is for --recordings and --choose; --record prices ops by its own probes.");
     if (choose_ && (out_.empty() || cluster_.empty() || workloads_.size() != 1))
       throw InputError("--choose needs one --workloads W, --cluster C and --out DIR.");
-    if (options_.placements < 2 || options_.steps < 1 || options_.at_most < options_.steps ||
-        !(options_.seconds > 0) || !(options_.probe_seconds > 0) || !(options_.again_seconds >= 0) ||
-        !(options_.memory_share >= 0) || options_.pause_us < 0)
-      throw InputError(
-          "--placements from 2, --steps from 1, --at-most from --steps, --seconds and --probe-seconds above "
-          "0, "
-          "--again-seconds, --pause-us and --memory-share from 0 are wanted.");
+    if (options_.at_most < options_.steps)
+      throw InputError(fmt::format("--at-most {}: at least the {} of --steps are wanted.", options_.at_most,
+                                   options_.steps));
     if (!recordings_.empty() && (!workloads_.empty() || !cluster_.empty()))
       throw InputError(
           "--workloads and --cluster are for --record and --choose; --recordings scores all of its folder.");
@@ -120,7 +136,7 @@ class ValidateCommand : public Command {
     if (!again_.empty() && (choose_ || record_))
       throw InputError("--again is for --recordings: both were measured before.");
     if (choose_) return Choose();
-    if (record_ && !Record()) return;
+    if (record_) Record();
     std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
     if (!again_.empty()) CompareRepeats(again_, &scores);
     if (!out_.empty()) {
@@ -161,17 +177,16 @@ class ValidateCommand : public Command {
                 out_);
   }
 
-  // False if the user stopped it.
-  bool Record() {
+  void Record() {
     options_.folder = out_;
     options_.quiet = json_ == "-";
     for (const std::string& workload : workloads_.empty() ? DefaultWorkloads() : workloads_) {
       if (!RecordWorkload(workload, options_)) {
-        fmt::print(stderr, "stopped; the same command goes on with {}\n", workload);
-        return false;
+        throw Interrupted(
+            fmt::format("stopped in {}; what was measured is kept in {}, the same call goes on with it.",
+                        workload, out_));
       }
     }
-    return true;
   }
 
   RecorderOptions options_;

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+INTERRUPTED = 130  # exit status of whatever Ctrl-C stopped (docs/cli.md)
 COLUMNS = ("scenario", "agent", "spec", "seed", "budget", "samples", "distinct", "units", "best_runtime_us", "samples_to_best",
            "samples_to_1pct", "lower_bound_us", "reference_runtime_us", "wall_seconds", "simulator_seconds", "revision", "dirty",
            "machine", "date", "curve")
@@ -84,11 +85,11 @@ def search(berth, plan, key):
         command = [berth, "place", "--agent", spec, "--samples", budget, "--seed", seed, "--threads", "1", "--out", folder,
                    *shlex.split(" ".join(options)), "--json", "-"]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if result.returncode == INTERRUPTED:
+            raise KeyboardInterrupt
         if result.returncode != 0:
             sys.exit(f"sweep.py: {shlex.join(command)}: {result.stderr.strip()}")
         summary = json.loads(result.stdout)
-        if summary["interrupted"]:
-            sys.exit("sweep.py: interrupted; the same command goes on")
         row = dict(zip(COLUMNS, key))
         row.update((column, summary[column]) for column in FROM_SUMMARY)
         row["curve"] = read_curve(os.path.join(folder, "curve.csv"))
@@ -123,4 +124,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("sweep.py: stopped; the rows that are finished are kept, the same command goes on", file=sys.stderr)
+        sys.exit(INTERRUPTED)

@@ -8,6 +8,7 @@
 
 #include "bench/tables/runner.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -70,6 +71,19 @@ void ForEachCell(const TableDefinition& table, Function function) {
   }
 }
 
+// " (did you mean nmt_2/scotch?)", where a row or a column that is named out in full is not known.
+std::string Nearest(const Pattern& pattern, const std::vector<std::string>& rows,
+                    const std::vector<std::string>& columns) {
+  const auto mended = [](const std::string& name, const std::vector<std::string>& known) {
+    const bool right =
+        name.find('*') != std::string::npos || std::find(known.begin(), known.end(), name) != known.end();
+    return right ? name : NearestName(name, known);
+  };
+  const std::string row = mended(pattern.row, rows), column = mended(pattern.column, columns);
+  if (row.empty() || column.empty() || (row == pattern.row && column == pattern.column)) return {};
+  return fmt::format(" (did you mean {}/{}?)", row, column);
+}
+
 void CheckPatterns(const TableDefinition& table, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const Pattern pattern = ParsePattern(text);
@@ -78,9 +92,10 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
       used = used || pattern.Asks(block, line, column);
     });
     if (!used) {
-      throw InputError(fmt::format("--cells {}: table {} has no such cell; its rows are {}, its columns {}.",
-                                   text, table.name, JoinNames(Keys(table, false)),
-                                   JoinNames(Keys(table, true))));
+      const std::vector<std::string> rows = Keys(table, false), columns = Keys(table, true);
+      throw InputError(
+          fmt::format("--cells {}: table {} has no such cell{}; its rows are {}, its columns {}.", text,
+                      table.name, Nearest(pattern, rows, columns), JoinNames(rows), JoinNames(columns)));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "bench/tables/table.h"
 #include "bench/tables/tables.h"
 #include "sim/error.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -57,7 +58,8 @@ const TableDefinition& FindTable(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const TableName& known : TableNames()) names.emplace_back(known.name);
-  throw InputError(fmt::format("There is no table \"{}\"; there are {}.", name, JoinNames(names)));
+  throw InputError(fmt::format("there is no table \"{}\"{}; there are {}.", name, DidYouMean(name, names),
+                               JoinNames(names)));
 }
 
 const std::string& TableLine::AgentOf(const TableColumn& column) const {

@@ -151,6 +151,7 @@ std::string RenderMarkdownDetails(const RenderedTable& table);  // all there is
 std::string RenderCsv(const RenderedTable& table);
 std::string RenderLatex(const RenderedTable& table);
 std::string RenderHtml(const RenderedTable& table);
+std::string RenderJson(const RenderedTable& table);      // the blocks alone, for scripts: berth.table
 std::string RenderTerminal(const RenderedTable& table);  // the blocks alone, for a screen
 
 }  // namespace berth::bench

@@ -8,6 +8,7 @@
 
 #include "agents/random.h"
 #include "bench/csv.h"
+#include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
 #include "bench/tables/common.h"
 #include "bench/tables/kept_placement.h"
@@ -192,7 +193,10 @@ std::string EvaluateRobustness(const std::vector<TableResults>& tables, const De
     const std::lock_guard<std::mutex> lock(reporting);
     if (options.on_line) options.on_line(++done);
   });
-  if (options.stop != nullptr && options.stop->load()) throw RunError("stopped; nothing is written.");
+  if (options.stop != nullptr && options.stop->load()) {
+    throw Interrupted(fmt::format(
+        "stopped after {} of {} rows; they are not kept, the same call begins anew.", done, jobs.size()));
+  }
   std::vector<RobustRecord> records;
   for (std::vector<RobustRecord>& line : found)
     std::move(line.begin(), line.end(), std::back_inserter(records));

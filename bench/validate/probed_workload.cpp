@@ -7,6 +7,7 @@
 
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/progress.h"
 #include "bench/provenance.h"
 #include "bench/validate/statistics.h"
 #include "cost_models/calibration/copy_fit.h"
@@ -65,8 +66,8 @@ class Prober {
       }
       if (i == kTries)
         throw RunError(fmt::format(
-            "{}: {} trials of {:g} s had no undisturbed measurement of {}: the machine is too busy", workload_,
-            kTries, options_.probe_seconds, lacking));
+            "{}: {} trials of {:g} s had no undisturbed measurement of {}: the machine is too busy",
+            workload_, kTries, options_.probe_seconds, lacking));
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "bench/console.h"
 #include "bench/interrupt.h"
+#include "bench/progress.h"
 #include "bench/provenance.h"
 #include "bench/validate/placements.h"
 #include "bench/validate/probed_workload.h"

@@ -7,6 +7,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/json_text.h"
+#include "sim/nearest_name.h"
 
 namespace berth::cost_models {
 namespace {
@@ -199,8 +200,8 @@ std::map<sim::DeviceClass, std::string> KindsOf(const std::vector<NamedRecording
                                    device_class, kind, device_class));
     if (sheet == nullptr || sim::ToString(sheet->kind.device_class) != device_class) {
       throw InputError(
-          fmt::format("--kind {}={}: '{}' is no {} of the catalogue; `berth list devices` shows them",
-                      device_class, kind, kind, device_class));
+          fmt::format("--kind {}={}: '{}' is no {} of the catalogue{}; `berth list devices` shows them",
+                      device_class, kind, kind, device_class, DidYouMean(kind, catalogue.DeviceNames())));
     }
     kinds[sheet->kind.device_class] = kind;
   }

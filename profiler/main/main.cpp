@@ -1,6 +1,8 @@
 // berth-profile: measures real hardware. Exit status: 0 done, 1 it could not be done here (with the
 // reason in one sentence), 2 the call or an input is wrong.
+#include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -48,6 +50,29 @@ int Fail(int status, const std::string& sentence) {
   return status;
 }
 
+template <typename Number>
+void KeepWithin(CLI::Option& option, Number high, const char* wanted) {
+  option.check([high, wanted](const std::string& text) {
+    Number number{};
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool right =
+        error == std::errc() && stop == text.data() + text.size() && number >= 0 && number <= high;
+    return right ? "" : fmt::format("\"{}\" is not {}", text, wanted);
+  });
+}
+
+// CLI11 alone would take 10^30 for the largest number that there is room for.
+void RefuseNumbersBeyondTheirRange(CLI::App& part) {
+  for (CLI::Option* option : part.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("INT"))
+      KeepWithin<std::int64_t>(*option, 1'000'000'000, "a whole number from 0 to 1,000,000,000");
+    if (type.starts_with("UINT"))
+      KeepWithin<std::uint64_t>(*option, INT64_MAX, "a whole number from 0 to 2^63 - 1");
+    if (type.starts_with("FLOAT")) KeepWithin<double>(*option, 1e9, "a number from 0 to 1e9");
+  }
+}
+
 int RunProgram(int argc, const char* const* argv) {
   CLI::App app("Measures what ops, copies and launches cost on real hardware.", "berth-profile");
   app.require_subcommand(1);
@@ -57,6 +82,7 @@ int RunProgram(int argc, const char* const* argv) {
   for (const Verb& verb : kVerbs) {
     CLI::App* const part = app.add_subcommand(verb.name, verb.what);
     verbs.emplace_back(part, verb.declare(*part));
+    RefuseNumbersBeyondTheirRange(*part);
   }
   try {
     app.parse(argc, argv);

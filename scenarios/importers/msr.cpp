@@ -57,15 +57,18 @@ class Importer {
 
  private:
   void AddNode(Value node) {
-    static constexpr std::string_view kKeys[] = {
-        "name", "id", "supportedOnFpga", "cpuLatency", "fpgaLatency", "isBackwardNode", "colorClass", "size"};
+    static constexpr std::string_view kKeys[] = {"name",       "id",          "supportedOnFpga",
+                                                 "cpuLatency", "fpgaLatency", "isBackwardNode",
+                                                 "colorClass", "size",        "layerId"};
     const Fields fields(node, kKeys);
     const std::int64_t id = fields.Require("id").Int(0);
     if (!op_of_.emplace(id, static_cast<sim::OpIndex>(graph_.ops.size())).second) {
       fields.Require("id").Fail("repeats id " + std::to_string(id) + "; ids must be unique");
     }
     sim::Op op;
-    op.name = fields.Require("name").Name();
+    // Their README calls names and layers "other debug information", which need not be there.
+    const auto name = fields.Find("name");
+    op.name = name ? name->Name() : "node" + std::to_string(id);
     if (sim::EndsLikeAnOutput(op.name) || !names_.insert(op.name).second) {
       op.name.append("#").append(std::to_string(id));
       names_.insert(op.name);
@@ -73,6 +76,8 @@ class Importer {
     op.type = "Profiled";
     op.phase = Flag(fields.Require("isBackwardNode")) ? "backward" : "forward";
     op.attributes = {{std::string(kIdAttribute), {id}}};
+    if (const auto layer = fields.Find("layerId"); layer && layer->kind() == ValueKind::kInteger)
+      op.attributes.emplace_back("msr_layer", sim::Attribute{layer->Int()});
     op.cost_us_by_kind = {{"cpu", fields.Require("cpuLatency").Number(0, kMaxMillis) * kMicrosPerMilli}};
     const double accelerator = fields.Require("fpgaLatency").Number(0, kMaxMillis) * kMicrosPerMilli;
     if (Flag(fields.Require("supportedOnFpga"))) op.cost_us_by_kind.emplace_back("gpu", accelerator);

@@ -16,6 +16,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 #include "sim/formats/source.h"
+#include "sim/output_error.h"
 
 namespace berth::formats {
 namespace {
@@ -70,7 +71,12 @@ std::string ReadAll(int fd, const std::string& path) {
 void WriteAll(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t put = ::write(fd, content.data(), content.size());
-    if (put < 0 && errno != EINTR) throw RunError(path + ": cannot be written: " + Reason());
+    if (put < 0 && errno != EINTR) {
+      const int reason = errno;
+      const std::string what = path + ": cannot be written: " + std::strerror(reason);
+      if (fd == STDOUT_FILENO) throw OutputError(what, reason);
+      throw RunError(what);
+    }
     content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
   }
 }

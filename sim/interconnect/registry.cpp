@@ -2,6 +2,7 @@
 
 #include "sim/error.h"
 #include "sim/interconnect.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::sim {
@@ -30,7 +31,8 @@ void CheckInterconnect(const std::string& name) {
   std::vector<std::string> known;
   for (const InterconnectRow& row : Interconnects()) known.emplace_back(row.name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw InputError("interconnect '" + name + "' is not known; there are " + JoinNames(known));
+  throw InputError("interconnect '" + name + "' is not known" + DidYouMean(name, known) + "; there are " +
+                   JoinNames(known));
 }
 
 const InterconnectRow& InterconnectOf(const Cluster& cluster) {

@@ -186,6 +186,27 @@ TEST_F(Calibrate, NothingIsWrittenOver) {
   }
 }
 
+TEST_F(Calibrate, WritesOverWhereItIsForced) {
+  formats::WriteFile(out_, "mine");
+  EXPECT_EQ(RunBerth({"calibrate", probes_, "--out", out_, "--force"}).status, 0);
+  EXPECT_NE(formats::ReadFile(out_), "mine");
+}
+
+TEST_F(Calibrate, SumsUpForScripts) {
+  const auto fit =
+      testing::JsonOf(RunBerth({"calibrate", probes_, "--steps", steps_, "--out", out_, "--json", "-"}));
+  EXPECT_EQ(fit["format"], "berth.fit");
+  EXPECT_EQ(fit["parameters"], out_);
+  EXPECT_THAT(fit["kinds"], ::testing::Contains("h200"));
+  ASSERT_FALSE(fit["ops"].empty());
+  EXPECT_GT(fit["ops"][0]["points"], 0);
+  EXPECT_LT(fit["ops"][0]["held_out_error"]["median"], 0.5);
+  ASSERT_FALSE(fit["copies"].empty());
+  ASSERT_EQ(fit["steps"].size(), 1u);
+  EXPECT_GT(fit["steps"][0]["ops"], 0);
+  ExpectRefused({probes_, "--out", folder_ / "p.onnx"}, "ends in .onnx");
+}
+
 TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   ExpectRefused({steps_, "--out", out_}, "mlp.trace: records whole steps");
   ExpectRefused({kineto_, "--out", out_}, "kineto.json: records whole steps");

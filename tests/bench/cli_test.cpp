@@ -6,12 +6,15 @@
 #include <fstream>
 #include <thread>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
 #include "bench/command.h"
+#include "bench/interrupt.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
@@ -39,19 +42,25 @@ TEST(Cli, HelpAndVersionAreNoErrors) {
 TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({}, "subcommand");
   ExpectRefused({"fly"}, "fly");
-  ExpectRefused({"simulate", "--grpah", "x"}, "--graph is required");
-  ExpectRefused({"list", "agents", "--wrong"}, "--wrong");
+  ExpectRefused({"simulate", "--graph", "x"},
+                "--cluster is required; `berth simulate --help` lists what there is.");
+  ExpectRefused({"list", "agents", "--wrong"}, "berth list has no option --wrong;");
+  ExpectRefused({"list", "agents", "tables"}, "berth list does not take \"tables\"");
   ExpectRefused({"list", "planets"}, "planets");
   ExpectRefused({"table", "no_such_table"}, "hierarchical");
-  ExpectRefused({"table", "hierarchical", "--seeds", "0"}, "--seeds 0: at least 1 is wanted.");
-  ExpectRefused({"table", "hierarchical", "--samples", "-3"}, "--samples -3: at least 1 is wanted.");
-  ExpectRefused({"table", "hierarchical", "--samples", "x"}, "--samples = x: a number is wanted");
+  ExpectRefused({"table", "hierarchical", "--seeds", "0"},
+                "--seeds: \"0\" is not a whole number from 1 to 10,000.");
+  ExpectRefused({"table", "hierarchical", "--samples", "-3"},
+                "--samples: \"-3\" is not a whole number from 1 to 1,000,000,000,000.");
+  ExpectRefused({"table", "hierarchical", "--samples", "x"},
+                "--samples: \"x\" is not a whole number from 1 to");
   ExpectRefused({"place", "--agent", "brute_force", "--graph", "chain(ops=2000)", "--cluster", kCluster},
                 "more assignments than the limit");
   ExpectRefused({"table", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
   ExpectRefused({"table", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");
-  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"}, "--placements 0");
+  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"},
+                "--placements: \"0\" is not a whole number from 1 to 10,000,000.");
 }
 
 TEST(Cli, WrongImportsGetOneSentence) {
@@ -93,10 +102,148 @@ TEST(Cli, WrongNamesGetOneSentence) {
                 "--out");
   ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--log-samples"},
                 "--out");
+}
+
+// What is not known is said before what is missing, and the nearest name with it.
+TEST(Cli, TheNearestNameIsSaid) {
+  ExpectRefused({"simulate", "--grpah", "x"}, "berth simulate has no option --grpah (did you mean --graph?)");
+  ExpectRefused({"place", "--agnet=random"}, "berth place has no option --agnet (did you mean --agent?)");
+  ExpectRefused({"simulat"}, "there is no verb \"simulat\" (did you mean simulate?)");
+  ExpectRefused({"graph", "inof", "chain"}, "there is no verb \"graph inof\" (did you mean info?)");
+  ExpectRefused({"list", "agent"}, "(did you mean agents?)");
+  ExpectRefused({"table", "hierachical"}, "(did you mean hierarchical?)");
+  ExpectRefused({"table", "hierarchical", "--budget", "qiuck"}, "(did you mean quick?)");
+  ExpectRefused({"table", "hierarchical", "--cells", "nmt_2/singel_gpu"}, "(did you mean nmt_2/single_gpu?)");
+  ExpectRefused({"graph", "info", "resnet152"}, "(did you mean resnet_152?)");
+  ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no parameter 'opps' (did you mean ops?)");
+  ExpectRefused({"graph", "info", "inception_v3(mode=trainig)"}, "(did you mean training?)");
+  const auto place = [](const char* option, const char* value, const std::string& says) {
+    std::vector<std::string> call = {"place", "--graph", "chain", "--samples", "1"};
+    if (std::string(option) != "--cluster") call.insert(call.end(), {"--cluster", kCluster});
+    if (std::string(option) != "--agent") call.insert(call.end(), {"--agent", "random"});
+    call.insert(call.end(), {option, value});
+    ExpectRefused(call, says);
+  };
+  place("--agent", "anealing", "agent 'anealing' is not known (did you mean annealing?)");
+  place("--agent", "annealing(hott=1)", "(did you mean hot?)");
+  place("--cluster", "k8O", "(did you mean k80?)");
+  place("--devices", "gpu2", "(did you mean gpu0?)");
+  place("--grouper", "neigbour", "(did you mean neighbour?)");
+  place("--cost-model", "analitic", "(did you mean analytic?)");
+  place("--interconnect", "fiar", "(did you mean fair?)");
+  place("--rules", "publish", "(did you mean published?)");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "singlegpu"},
+                "(did you mean single_gpu?)");
+}
+
+// Every number of every verb, those of verbs to come too.
+TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
+  int numbers = 0;
+  WithProgram([&](const CLI::App& program) {
+    for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+      for (const CLI::Option* option : verb->get_options()) {
+        const std::string type = option->get_type_name();
+        if (type.rfind("INT", 0) != 0 && type.rfind("UINT", 0) != 0 && type.rfind("FLOAT", 0) != 0) continue;
+        ++numbers;
+        for (const char* value : {"99999999999999999999", "1e30", "-7", "nan", "ten"})
+          ExpectRefused({verb->get_name(), option->get_name(), value},
+                        fmt::format("{}: \"{}\" is not a", option->get_name(), value));
+      }
+    }
+  });
+  EXPECT_GE(numbers, 20);
+}
+
+TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
   const TempFolder folder;
-  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume", "--out",
-                 folder.path()},
-                "only learners do");
+  ExpectRefused({"graph", "convert", "chain", "--out", folder / "g.dot"},
+                "ends in .dot, which is not written here");
+  ExpectRefused({"graph", "import", "g.onnx", "--out", folder / "g.onnx"}, "known are .json and .json.zst.");
+  ExpectRefused({"calibrate", "probes.json", "--out", folder / "p.yaml"}, "ends in .yaml");
+  WithProgram([&](const CLI::App& program) {
+    for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+      if (verb->get_option_no_throw("--json") != nullptr)
+        ExpectRefused({verb->get_name(), "--json", folder / "x.dot"}, "ends in .dot");
+    }
+  });
+  EXPECT_TRUE(folder.Files().empty());
+  EXPECT_EQ(RunBerth({"graph", "convert", "chain", "--out", folder / "no_suffix"}).status, 0);
+}
+
+TEST(Cli, APlacementMayComeFromStandardInput) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                      "round_robin", "--save-placement", folder / "p.json"})
+                .status,
+            0);
+  const std::vector<std::string> call = {"simulate",    "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                         "--placement", "-",       "--json",       "-"};
+  const auto read = JsonOf(RunBerth(call, {}, formats::ReadFile(folder / "p.json")));
+  EXPECT_EQ(read["runtime_us"],
+            JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                             folder / "p.json", "--json", "-"}))["runtime_us"]);
+  ExpectRefused(call, "standard input");
+  ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"},
+                "one of them may be - (standard input)");
+}
+
+TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
+  const TempFolder folder;
+  const auto converted =
+      JsonOf(RunBerth({"graph", "convert", "chain(ops=5)", "--out", folder / "g.json", "--json", "-"}));
+  EXPECT_EQ(converted["out"], folder / "g.json");
+  EXPECT_EQ(converted["ops"], 5);
+  const std::string msr = BERTH_SOURCE_DIR "/tests/scenarios/data/msr_small.json";
+  const auto imported = JsonOf(RunBerth({"graph", "import", msr, "--out", folder / "m.json", "--json", "-"}));
+  EXPECT_EQ(imported["format"], "msr");
+  EXPECT_EQ(imported["name"], "msr_small");
+  EXPECT_TRUE(imported["notes"].is_array());
+  ExpectRefused({"graph", "convert", "chain", "--out", "-", "--json", "-"}, "would mix two documents");
+}
+
+TEST(Cli, TablesAreWrittenForScripts) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder / "t");
+  formats::WriteFile(folder / "t/rows.csv",
+                     formats::ReadFile(BERTH_SOURCE_DIR "/results/hierarchical/rows.csv"));
+  const auto table =
+      JsonOf(RunBerth({"table", "hierarchical", "--render", "--out", folder / "t", "--json", "-"}));
+  EXPECT_EQ(table["format"], "berth.table");
+  EXPECT_EQ(table["name"], "hierarchical");
+  const auto& block = table["blocks"][0];
+  EXPECT_EQ(block["rows"][0]["cells"].size(), block["columns"].size());
+  EXPECT_TRUE(std::filesystem::exists(folder / "t/table.md"));
+  // Its folder is its own.
+  ExpectRefused({"table", "placeto", "--render", "--out", folder / "t"},
+                "holds table hierarchical; give another --out");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "or --force to replace it");
+  ExpectRefused({"table", "accuracy", "--json", "-"}, "berth validate --recordings");
+}
+
+// Nobody's bug: a full disk, a closed stream, a reader that has had enough.
+TEST(Cli, StandardOutputThatCannotBeWrittenIsAPlainSentence) {
+  for (const char* verb : {"list agents", "help", "list agents --json -", "--help", "--version"}) {
+    const ProgramResult full = testing::RunShell(std::string("BERTH ") + verb + " > /dev/full");
+    EXPECT_EQ(full.status, 1) << verb;
+    EXPECT_EQ(full.err, "berth: standard output cannot be written: No space left on device.\n") << verb;
+    const ProgramResult closed = testing::RunShell(std::string("BERTH ") + verb + " >&-");
+    EXPECT_EQ(closed.status, 1) << verb;
+    EXPECT_EQ(closed.err, "berth: standard output cannot be written: Bad file descriptor.\n") << verb;
+  }
+  const ProgramResult read = testing::RunShell("(sleep 0.3; BERTH list workloads; echo $? >&2) | true");
+  EXPECT_EQ(read.err, "1\n") << "silent";
+  EXPECT_EQ(testing::RunShell("BERTH list agents > /dev/null 2>&-").status, 0);
+  EXPECT_EQ(testing::RunShell("BERTH list planets 2> /dev/full").status, 2);
+}
+
+TEST(Cli, LearnersThatAreNotBuiltSayHow) {
+  const ProgramResult result = testing::RunShell(
+      "mkdir -p tree/bench && touch tree/CMakeCache.txt && cp BERTH tree/bench/berth && tree/bench/berth "
+      "place --agent "
+      "placeto --graph chain --cluster 'k80(gpus=2)'");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr("tree --target berth_rl` builds it"),
+                                           HasSubstr("this build lacks the learning agents")));
 }
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
@@ -300,7 +447,7 @@ TEST(Cli, PlaceSaysWhenItIsProvenThatNothingFits) {
   EXPECT_EQ(json["reference"], "expert, which does not fit");
 }
 
-// Ctrl-C in a search of hours: exit status 0, and the best so far is written. How far it came by then is the
+// Ctrl-C in a search of hours: the status that is documented, and the best so far is written. How far it came by then is the
 // machine's affair, so it is given more time until it has a sample.
 TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
   for (int milliseconds = 50; milliseconds < 60'000; milliseconds *= 2) {
@@ -311,7 +458,7 @@ TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
     for (int waited = 0; waited < 60'000 && !std::filesystem::exists(folder / "run"); ++waited)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    ASSERT_EQ(running.StopAndWait(SIGINT), 0);
+    ASSERT_EQ(running.StopAndWait(SIGINT), kInterruptedStatus);
     const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
     EXPECT_TRUE(run["interrupted"]);
     if (run["samples"] == 0) continue;
@@ -322,6 +469,62 @@ TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
     return;
   }
   FAIL() << "no sample in a minute";
+}
+
+// A kill leaves what was told to the agent; the same call with --resume ends as if nothing had been.
+TEST(Cli, KilledSearchesGoOn) {
+  for (const char* agent : {"local_search", "annealing", "genetic", "cross_entropy", "random"}) {
+    const TempFolder folder;
+    const auto call = [&](const std::string& out, const std::vector<std::string>& more) {
+      std::vector<std::string> words = {"place", "--agent",    agent,       "--graph", "random_dag(ops=300)",
+                                        "--out", folder / out, "--cluster", kCluster,  "--log-samples"};
+      words.insert(words.end(), more.begin(), more.end());
+      return words;
+    };
+    const std::vector<std::string> budget = {"--samples", "6000", "--seed", "3"};
+    auto resumed = budget;
+    resumed.emplace_back("--resume");
+    ASSERT_EQ(RunBerth(call("whole", budget)).status, 0);
+    // Killed once there is something of it, wherever that is.
+    {
+      testing::RunningProgram running(call("parts", budget), folder.path());
+      const std::string checkpoint = folder / "parts/checkpoint";
+      for (int waited = 0; waited < 60'000; ++waited) {
+        if (std::filesystem::exists(checkpoint) && std::filesystem::file_size(checkpoint) > 10'000) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      running.StopAndWait(SIGKILL);
+    }
+    ExpectRefused(call("parts", {"--samples", "6000", "--seed", "4", "--resume"}),
+                  "holds results of something else");
+    ASSERT_EQ(RunBerth(call("parts", resumed)).status, 0) << agent;
+    for (const char* file : {"placement.json", "samples.csv", "outcome.json"})
+      EXPECT_EQ(formats::ReadFile(folder / (std::string("parts/") + file)),
+                formats::ReadFile(folder / (std::string("whole/") + file)))
+          << agent << " " << file;
+    const auto whole = nlohmann::json::parse(formats::ReadFile(folder / "whole/run.json"));
+    const auto parts = nlohmann::json::parse(formats::ReadFile(folder / "parts/run.json"));
+    for (const char* key : {"samples", "distinct", "samples_to_best", "best_runtime_us", "interrupted"})
+      EXPECT_EQ(parts[key], whole[key]) << agent << " " << key;
+  }
+}
+
+TEST(Cli, ResultsOfSomethingElseAreNotReplaced) {
+  const TempFolder folder;
+  const auto call = [&](const char* agent, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"place",  "--agent",   agent, "--graph", "chain",       "--cluster",
+                                      kCluster, "--samples", "9",   "--out",   folder / "run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  ASSERT_EQ(RunBerth(call("random", {})).status, 0);
+  EXPECT_EQ(RunBerth(call("random", {})).status, 0) << "the same again";
+  ExpectRefused(call("annealing", {}), "holds results of something else, `berth place --agent random");
+  ExpectRefused(call("random", {"--seed", "2"}), "(seed is 1 there, 2 here); give another --out, or --force");
+  ExpectRefused(call("random", {"--resume", "--force"}), "give one of them");
+  EXPECT_EQ(RunBerth(call("annealing", {"--force"})).status, 0);
+  std::filesystem::remove(folder / "run/run.json");
+  ExpectRefused(call("annealing", {}), "holds checkpoint and no run.json that says what it is of");
 }
 
 TEST(Cli, PlaceDoesNotDependOnThreads) {

@@ -13,6 +13,7 @@
 
 #include "bench/compare/brief_names.h"
 #include "bench/compare/comparison.h"
+#include "bench/interrupt.h"
 #include "bench/tables/store.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/fetches_nothing.h"
@@ -162,17 +163,32 @@ TEST(Compare, InterruptedSearchesGoOn) {
     if (std::filesystem::exists(folder / "out/searches.db") && kept() == 1) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(running.StopAndWait(SIGINT), 1);
+  EXPECT_EQ(running.StopAndWait(SIGINT), kInterruptedStatus);
   ASSERT_EQ(kept(), 1u);
   EXPECT_FALSE(std::filesystem::exists(folder / "out/comparison.html"));
   EXPECT_EQ(RunBerth(call("40", "--resume")).status, 0);
+}
+
+TEST(Compare, LeavesTheResultsOfOthersAlone) {
+  const TempFolder folder;
+  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
+  const std::string page = formats::ReadFile(folder / "out/comparison.html");
+  ExpectRefused(Compare({"random", "annealing"}, {"--out", folder / "out"}),
+                "holds results of something else");
+  ExpectRefused({"compare", "--agents", "random", "heft", "--graph", "chain", "--cluster", "k80(gpus=2)",
+                 "--resume", "--out", folder / "out"},
+                "scenario is random_dag(ops=60) on k80(gpus=2) there");
+  EXPECT_EQ(formats::ReadFile(folder / "out/comparison.html"), page);
+  EXPECT_EQ(RunBerth(Compare({"random", "annealing"}, {"--force", "--out", folder / "out"})).status, 0);
+  EXPECT_NE(formats::ReadFile(folder / "out/comparison.html"), page);
 }
 
 TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random"}, {}), "--agents: two or more are wanted");
   ExpectRefused(Compare({"random", "random(unit=op)"}, {}), "is given twice");
   ExpectRefused(Compare({"random", "psychic"}, {}), "agent 'psychic' is not known");
-  ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}), "--seeds 0: at least 1 is wanted.");
+  ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}),
+                "--seeds: \"0\" is not a whole number from 1 to 10,000.");
   ExpectRefused(Compare({"random", "heft"}, {"--resume"}), "--out is wanted too");
   ExpectRefused({"compare", "--agents", "random", "heft"}, "berth compare: give what to place");
 }

@@ -92,8 +92,9 @@ TEST(ExplainCli, TextFitsEightyColumns) {
 TEST(ExplainCli, WrongCallsGetOneSentence) {
   ExpectRefused(Explain({"--devices", "gpu7"}), "\"gpu7\" is no device, kind or class");
   ExpectRefused(Explain({"--links", "pcie-gpu0,wire"}), "\"wire\" is no link of cluster");
-  for (const char* faster : {"1", "0", "-2", "1e9", "nan"})
-    ExpectRefused(Explain({"--faster", faster}), "above 1 and at most 1000");
+  ExpectRefused(Explain({"--faster", "1"}), "--faster 1: above 1 is wanted");
+  for (const char* faster : {"0", "-2", "1e9", "nan"})
+    ExpectRefused(Explain({"--faster", faster}), "is not a number from 1 to 1000.");
   ExpectRefused(Explain({"--json", "-", "--html", "-"}), "would mix two documents");
   ExpectRefused(Explain({"--html", "/proc/no/such/folder/page.html"}), "/proc/no/such/folder");
   ExpectRefused({"explain", "--graph", "chain", "--cluster", "k80", "--placement", "local_search"},

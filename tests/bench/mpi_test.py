@@ -16,6 +16,7 @@ import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+INTERRUPTED = 130
 SCENARIO = ["--graph", "random_dag(ops=40)", "--cluster", "k80(gpus=2)", "--devices", "gpu"]
 # Root is what containers run tests as; the ranks of a test need no core of their own.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -90,7 +91,7 @@ class Mpi(unittest.TestCase):
             time.sleep(3)
             for pid in self.pids_of(first.pid):
                 os.kill(pid, signal.SIGINT)
-            self.assertEqual(first.wait(timeout=120), 0)
+            self.assertEqual(first.wait(timeout=120), INTERRUPTED)
             checkpoint = os.path.join(out, "checkpoint")
             self.assertTrue(os.path.exists(checkpoint))
             second = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *arguments, "100000", "--resume"], env=ENVIRONMENT,
@@ -107,7 +108,7 @@ class Mpi(unittest.TestCase):
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(5)
             third.send_signal(signal.SIGINT)
-            self.assertEqual(third.wait(timeout=120), 0)
+            self.assertEqual(third.wait(timeout=120), INTERRUPTED)
             self.assertGreaterEqual(self.samples_of(out), spent)
             self.assertGreater(spent, 0)
 

@@ -19,24 +19,32 @@ namespace {
 
 constexpr char kProgram[] = BERTH_BINARY_DIR "/bench/berth";
 
-// Starts the program with its output in two files.
-int Start(const std::vector<std::string>& arguments, const std::string& directory, const std::string& out,
-          const std::string& err) {
-  std::vector<char*> argv = {const_cast<char*>(kProgram)};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+// Starts a program; its input and output are files.
+struct Streams {
+  std::string in = "/dev/null", out = "/dev/null", err = "/dev/null";
+};
+int Start(const std::vector<std::string>& words, const std::string& directory, const Streams& streams) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const int pid = fork();
   if (pid != 0) return pid;
   if (!directory.empty() && chdir(directory.c_str()) != 0) _exit(125);
-  const int in_file = open("/dev/null", O_RDONLY);
-  const int out_file = open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-  const int err_file = open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int in_file = open(streams.in.c_str(), O_RDONLY);
+  const int out_file = open(streams.out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  const int err_file = open(streams.err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
   if (in_file < 0 || out_file < 0 || err_file < 0) _exit(126);
   dup2(in_file, 0);
   dup2(out_file, 1);
   dup2(err_file, 2);
-  execv(kProgram, argv.data());
+  execv(words.front().c_str(), argv.data());
   _exit(127);
+}
+
+std::vector<std::string> Call(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {kProgram};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
 }
 
 int WaitFor(int pid) {
@@ -52,15 +60,31 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
-}  // namespace
-
-ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory) {
+ProgramResult Run(const std::vector<std::string>& words, const std::string& directory,
+                  const std::string& input) {
   const tests::TempFolder folder;
+  std::ofstream(folder / "in", std::ios::binary) << input;
   ProgramResult result;
-  result.status = WaitFor(Start(arguments, directory, folder / "out", folder / "err"));
+  result.status = WaitFor(Start(words, directory, {folder / "in", folder / "out", folder / "err"}));
   result.out = ReadAll(folder / "out");
   result.err = ReadAll(folder / "err");
   return result;
+}
+
+}  // namespace
+
+ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory,
+                       const std::string& input) {
+  return Run(Call(arguments), directory, input);
+}
+
+ProgramResult RunShell(const std::string& line) {
+  const tests::TempFolder folder;
+  std::string call = line;
+  for (std::size_t at = call.find("BERTH"); at != std::string::npos;
+       at = call.find("BERTH", at + sizeof kProgram))
+    call.replace(at, 5, kProgram);
+  return Run({"/bin/bash", "-c", call}, folder.path(), "");
 }
 
 nlohmann::json JsonOf(const ProgramResult& result) {
@@ -77,7 +101,7 @@ void ExpectRefused(const std::vector<std::string>& arguments, const std::string&
 }
 
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& directory)
-    : pid_(Start(arguments, directory, "/dev/null", "/dev/null")) {}
+    : pid_(Start(Call(arguments), directory, {})) {}
 
 RunningProgram::~RunningProgram() {
   if (pid_ > 0) StopAndWait(SIGKILL);

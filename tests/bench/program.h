@@ -14,8 +14,12 @@ struct ProgramResult {
   std::string err;  // standard error
 };
 
-// `directory`: where it is started; empty = here.
-ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory = {});
+// `directory`: where it is started; empty = here. `input`: what it reads.
+ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory = {},
+                       const std::string& input = {});
+
+// A line for /bin/bash, started in an empty folder, in which BERTH is the program.
+ProgramResult RunShell(const std::string& line);
 
 // The JSON that a program printed; it must have ended with 0.
 nlohmann::json JsonOf(const ProgramResult& result);

@@ -83,7 +83,9 @@ TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
   EXPECT_EQ(JsonOf(RunBerth(call))["samples"], 20);
   const std::string policy = formats::ReadFile(folder / "p");
   ExpectRefused(call, "is complete");
+  ExpectRefused(Train(folder / "p", {"--samples", "20"}), "--force replaces it");
   EXPECT_EQ(formats::ReadFile(folder / "p"), policy);
+  EXPECT_EQ(JsonOf(RunBerth(Train(folder / "p", {"--samples", "20", "--force"})))["samples"], 20);
 }
 
 TEST(Train, RefusesWrongCalls) {
@@ -93,7 +95,7 @@ TEST(Train, RefusesWrongCalls) {
   };
   refused({"--samples", "1"}, "at least one for each of the 2 graphs");
   refused({"--samples", "10", "--family", "ptb"}, "wanted FAMILY:train");
-  refused({"--samples", "10", "--threads", "-1"}, "--threads -1");
+  refused({"--samples", "10", "--threads", "-1"}, "--threads: \"-1\" is not a whole number from 0 to 1,024.");
   EXPECT_TRUE(folder.Files().empty());
 }
 

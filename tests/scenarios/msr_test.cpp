@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +51,19 @@ TEST(MsrGraphTest, ReadsNodesInFileOrder) {
   EXPECT_THAT(names, ElementsAre("input", "conv", "relu", "conv#8", "grad:0#9"));
   EXPECT_EQ(sim::FindNumber(graph.attributes, "max_accelerators"), 2);
   EXPECT_EQ(sim::FindNumber(graph.attributes, "accelerator_bytes"), 1e6);
+}
+
+// Their README: "other debug information may be present", such as names and layers.
+TEST(MsrGraphTest, NamesAndLayersNeedNotBeThere) {
+  const sim::OpGraph graph = LoadGraph(kFolder + "msr_layers.json");
+  std::vector<std::string> names;
+  std::vector<std::optional<double>> layers;
+  for (const sim::Op& op : graph.ops) {
+    names.push_back(op.name);
+    layers.push_back(sim::FindNumber(op.attributes, "msr_layer"));
+  }
+  EXPECT_THAT(names, ElementsAre("99", "node7", "dense", "loss"));
+  EXPECT_THAT(layers, ElementsAre(6, 0, std::nullopt, std::nullopt)) << "a number, another, a text, none";
 }
 
 TEST(MsrGraphTest, CostsAreMicrosecondsByClass) {

@@ -1,0 +1,49 @@
+// berth completion SHELL: what lets a shell complete verbs, options and names.
+#include "bench/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/commands/commands.h"
+#include "bench/reference.h"
+
+namespace berth::bench {
+namespace {
+
+// Instead of a shell: the scripts ask with it.
+constexpr const char* kWords = "words";
+
+class CompletionCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("shell", shell_, "whose script to print")->required()->option_text("bash|zsh|fish");
+    app.add_option("typed", typed_,
+                   "of `berth completion words -- WORD...`, with which the scripts ask: what is typed behind "
+                   "berth so far")
+        ->option_text("WORD...");
+    AddExamples(app, {"source <(berth completion bash)", "berth completion zsh > ~/.zfunc/_berth",
+                      "berth completion fish > ~/.config/fish/completions/berth.fish"});
+  }
+
+  void Run() override {
+    if (shell_ != kWords) {
+      fmt::print("{}", CompletionScript(shell_));
+      return;
+    }
+    WithProgram([&](const CLI::App& program) {
+      for (const std::string& word : Completions(program, typed_)) fmt::print("{}\n", word);
+    });
+  }
+
+ private:
+  std::string shell_;
+  std::vector<std::string> typed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompletionCommand() {
+  return std::make_unique<CompletionCommand>();
+}
+
+}  // namespace berth::bench

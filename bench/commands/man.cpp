@@ -1,0 +1,67 @@
+// berth man: the manual pages.
+#include <algorithm>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/commands/commands.h"
+#include "bench/reference.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
+#include "sim/nearest_name.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+class ManCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("verb", verb_, "whose page to print; else the program's")->option_text("VERB");
+    app.add_option("--out", out_, "write all pages to this folder instead: berth.1, berth-place.1, ...")
+        ->option_text("DIR");
+    AddExamples(app, {"berth man place | man -l -", "berth man --out ~/.local/share/man/man1"});
+  }
+
+  void Run() override {
+    WithProgram([&](const CLI::App& program) {
+      const auto pages = PrintManPages(program);
+      out_.empty() ? Print(pages) : Write(pages);
+    });
+  }
+
+ private:
+  using Pages = std::vector<std::pair<std::string, std::string>>;
+
+  void Print(const Pages& pages) const {
+    const std::string wanted = verb_.empty() ? "berth.1" : "berth-" + verb_ + ".1";
+    const auto page = std::find_if(pages.begin(), pages.end(),
+                                   [&](const auto& candidate) { return candidate.first == wanted; });
+    if (page == pages.end()) {
+      std::vector<std::string> verbs;
+      for (const CommandRow& row : Commands()) verbs.emplace_back(row.name);
+      throw InputError(fmt::format("berth man: there is no verb \"{}\"{}; there are {}.", verb_,
+                                   DidYouMean(verb_, verbs), JoinNames(verbs)));
+    }
+    fmt::print("{}", page->second);
+  }
+
+  void Write(const Pages& pages) const {
+    formats::MakeFolder(out_);
+    for (const auto& [file, text] : pages)
+      formats::WriteFile((std::filesystem::path(out_) / file).string(), text);
+  }
+
+  std::string verb_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeManCommand() {
+  return std::make_unique<ManCommand>();
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,74 @@
+#include "bench/run_folder.h"
+
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+bool Holds(const RunFolder& folder, const std::string& file) {
+  return !file.empty() && fs::exists(fs::path(folder.path) / file);
+}
+
+std::optional<Json> ReadRecord(const RunFolder& folder) {
+  if (!Holds(folder, folder.record)) return std::nullopt;
+  Json run = Json::parse(formats::ReadFile((fs::path(folder.path) / folder.record).string()), nullptr, false);
+  return run.is_object() ? std::optional(std::move(run)) : std::nullopt;
+}
+
+std::string Text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The first key in which the two are not the same.
+std::optional<std::string> Difference(const Json& there, const Json& here,
+                                      const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (there.value(key, Json()) != here.at(key)) return key;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ClaimFolder(const RunFolder& folder) {
+  formats::MakeFolder(folder.path);
+  if (folder.force) return;
+  const std::optional<Json> there = ReadRecord(folder);
+  if (!there) {
+    for (const std::string& file : folder.files) {
+      if (!Holds(folder, file)) continue;
+      throw InputError(
+          fmt::format("{}: holds {} and no {} that says what it is of; give another --out, or --force to "
+                      "replace what is there.",
+                      folder.path, file, folder.record));
+    }
+    return;
+  }
+  std::optional<std::string> key = Difference(*there, folder.run, folder.same);
+  if (!key && !folder.resume) key = Difference(*there, folder.run, folder.alike);
+  if (key) {
+    throw InputError(
+        fmt::format("{}: holds results of something else, `{}` ({} is {} there, {} here); give another "
+                    "--out, or --force to replace them.",
+                    folder.path, Text(there->value("command", Json("another call"))), *key,
+                    Text(there->value(*key, Json())), Text(folder.run.at(*key))));
+  }
+  if (!folder.resume && there->value("interrupted", false) && Holds(folder, folder.files.front())) {
+    throw InputError(fmt::format(
+        "{}: holds the same work, begun and not finished; --resume goes on with it, --force begins "
+        "anew.",
+        folder.path));
+  }
+}
+
+}  // namespace berth::bench

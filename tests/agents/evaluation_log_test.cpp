@@ -1,0 +1,127 @@
+// A search that goes on from its log is the search without interruption.
+#include "agents/evaluation_log.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/agent.h"
+#include "agents/random.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/agents/problems.h"
+#include "tests/temp_folder.h"
+
+namespace berth::agents {
+namespace {
+
+using ::testing::HasSubstr;
+
+class EvaluationLogTest : public ::testing::Test {
+ protected:
+  struct Search {
+    std::vector<UnitPlacement> placements;
+    std::vector<sim::Picos> runtimes;
+    std::vector<CurvePoint> curve;
+    double simulated_seconds = 0;
+  };
+
+  Search Run(const std::string& agent, std::int64_t budget, EvaluationLog* log) const {
+    Evaluator evaluator(task_, {.budget = budget, .log = log});
+    Search search;
+    evaluator.observer = [&](std::int64_t, const UnitPlacement& placement, const Evaluation& evaluation) {
+      search.placements.push_back(placement);
+      search.runtimes.push_back(evaluation.runtime);
+    };
+    MakeAgent(agent)->Search(task_, evaluator, {});
+    search.curve = evaluator.curve();
+    search.simulated_seconds = evaluator.simulator_seconds();
+    return search;
+  }
+
+  std::string Earlier() const { return formats::ReadFile(path_); }
+
+  const tests::TempFolder folder_;
+  const std::string path_ = folder_ / "log";
+  const std::unique_ptr<Case> case_ = RandomCase(7, {.ops = 10});
+  const Task task_ = MakeTask(*case_->problem, "colocation");
+};
+
+TEST_F(EvaluationLogTest, AnswersAsFarAsItGoes) {
+  for (const char* agent :
+       {"local_search", "annealing", "genetic", "cross_entropy", "random", "brute_force"}) {
+    const Search whole = Run(agent, 200, nullptr);
+    {
+      EvaluationLog log(task_, agent, 1, path_);
+      Run(agent, 200, &log);
+    }
+    const std::string all = Earlier();
+    // Cut anywhere, as a kill would: frames that are not whole count for nothing.
+    for (const std::size_t cut : {all.size(), all.size() - 1, all.size() / 2, all.find('\n') + 1}) {
+      formats::WriteFile(path_, all.substr(0, cut));
+      EvaluationLog log(task_, agent, 1, path_, Earlier());
+      const Search resumed = Run(agent, 200, &log);
+      EXPECT_EQ(resumed.placements, whole.placements) << agent;
+      EXPECT_EQ(resumed.runtimes, whole.runtimes) << agent;
+    }
+    EXPECT_EQ(Earlier().size(), all.size()) << agent << ": whole again";
+  }
+}
+
+TEST_F(EvaluationLogTest, TimesAreThoseOfTheFirstRun) {
+  {
+    EvaluationLog log(task_, "random", 1, path_);
+    Run("random", 100, &log);
+  }
+  const auto run = [&] {
+    EvaluationLog log(task_, "random", 1, "", Earlier());
+    return Run("random", 100, &log);
+  };
+  const Search first = run(), second = run();
+  ASSERT_FALSE(first.curve.empty());
+  EXPECT_GT(first.simulated_seconds, 0);
+  EXPECT_EQ(first.simulated_seconds, second.simulated_seconds);
+  EXPECT_EQ(first.curve.back().simulator_seconds, second.curve.back().simulator_seconds);
+}
+
+template <typename Call>
+std::string ErrorOf(const Call& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(EvaluationLogTest, RefusesThoseOfAnotherSearch) {
+  {
+    EvaluationLog log(task_, "random", 1, path_);
+    Run("random", 20, &log);
+  }
+  const auto open = [&](const std::string& agent, std::uint64_t seed, const std::string& earlier) {
+    return ErrorOf([&] { EvaluationLog(task_, agent, seed, path_, earlier); });
+  };
+  EXPECT_THAT(open("annealing", 1, Earlier()),
+              HasSubstr("holds the evaluations of random seed 1, not of annealing seed 1"));
+  EXPECT_THAT(open("random", 2, Earlier()), HasSubstr("not of random seed 2"));
+  EXPECT_THAT(open("random", 1, "{\"format\": \"berth.graph\"}\n"), HasSubstr("holds no evaluations"));
+  const Task fewer = MakeTask(*case_->problem, "colocation", {"gpu0"});
+  EXPECT_THAT(ErrorOf([&] { EvaluationLog(fewer, "random", 1, path_, Earlier()); }),
+              HasSubstr("on another problem"));
+}
+
+// The temperature of annealing depends on the budget, and so does what it tries.
+TEST_F(EvaluationLogTest, RefusesAPlacementThatWasNotTried) {
+  {
+    EvaluationLog log(task_, "annealing", 1, path_);
+    Run("annealing", 200, &log);
+  }
+  EvaluationLog log(task_, "annealing", 1, path_, Earlier());
+  EXPECT_THAT(ErrorOf([&] { Run("annealing", 2000, &log); }),
+              HasSubstr("tried another placement as its sample"));
+}
+
+}  // namespace
+}  // namespace berth::agents
