@@ -12,9 +12,8 @@ namespace berth::agents {
 using LearnerTable = const std::vector<AgentRow>* (*)();
 inline constexpr char kLearnerTableSymbol[] = "berth_rl_agents";
 
-// Looks for the plug-in where $BERTH_RL_PLUGIN says, else beside the program in the build tree
-// (../agents/rl), in lib and in ../lib. Throws RunError where this build has none, or where it cannot be
-// opened (with the loader's reason).
+// Looks for the plug-in where $BERTH_RL_PLUGIN says, else as agents/plugin.h does. Throws RunError where this build has
+// none, or where it cannot be opened (with the loader's reason).
 const std::vector<AgentRow>& Learners();
 
 // The factory of every learner's row in registry.cpp: makes the agent of that name from the plug-in.

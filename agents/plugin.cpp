@@ -13,25 +13,31 @@
 namespace berth::agents {
 namespace {
 
+std::string& Folder() {
+  static std::string folder;
+  return folder;
+}
+
 std::filesystem::path Find(const Plugin& plugin) {
   if (const char* given = std::getenv(plugin.variable); given != nullptr && *given != '\0') return given;
   if (!plugin.built) {
     throw RunError(std::string("this build lacks ") + plugin.what + " (" + plugin.needs +
                    " was not found when it was configured)");
   }
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  const std::string built = std::string("../") + plugin.folder;
-  for (const std::string& place : {built, std::string("lib"), std::string("../lib")}) {
-    std::filesystem::path candidate = folder / place / plugin.file;
-    if (std::filesystem::exists(candidate, ignored)) return candidate;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  std::string looked_in;
+  for (const std::string& folder :
+       {"../" + std::string(plugin.folder), std::string("../lib/berth"), Folder()}) {
+    if (folder.empty()) continue;
+    std::filesystem::path candidate = (program / folder / plugin.file).lexically_normal();
+    if (std::error_code ignored; std::filesystem::exists(candidate, ignored)) return candidate;
+    looked_in += (looked_in.empty() ? "" : ", ") + candidate.parent_path().string();
   }
-  const std::filesystem::path tree = folder.parent_path();
-  const std::string where =
-      std::filesystem::exists(tree / "CMakeCache.txt", ignored) ? tree.string() : "BUILD";
-  throw RunError(std::string(plugin.what) + " cannot be used: " + plugin.file + " is in none of " + built +
-                 ", lib and ../lib beside the program; `cmake --build " + where + " --target " +
-                 plugin.target + "` builds it, or set " + plugin.variable + " to its path");
+  const std::filesystem::path tree = program.parent_path();
+  const std::string where = std::filesystem::exists(tree / "CMakeCache.txt") ? tree.string() : "BUILD";
+  throw RunError(std::string(plugin.what) + " cannot be used: " + plugin.file + " is in none of " +
+                 looked_in + "; `cmake --build " + where + " --target " + plugin.target +
+                 "` builds it, or set " + plugin.variable + " to its path");
 }
 
 void CheckInterface(void* library, const std::filesystem::path& path) {
@@ -43,6 +49,10 @@ void CheckInterface(void* library, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+void SetPluginFolder(const std::string& folder) {
+  Folder() = folder;
+}
 
 void* PluginSymbol(const Plugin& plugin) {
   const std::filesystem::path path = Find(plugin);

@@ -5,6 +5,8 @@
 // exports kInterfaceSymbol, a text that says which ones (BERTH_INTERFACE of the generated berth_interface.h).
 #pragma once
 
+#include <string>
+
 namespace berth::agents {
 
 inline constexpr char kInterfaceSymbol[] = "berth_plugin_interface";  // const char[]
@@ -20,9 +22,14 @@ struct Plugin {
   const char* target;    // that builds it: "berth_rl"
 };
 
-// The address of its symbol. Looks for the module where the variable says, else in the build tree, in lib and in ../lib
-// beside the program. Throws RunError where this build has none, or where it cannot be opened (with the loader's reason),
-// and InputError where it is one of another build.
+// Where a program that is not installed beside berth's own has the plug-ins (an absolute path): call it before the first is
+// opened, from one thread. Programs that find_package(berth) builds are told the folder as BERTH_PLUGIN_FOLDER.
+void SetPluginFolder(const std::string& folder);
+
+// The address of its symbol. Looks for the module where the variable says, else beside the program as it was built or
+// installed (../<folder>, ../lib/berth), else in SetPluginFolder's; never in the working directory. Throws RunError where
+// this build has none, or where it cannot be opened (with the loader's reason), and InputError where it is one of another
+// build.
 void* PluginSymbol(const Plugin& plugin);
 
 }  // namespace berth::agents

@@ -1,5 +1,4 @@
 find_package(Threads REQUIRED)
-find_package(yaml-cpp CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
@@ -8,29 +7,9 @@ if(BERTH_WITH_TBB)
   find_package(TBB CONFIG REQUIRED)
 endif()
 
-# berth_find(name header library…): libraries that ship neither a CMake config nor a pkg-config file.
-function(berth_find name header)
-  find_path(BERTH_${name}_INCLUDE ${header} PATH_SUFFIXES ${name} REQUIRED)
-  add_library(berth_${name} INTERFACE)
-  target_include_directories(berth_${name} SYSTEM INTERFACE ${BERTH_${name}_INCLUDE})
-  foreach(lib ${ARGN})
-    find_library(BERTH_${name}_${lib} ${lib} REQUIRED)
-    target_link_libraries(berth_${name} INTERFACE ${BERTH_${name}_${lib}})
-  endforeach()
-  add_library(berth::${name} ALIAS berth_${name})
-endfunction()
-# Into the programs themselves where it can be: berth-profile must run where nobody installed them.
-find_library(BERTH_zstd_zstd NAMES libzstd.a zstd REQUIRED)
-find_library(BERTH_yaml NAMES libyaml-cpp.a yaml-cpp REQUIRED)
-add_library(berth_yaml INTERFACE)
-target_include_directories(berth_yaml SYSTEM INTERFACE $<TARGET_PROPERTY:yaml-cpp,INTERFACE_INCLUDE_DIRECTORIES>)
-target_link_libraries(berth_yaml INTERFACE ${BERTH_yaml})
-add_library(berth::yaml ALIAS berth_yaml)
-berth_find(zstd zstd.h zstd)
-berth_find(scotch scotch.h scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
-berth_find(metis metis.h metis)
-berth_find(clp coin/Clp_C_Interface.h)  # the library itself is opened by the first agent that needs it
-berth_find(dnnl oneapi/dnnl/dnnl.hpp dnnl)  # its CMake config asks for OpenCL's headers
+include(BerthThirdParty)
+berth_find(clp HEADER coin/Clp_C_Interface.h)  # the library itself is opened by the first agent that needs it
+berth_find(dnnl HEADER oneapi/dnnl/dnnl.hpp LIBRARIES dnnl)  # its CMake config asks for OpenCL's headers
 
 if(NOT BERTH_WITH_RL STREQUAL "OFF")
   if(BERTH_WITH_RL STREQUAL "ON")
@@ -70,10 +49,7 @@ if(NOT BERTH_WITH_ONNX STREQUAL "OFF")
   endif()
   if(Protobuf_FOUND AND ONNX_FOUND)
     set(BERTH_WITH_ONNX ON)
-    add_library(berth_onnx INTERFACE)
-    target_include_directories(berth_onnx SYSTEM INTERFACE ${ONNX_INCLUDE_DIRS} ${Protobuf_INCLUDE_DIRS})
-    target_link_libraries(berth_onnx INTERFACE onnx)
-    add_library(berth::onnx ALIAS berth_onnx)
+    berth_make_onnx()
   else()
     set(BERTH_WITH_ONNX OFF)
   endif()

@@ -55,9 +55,9 @@ const BackendRow& FindBackend(const std::string& name) {
 std::string FindPlugin(const BackendRow& row) {
   if (const char* given = std::getenv(row.variable); given != nullptr && *given != '\0') return given;
   std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const std::string& place :
-       {"../" + std::string(row.folder), std::string("."), std::string("lib"), std::string("../lib")}) {
+       {"../" + std::string(row.folder), std::string("."), std::string("../lib/berth")}) {
     const std::filesystem::path candidate = folder / place / row.plugin;
     if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
   }

@@ -88,8 +88,8 @@ const std::vector<BackendRow>& Backends();
 const BackendRow& FindBackend(const std::string& name);
 std::string BackendNames();  // "cpu, cuda"
 
-// Where the plug-in is: as the environment says, else beside the program (../<folder> in the build tree, ., lib,
-// ../lib). Throws Unavailable where there is none.
+// Where the plug-in is: as the environment says, else beside the program (../<folder> in the build tree, beside it
+// in a portable folder, ../lib/berth where it is installed). Throws Unavailable where there is none.
 std::string FindPlugin(const BackendRow& row);
 
 // Looks for the driver, then for the plug-in, then for a device. Throws Unavailable with the first of them that is

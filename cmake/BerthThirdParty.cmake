@@ -1,0 +1,35 @@
+# Libraries that berth's own link, as imported targets berth::<name>: the build makes them here, a program that uses an
+# installed berth from its copy of this file.
+
+# berth_find(name HEADER header [LIBRARIES library…] [STATIC]): of a library that ships neither a CMake config nor a pkg-config file.
+# STATIC: the static one where there is one.
+function(berth_find name)
+  cmake_parse_arguments(ARG "STATIC" "HEADER" "LIBRARIES" ${ARGN})
+  if(TARGET berth::${name})
+    return()
+  endif()
+  find_path(BERTH_${name}_INCLUDE ${ARG_HEADER} PATH_SUFFIXES ${name} REQUIRED)
+  add_library(berth::${name} INTERFACE IMPORTED)
+  target_include_directories(berth::${name} SYSTEM INTERFACE ${BERTH_${name}_INCLUDE})
+  foreach(library ${ARG_LIBRARIES})
+    set(names ${library})
+    if(ARG_STATIC)
+      list(PREPEND names lib${library}.a)
+    endif()
+    find_library(BERTH_${name}_${library} NAMES ${names} REQUIRED)
+    target_link_libraries(berth::${name} INTERFACE ${BERTH_${name}_${library}})
+  endforeach()
+endfunction()
+
+# After find_package(Protobuf) and find_package(ONNX), in this order: the targets of ONNX name Protobuf's but do not look for it.
+macro(berth_make_onnx)
+  berth_find(onnx HEADER onnx/onnx_pb.h)  # ONNX_INCLUDE_DIRS of Debian names a folder that is not there
+  target_include_directories(berth::onnx SYSTEM INTERFACE ${Protobuf_INCLUDE_DIRS})
+  target_link_libraries(berth::onnx INTERFACE onnx)
+endmacro()
+
+# Into the programs themselves where it can be: berth-profile must run where nobody installed them.
+berth_find(yaml HEADER yaml-cpp/yaml.h LIBRARIES yaml-cpp STATIC)
+berth_find(zstd HEADER zstd.h LIBRARIES zstd STATIC)
+berth_find(scotch HEADER scotch.h LIBRARIES scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
+berth_find(metis HEADER metis.h LIBRARIES metis)
