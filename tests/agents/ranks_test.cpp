@@ -131,8 +131,7 @@ TEST(Ranks, SearchesFindTheSameWithAnyNumberOfThem) {
   for (const char* agent : {"random", "local_search", "cross_entropy", "heft"}) {
     const auto best = [&](Ranks* ranks) {
       Evaluator evaluator(task, {.budget = 60, .ranks = ranks});
-      MakeAgent(agent)->Search(task, evaluator,
-                               {.seed = 5, .ranks = ranks == nullptr ? &OneRank() : ranks});
+      MakeAgent(agent)->Search(task, evaluator, {.seed = 5, .ranks = ranks == nullptr ? &OneRank() : ranks});
       return evaluator.best();
     };
     const UnitPlacement alone = best(nullptr);

@@ -74,7 +74,9 @@ TEST(Roofline, NumberFormatsHaveTheirPeaks) {
   // 132 tiles, 10,000 deep: one wave at 0.7 of each peak; no memory in the way.
   const auto rate = [](std::string_view dtype, bool tf32) {
     const OpWork work = GemmOf(132 * 128, 128, 10'000, dtype);
-    return work.flops / (Micros(work, "h100", {.waves = true, .tf32 = tf32 ? AllContractions() : Tf32Classes()}) - 2) * 1e6 / 0.7;
+    return work.flops /
+           (Micros(work, "h100", {.waves = true, .tf32 = tf32 ? AllContractions() : Tf32Classes()}) - 2) *
+           1e6 / 0.7;
   };
   EXPECT_NEAR(rate("f32", false) / 66.9e12, 1, 1e-9);
   EXPECT_NEAR(rate("f32", true) / 494.7e12, 1, 1e-9);
