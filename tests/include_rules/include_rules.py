@@ -35,6 +35,7 @@ FOLDERS = {
     "agents/rl": ("sim", "agents"),
     "agents/mpi": ("sim", "agents"),
     "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
+    "examples": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
 }
 
 # Headers that the build writes, by the folder whose sources may include them.

@@ -73,13 +73,6 @@ class Citation(unittest.TestCase):
         self.assertEqual((newest.group(1), newest.group(2)), (version(), str(self.cff["date-released"])))
 
 
-class Links(unittest.TestCase):
-    def test_links_of_the_front_pages_lead_somewhere(self):
-        for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY_NOTICES.md"):
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(page)):
-                self.assertTrue((ROOT / target).exists(), f"{page}: {target}")
-
-
 class Container(unittest.TestCase):
     """Its packages are nobody's list: .ci/install says what the build needs, the .deb's Depends what running needs."""
 
