@@ -12,7 +12,6 @@
 namespace berth::cost_models {
 namespace {
 
-using profiler::Part;
 using profiler::Recording;
 
 std::string TextOf(const sim::Attribute& value) {
@@ -80,7 +79,7 @@ std::string LibraryText(const std::vector<NamedRecording>& recordings) {
   std::set<std::string> facts;
   for (const NamedRecording& one : recordings) {
     for (const auto& [key, value] : one.recording.software) {
-      if (!IsDriverFact(key) && value != sim::Attribute{} && TextOf(value) != "")
+      if (!IsDriverFact(key) && value != sim::Attribute{} && !TextOf(value).empty())
         facts.insert(key + " " + TextOf(value));
     }
   }

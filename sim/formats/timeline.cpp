@@ -15,7 +15,6 @@
 namespace berth::formats {
 namespace {
 
-using sim::OpGraph;
 using sim::Outcome;
 using sim::Picos;
 using sim::Placement;

@@ -77,15 +77,12 @@ class Installed(unittest.TestCase):
         self.assertTrue(vendored)
         self.assertLessEqual({"LICENSE", "NOTICE", "THIRD_PARTY_NOTICES.md"} | vendored, documents)
 
-    def test_each_header_compiles_alone(self):
+    def test_the_headers_include_no_other_than_those_installed(self):
         include = self.tree / "include/berth"
         headers = sorted(str(path.relative_to(include)) for path in include.rglob("*.h"))
         self.assertIn("sim/simulator.h", headers)
-        for header in headers:  # twice: once as the first include, and its guard
-            self.assertIn("#pragma once", (include / header).read_text(), header)
-        for i, header in enumerate(headers):
-            (self.folder / f"{i}.cpp").write_text(f'#include "{header}"\n')
-        run(COMPILER, "-std=c++20", "-fsyntax-only", "-I", include, *[f"{i}.cpp" for i in range(len(headers))], folder=self.folder)
+        (self.folder / "headers.cpp").write_text("".join(f'#include "{header}"\n' for header in headers))
+        run(COMPILER, "-std=c++20", "-fsyntax-only", "-I", include, "headers.cpp", folder=self.folder)
 
     def test_the_example_builds_and_runs(self):
         example, build = ROOT / "examples/cpp", self.folder / "example"
