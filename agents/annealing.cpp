@@ -50,7 +50,7 @@ class Annealing final : public Agent {
       const double temperature = hot_ * std::pow(cold_ / hot_, progress);
       const UnitPlacement candidate = moves.Neighbour(current, rng);
       evaluator.CountProposal();
-      const Objective value = ObjectiveOf(task, evaluator.EvaluateNear(current, candidate));
+      const Objective value = ObjectiveOf(task, evaluator.Evaluate(candidate));
       const double chance = rng.Uniform();  // drawn whether needed or not: one number a sample
       if (chance < std::exp(-Loss(task, objective, value) / temperature)) {
         current = candidate;

@@ -11,7 +11,6 @@
 #include "agents/placements.h"
 #include "agents/shared_evaluation.h"
 #include "sim/error.h"
-#include "sim/incremental.h"
 
 namespace berth::agents {
 namespace {
@@ -53,11 +52,6 @@ struct Evaluator::Impl {
   std::unique_ptr<sim::Simulator> simulator;
   std::unique_ptr<sim::BatchSimulator> batch;  // made at the first batch: it holds scratch for every thread
 
-  std::unique_ptr<sim::IncrementalSimulator> incremental;
-  UnitPlacement near_base;      // what EvaluateNear() was last asked about,
-  std::int64_t near_count = 0;  // and how often
-  std::vector<sim::Move> moves;
-
   std::int64_t samples = 0;
   std::unordered_set<std::uint64_t> distinct;
   UnitPlacement best;
@@ -90,29 +84,6 @@ struct Evaluator::Impl {
     const sim::Outcome& outcome = simulator->Run(ops, run_options);
     simulator_seconds += SecondsSince(start);
     return FromOutcome(outcome, want_starts);
-  }
-
-  // A base costs about two runs. It is made when it is asked for the third time: the first trials from a base
-  // that is soon left run from scratch.
-  Evaluation SimulateNear(const UnitPlacement& base, const UnitPlacement& placement,
-                          const sim::RunOptions& run_options) {
-    BERTH_CHECK(IsLegal(base) && IsLegal(placement));
-    if (!incremental) incremental = sim::MakeIncrementalSimulator(*task.problem);
-    if (base != near_base) {
-      near_base = base;
-      near_count = 0;
-    }
-    if (!incremental->replays() || ++near_count < 3) return Simulate(placement, run_options, false);
-    moves.clear();
-    for (std::size_t unit = 0; unit < base.size(); ++unit) {
-      if (base[unit] == placement[unit]) continue;
-      for (const sim::OpIndex op : task.units.ops[unit]) moves.push_back({op, placement[unit]});
-    }
-    const Clock::time_point start = Clock::now();
-    if (near_count == 3) incremental->Base(Expand(task, base));
-    const sim::Outcome& outcome = incremental->RunTrial(moves, run_options);
-    simulator_seconds += SecondsSince(start);
-    return FromOutcome(outcome, false);
   }
 
   std::vector<Evaluation> SimulateBatch(std::span<const UnitPlacement> placements, bool want_starts) {
@@ -198,14 +169,6 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
   sim::RunOptions run_options = MakeRunOptions(want_starts);
   run_options.cutoff = cutoff;
   return Sampled(placement, [&] { return impl_->Simulate(placement, run_options, want_starts); });
-}
-
-Evaluation Evaluator::EvaluateNear(const UnitPlacement& base, const UnitPlacement& placement,
-                                   std::optional<sim::Picos> cutoff) {
-  BERTH_CHECK_LT(samples(), budget());
-  sim::RunOptions run_options;
-  run_options.cutoff = cutoff;
-  return Sampled(placement, [&] { return impl_->SimulateNear(base, placement, run_options); });
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate) {

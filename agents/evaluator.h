@@ -21,7 +21,7 @@ namespace berth::agents {
 struct Evaluation {
   sim::Picos runtime = 0;  // without memory limit
   bool feasible = true;
-  bool stopped = false;          // given up at the cutoff: runtime is a lower bound, the rest is not known
+  bool stopped = false;          // given up: the runtime is beyond the cutoff, the rest is not known
   std::vector<sim::Bytes> peak;  // by device
   std::optional<sim::OutOfMemory> oom;
   std::vector<sim::Picos> start;  // by op; only if asked for
@@ -68,11 +68,6 @@ class Evaluator {
   // the runtime is known to be larger, for search only; a sample like any other.
   Evaluation Evaluate(const UnitPlacement& placement, bool want_starts = false,
                       std::optional<sim::Picos> cutoff = std::nullopt);
-  // The same evaluation, bit for bit, of a placement that is a few units away from another: one sample. It
-  // costs less where many are asked for from one `base` and the rules have an incremental simulator
-  // (sim/incremental.h). `base` itself is not sampled by this.
-  Evaluation EvaluateNear(const UnitPlacement& base, const UnitPlacement& placement,
-                          std::optional<sim::Picos> cutoff = std::nullopt);
   std::vector<Evaluation> EvaluateBatch(std::span<const UnitPlacement> placements, bool want_starts = false);
 
   // An agent stands for a placement (docs/protocol.md#proposals): one per draw for one-shot agents, one

@@ -88,7 +88,7 @@ class Climber {
     std::optional<sim::Picos> cutoff;
     if (objective_.overflow == 0) cutoff = objective_.runtime;
     evaluator_.CountProposal();
-    const Objective objective = ObjectiveOf(task_, evaluator_.EvaluateNear(current_, candidate, cutoff));
+    const Objective objective = ObjectiveOf(task_, evaluator_.Evaluate(candidate, false, cutoff));
     if (objective > objective_) return;
     current_ = candidate;
     objective_ = objective;

@@ -64,6 +64,11 @@ void CheckLink(const Link& link, std::int32_t nodes) {
     }
   }
   if (link.curve.size() == 1) throw InputError(who + "its curve needs at least two knots");
+  if (link.curve.size() > 1 && link.curve.back().second == link.curve[link.curve.size() - 2].second) {
+    throw InputError(who +
+                     "its curve ends flat, and beyond its last knot it goes on with that slope; give a last "
+                     "knot that takes longer");
+  }
 }
 
 template <typename Names>
@@ -132,7 +137,17 @@ std::vector<Cluster::Hop> Cluster::Follow(const Route& given) const {
       throw InputError(who + "takes link '" + link.name + "', which does not continue from '" + NodeName(at) +
                        "'");
     }
-    hops.push_back({l, link.ends[0] == at});
+    const Hop hop{l, link.ends[0] == at};
+    const bool again = std::any_of(hops.begin(), hops.end(), [&](const Hop& before) {
+      return before.link == l && (before.forward == hop.forward || link.duplex == Duplex::kHalf);
+    });
+    if (again) {
+      throw InputError(
+          who + "takes link '" + link.name + "' twice" +
+          (link.duplex == Duplex::kHalf ? ", which is half duplex" : " in one direction") +
+          "; a transfer holds every link direction of its route at once, so give a route without it");
+    }
+    hops.push_back(hop);
     at = link.ends[0] == at ? link.ends[1] : link.ends[0];
   }
   if (at != given.to) throw InputError(who + "ends at '" + NodeName(at) + "'");

@@ -32,13 +32,11 @@ std::vector<RawEdge> DistinctEdges(const OpGraph& graph) {
 void CompileOutputs(const OpGraph& graph, Compiled& c) {
   std::size_t outputs = 0;
   for (const Op& op : graph.ops) outputs += op.outputs.size();
-  c.output_producer.reserve(outputs);
   c.output_shares.reserve(outputs);
   for (auto* bytes : {&c.output_bytes, &c.output_storage}) bytes->reserve(outputs);
   for (OpIndex op = 0; op < graph.size(); ++op) {
     c.rows[op].output = static_cast<Compiled::Id>(c.output_bytes.size());
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
-      c.output_producer.push_back(op);
       c.output_bytes.push_back(output.bytes);
       c.output_storage.push_back(output.storage == Output::Storage::kOwn ? output.bytes : 0);
     }
@@ -46,64 +44,84 @@ void CompileOutputs(const OpGraph& graph, Compiled& c) {
   c.rows[graph.size()].output = static_cast<Compiled::Id>(c.output_bytes.size());
 }
 
-void CompileEdges(const OpGraph& graph, Compiled& c) {
-  const std::vector<RawEdge> edges = DistinctEdges(graph);
-  std::vector<Compiled::Id> next_input(graph.ops.size() + 1, 0);
-  for (auto* column : {&c.edge_output, &c.edge_consumer, &c.edge_input}) column->reserve(edges.size());
-  std::size_t consumers = 0;
-  for (OpIndex op = 0; op < graph.size(); ++op) consumers += graph.consumers(op).size();
-  c.consumer.reserve(consumers);
-  for (const RawEdge& edge : edges) {
-    ++c.rows[edge.producer + 1].edge;
+// Returns, by in-edge, the output.
+ById<Compiled::Id> CompileEdges(const OpGraph& graph, Compiled& c) {
+  const std::vector<RawEdge> raw = DistinctEdges(graph);
+  c.dependencies.resize(graph.ops.size());
+  std::size_t senders = 1;
+  const RawEdge* last = nullptr;
+  const auto begins_sender = [](const RawEdge* before, const RawEdge& edge) {
+    return before == nullptr || before->producer != edge.producer || before->output != edge.output;
+  };
+  for (const RawEdge& edge : raw) {
+    ++c.dependencies[edge.consumer];
     if (edge.output >= 0) ++c.rows[edge.consumer + 1].input;
+    senders += begins_sender(last, edge);
+    last = &edge;
   }
+  std::vector<Compiled::Id> next_input(graph.ops.size() + 1, 0);
   for (OpIndex op = 0; op < graph.size(); ++op) {
-    c.rows[op + 1].edge += c.rows[op].edge;
     c.rows[op + 1].input += c.rows[op].input;
     next_input[static_cast<std::size_t>(op) + 1] = c.rows[op + 1].input;
-    c.consumer.insert(c.consumer.end(), graph.consumers(op).begin(), graph.consumers(op).end());
-    c.rows[op + 1].consumer = static_cast<Compiled::Id>(c.consumer.size());
   }
   c.inputs = c.rows[graph.size()].input;
-  for (const RawEdge& edge : edges) {
-    const bool data = edge.output >= 0;
-    c.edge_output.push_back(data ? c.rows[edge.producer].output + edge.output : Compiled::kNone);
-    c.edge_consumer.push_back(edge.consumer);
-    c.edge_input.push_back(data ? next_input[static_cast<std::size_t>(edge.consumer)]++ : Compiled::kNone);
-  }
-}
-
-// Needs outputs and edges. Each output, and the control dependencies of an op, goes to each other device once.
-void CountTransfers(Compiled& c) {
-  const auto edges = static_cast<Compiled::Id>(c.edge_consumer.size());
-  Compiled::Id end = 0;
-  for (OpIndex op = 0; op < c.ops; ++op) {
-    for (Compiled::Id begin = c.rows[op].edge; begin < c.rows[op + 1].edge; begin = end) {
-      const Compiled::Id output = c.edge_output[begin];
-      for (end = begin; end < c.rows[op + 1].edge && c.edge_output[end] == output;) ++end;
-      const auto most = static_cast<std::size_t>(std::min(end - begin, c.devices - 1));
-      c.most_transfers += most;
-      if (output == Compiled::kNone || c.output_bytes[output] == 0) c.most_light += most;
+  ById<Compiled::Id> read(static_cast<std::size_t>(c.inputs));
+  c.senders.reserve(senders);
+  c.edges.reserve(raw.size());
+  auto edge = raw.begin();
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    c.rows[op].sender = static_cast<Compiled::Id>(c.senders.size());
+    for (const auto first = edge; edge != raw.end() && edge->producer == op; ++edge) {
+      const bool data = edge->output >= 0;
+      const Compiled::Id output = data ? c.rows[op].output + edge->output : Compiled::kNone;
+      if (begins_sender(edge == first ? nullptr : &*edge - 1, *edge)) {
+        c.senders.push_back(
+            {static_cast<Compiled::Id>(c.edges.size()), output, data ? c.output_bytes[output] : 0});
+      }
+      const Compiled::Id input = data ? next_input[static_cast<std::size_t>(edge->consumer)]++ : c.inputs;
+      if (data) read[input] = output;
+      c.edges.push_back({edge->consumer, input});
     }
   }
-  BERTH_CHECK_EQ(end, edges);
+  c.rows[graph.size()].sender = static_cast<Compiled::Id>(c.senders.size());
+  c.senders.push_back({static_cast<Compiled::Id>(c.edges.size()), Compiled::kNone, 0});
+  return read;
 }
 
-// Needs outputs and edges.
-void CompileViews(const OpGraph& graph, Compiled& c) {
-  ById<Compiled::Id> read(static_cast<std::size_t>(c.inputs));  // by in-edge: the output
-  for (Compiled::Id e = 0; e < static_cast<Compiled::Id>(c.edge_input.size()); ++e) {
-    if (c.edge_input[e] != Compiled::kNone) read[c.edge_input[e]] = c.edge_output[e];
+// A sender's dependencies cannot need more transfers than there are other devices.
+void CountTransfers(Compiled& c) {
+  for (std::size_t i = 0; i + 1 < c.senders.size(); ++i) {
+    const auto most = static_cast<std::size_t>(
+        std::min(c.senders.data()[i + 1].edge - c.senders.data()[i].edge, c.devices - 1));
+    c.most_transfers += most;
+    if (c.senders.data()[i].bytes == 0) c.most_light += most;
   }
+}
+
+void CompileViews(const OpGraph& graph, const ById<Compiled::Id>& read, Compiled& c) {
   for (OpIndex op = 0; op < graph.size(); ++op) {
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
       Compiled::Id shares = Compiled::kNone;
       if (output.storage == Output::Storage::kInput) {
         const Compiled::Id alias = c.rows[output.alias.op].output + output.alias.output;
         for (shares = c.rows[op].input; read[shares] != alias;) ++shares;
-        c.views.push_back(static_cast<Compiled::Id>(c.output_shares.size()));
       }
       c.output_shares.push_back(shares);
+    }
+  }
+}
+
+// The longest path of consumers, each where it takes least. No op ends sooner after its start than by its cost: rates
+// are at most 1.
+void CompileTails(const OpGraph& graph, Compiled& c) {
+  constexpr Picos kLongest = Picos{1} << 61;  // longer runs are refused (simulator.cpp)
+  c.tail.resize(graph.ops.size());
+  const std::vector<OpIndex>& order = graph.topological_order();
+  for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    for (const OpIndex consumer : graph.consumers(*op)) {
+      Picos least = c.CostOf(consumer, 0);
+      for (DeviceIndex d = 1; d < c.devices; ++d) least = std::min(least, c.CostOf(consumer, d));
+      c.tail[*op] = std::max(c.tail[*op], std::min(kLongest, least + c.tail[consumer]));
     }
   }
 }
@@ -177,9 +195,9 @@ Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, con
       program_order(graph.topological_order()),
       cluster(&cluster_in) {
   CompileOutputs(graph, *this);
-  CompileEdges(graph, *this);
+  CompileViews(graph, CompileEdges(graph, *this), *this);
   CountTransfers(*this);
-  CompileViews(graph, *this);
+  CompileTails(graph, *this);
   persistent.reserve(graph.ops.size());
   for (OpIndex i = 0; i < ops; ++i) {
     const Op& op = graph.ops[static_cast<std::size_t>(i)];

@@ -1,4 +1,5 @@
-// The arrays that a run reads: a problem as compressed rows, independent of any placement. Internal to sim/.
+// The arrays that a native run reads: a problem as compressed rows, independent of any placement. Internal to
+// sim/.
 #pragma once
 
 #include <cstdint>
@@ -31,33 +32,38 @@ struct Problem::Compiled {
 
   // Where the rows of an op begin; they end where those of the next op begin.
   struct OpRow {
+    Id sender = 0;
     Id output = 0;
-    Id edge = 0;                    // out-edges
-    Id consumer = 0;                // distinct consumers
     Id input = 0;                   // in-edges with data
     std::int32_t dispatch_ops = 0;  // framework ops that dispatch is charged for; 0 for free ops
     Bytes workspace = 0;
   };
   ById<OpRow> rows;  // by op, and the end
 
+  // All dependencies on one output of an op, or all its control dependencies, which come first.
+  struct Sender {
+    Id edge = 0;      // the first of its edges
+    Id output = 0;    // kNone for control
+    Bytes bytes = 0;  // 0: its transfers are light
+  };
+  ById<Sender> senders;  // and the end
+  // A dependency: of a sender's, by consumer, each once.
+  struct Edge {
+    OpIndex consumer;
+    Id input;  // in-edge of the consumer; `inputs` for control
+  };
+  ById<Edge> edges;
+  Id inputs = 0;
+  ById<std::int32_t> dependencies;  // by op: how many it has
+
   // Outputs, numbered through the graph.
-  ById<OpIndex> output_producer;
   ById<Bytes> output_bytes;
   ById<Bytes> output_storage;  // bytes that it owns: 0 for views and what is persistent
   ById<Id> output_shares;      // in-edge of its op whose storage it shares, kNone = it is no view
-  std::vector<Id> views;       // outputs that are views
-
-  // Dependencies as out-edges of the producer, sorted by (output, consumer), control (-1) first; each once.
-  ById<Id> edge_output;  // output id, kNone for control
-  ById<OpIndex> edge_consumer;
-  ById<Id> edge_input;  // the same dependency as an in-edge of the consumer; kNone for control
-  std::int32_t inputs = 0;
-
-  // Distinct consumers of an op, ascending.
-  ById<OpIndex> consumer;
 
   // By op.
   ById<Bytes> persistent;
+  ById<Picos> tail;             // no less time than this passes between its end and the end of the run
   std::span<const Picos> cost;  // [op * devices + device]
   std::span<const OpIndex> program_order;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "sim/units.h"
 
@@ -10,6 +11,7 @@ namespace berth::sim {
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 
+inline constexpr Picos kNever = std::numeric_limits<Picos>::max();
 inline constexpr Picos kPicosPerSecond = 1'000'000'000'000;
 
 // Rounds a * b / c to the nearest integer; a, b >= 0, c > 0, the quotient must fit.
@@ -19,9 +21,11 @@ inline std::int64_t MulDivNearest(std::int64_t a, std::int64_t b, std::int64_t c
       static_cast<UInt128>(c));
 }
 
-// Rounds a / b up; a >= 0, b > 0, the quotient must fit.
-inline std::int64_t DivCeil(Int128 a, std::int64_t b) {
-  return static_cast<std::int64_t>((a + b - 1) / b);
+// `now` + work / rate, rounded up; kNever where that is beyond a time. No run gets there (Problem), but while many share
+// what they need, the end of one can look as far off.
+inline Picos EndAfter(Picos now, Int128 work, std::int64_t rate) {
+  const Int128 end = now + (work + rate - 1) / rate;
+  return end < kNever ? static_cast<Picos>(end) : kNever;
 }
 
 inline Bytes RoundUp(Bytes bytes, Bytes granularity) {

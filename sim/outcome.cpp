@@ -1,5 +1,7 @@
 #include "sim/outcome.h"
 
+#include "sim/stopped.h"
+
 namespace berth::sim {
 
 const char* ToString(OutOfMemory::What what) {
@@ -12,6 +14,17 @@ const char* ToString(OutOfMemory::What what) {
       return "copy";
   }
   return "?";
+}
+
+void SetStopped(Picos cutoff, std::size_t devices, std::size_t links, Outcome& outcome) {
+  outcome.stopped = true;
+  outcome.runtime = cutoff + 1;
+  outcome.oom.reset();
+  outcome.devices.assign(devices, {});
+  outcome.links.assign(links, {});
+  outcome.ops.clear();
+  outcome.transfers.clear();
+  outcome.memory.clear();
 }
 
 }  // namespace berth::sim

@@ -6,27 +6,43 @@
 #include "sim/compiled.h"
 #include "sim/error.h"
 #include "sim/interconnect.h"
-#include "sim/published_simulator.h"
+#include "sim/published/simulator.h"
 
 namespace berth::sim {
 namespace {
+
+// Of a lone transfer beyond its latency, however long that is.
+double MoveTime(const Link& link, Bytes bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (link.curve.empty()) return size * 1e12 / static_cast<double>(link.bandwidth);
+  auto upper = link.curve.begin() + 1;
+  while (upper->first < bytes && upper + 1 != link.curve.end()) ++upper;
+  const auto lower = upper - 1;
+  const double slope =
+      static_cast<double>(upper->second - lower->second) / static_cast<double>(upper->first - lower->first);
+  return static_cast<double>(lower->second - link.latency) +
+         (size - static_cast<double>(lower->first)) * slope;
+}
+
+// The longest of a transfer of these bytes over any of the links, both directions busy.
+double SlowestMove(const Cluster& cluster, Bytes bytes) {
+  double longest = 0;
+  for (const Link& link : cluster.links)
+    longest = std::max(longest, MoveTime(link, bytes) * kPpm / static_cast<double>(link.both_ppm));
+  return longest;
+}
 
 // Sums of times must stay inside 64 bits whatever the placement; refuses what could leave them.
 void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
                   const Problem::Compiled& c) {
   double slowest = 1;  // by how much sharing can stretch an op
   double latency = 0;
-  std::int64_t narrowest = 0;
   for (const Device& device : cluster.devices) {
     double rate = 1.0 / device.streams;
     for (const auto ppm : device.concurrency_ppm) rate = std::min(rate, static_cast<double>(ppm) / kPpm);
     slowest = std::max(slowest, kPpm / (rate * static_cast<double>(device.overlap_copy_ppm)));
   }
-  for (const auto& route : c.routes) {
-    latency = std::max(latency, static_cast<double>(route.latency));
-    if (route.narrowest > 0)
-      narrowest = narrowest == 0 ? route.narrowest : std::min(narrowest, route.narrowest);
-  }
+  for (const auto& route : c.routes) latency = std::max(latency, static_cast<double>(route.latency));
   double total = 0;
   for (OpIndex op = 0; op < graph.size(); ++op) {
     double worst = 0;
@@ -37,10 +53,8 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
     }
     total += worst;
     double sent = latency;
-    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
-      sent += latency;
-      if (narrowest > 0) sent += static_cast<double>(output.bytes) * 1e12 / static_cast<double>(narrowest);
-    }
+    for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs)
+      sent += latency + SlowestMove(cluster, output.bytes);
     const auto consumers = graph.consumers(op).size();
     total += sent * static_cast<double>(std::min(consumers, cluster.devices.size()));
   }
@@ -48,7 +62,7 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
     throw InputError(
         "graph '" + graph.name + "' on cluster '" + cluster.name +
         "' could run for more than 26 simulated days, beyond what integer picoseconds hold; check its "
-        "costs, bytes, bandwidths and latencies");
+        "costs, bytes, bandwidths, curves and latencies");
   }
 }
 

@@ -1,8 +1,6 @@
 // berth speed: N different random placements, drawn before the clock starts, through the batch simulator;
 // peak memory is tracked, nothing is recorded. One placement for each thread is run beforehand, so that the
 // scratch memory of the threads is allocated; it is not counted.
-//
-// With --moves K the placements are bases instead, and what is timed is K times one op moved (move_speed.h).
 #include <chrono>
 #include <cstdio>
 
@@ -13,7 +11,6 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
-#include "bench/move_speed.h"
 #include "bench/options.h"
 #include "bench/provenance.h"
 #include "bench/random_placements.h"
@@ -38,26 +35,16 @@ class SpeedCommand : public Command {
     Whole(app.add_option("--seed", seed_, "of the placements"), 0, kMaxSeed)
         ->capture_default_str()
         ->option_text("K");
-    Whole(app.add_option(
-              "--moves", moves_,
-              "instead: from each of N block and N random placements move one op K times, incrementally and "
-              "from scratch"),
-          1, 10'000'000)
-        ->option_text("K");
     DeclareProblemOptions(app, source_);
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
     AddExamples(app,
                 {"berth speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
-                 "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10 --moves 100"});
+                 "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10"});
   }
 
   void Run() override {
     const LoadedProblem loaded(source_);
-    if (moves_ > 0) {
-      ReportMoves(loaded, MeasureMoves(loaded, placements_, moves_, seed_));
-      return;
-    }
     const std::vector<sim::Placement> placements =
         DrawPlacements(loaded.graph(), loaded.cluster(), placements_, seed_);
     sim::BatchSimulator simulator(loaded.problem(), threads_);
@@ -93,33 +80,6 @@ class SpeedCommand : public Command {
     Write(std::move(json));
   }
 
-  void ReportMoves(const LoadedProblem& loaded, const std::vector<MoveSpeed>& speeds) const {
-    if (json_.empty()) {
-      PrintProblem(loaded);
-      for (const MoveSpeed& speed : speeds) {
-        fmt::print(
-            "{}: {} trials, median from scratch {}, one op moved {}; ratio median {:.1f}, 10 % {:.1f}, "
-            "90 % {:.1f}; a base takes {}\n",
-            speed.base, CountText(speed.trials), TimeText(speed.scratch_us), TimeText(speed.incremental_us),
-            speed.ratio, speed.ratio_low, speed.ratio_high, TimeText(speed.base_us));
-      }
-      return;
-    }
-    nlohmann::ordered_json json = Describe(loaded);
-    for (const MoveSpeed& speed : speeds) {
-      json["moves"].push_back({{"base", speed.base},
-                               {"bases", placements_},
-                               {"trials", speed.trials},
-                               {"base_us", speed.base_us},
-                               {"scratch_us", speed.scratch_us},
-                               {"incremental_us", speed.incremental_us},
-                               {"ratio", speed.ratio},
-                               {"ratio_10", speed.ratio_low},
-                               {"ratio_90", speed.ratio_high}});
-    }
-    Write(std::move(json));
-  }
-
   static void PrintProblem(const LoadedProblem& loaded) {
     fmt::print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
                CountText(loaded.graph().size()), CountText(loaded.graph().edges()), loaded.cluster().name,
@@ -150,7 +110,6 @@ class SpeedCommand : public Command {
 
   ProblemSource source_;
   std::int64_t placements_ = 100;
-  std::int64_t moves_ = 0;
   int threads_ = 1;
   std::uint64_t seed_ = 1;
   std::string json_;

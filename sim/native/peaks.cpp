@@ -6,8 +6,28 @@
 #include "sim/error.h"
 
 namespace berth::sim {
+namespace {
 
-Peaks::Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks)
+int BitWidth(UInt128 value) {
+  const auto high = static_cast<std::uint64_t>(value >> 64);
+  return static_cast<int>(high > 0 ? 64 + std::bit_width(high)
+                                   : std::bit_width(static_cast<std::uint64_t>(value)));
+}
+
+}  // namespace
+
+std::size_t MostOwnBlocks(const Problem::Compiled& c) {
+  const auto workspaces = std::count_if(
+      c.rows.begin(), c.rows.end(), [](const Problem::Compiled::OpRow& row) { return row.workspace != 0; });
+  return c.output_bytes.size() + static_cast<std::size_t>(workspaces);
+}
+
+std::size_t MostBlocks(const Problem::Compiled& c) {
+  return MostOwnBlocks(c) + c.most_transfers - c.most_light + 1;
+}
+
+template <typename Moment>
+Peaks<Moment>::Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks)
     : bits_(std::bit_width(static_cast<std::uint32_t>(ops / cluster.size()))),
       table_(cluster.devices.size() << bits_),
       peaks_(cluster.devices.size()) {
@@ -15,14 +35,16 @@ Peaks::Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks)
   changes_.resize(2 * blocks + 2);
 }
 
-void Peaks::Find(const ById<Bytes>& live, std::span<const Block> blocks, Moment last) {
-  shift_ = std::max(0, static_cast<int>(std::bit_width(last)) - bits_);
+template <typename Moment>
+void Peaks<Moment>::Find(const ById<Bytes>& live, std::span<const Block> blocks, Moment last) {
+  shift_ = std::max(0, BitWidth(last) - bits_);
   AddUp(blocks);
   FindWanted(live);
   GoThroughWanted(blocks);
 }
 
-void Peaks::AddUp(std::span<const Block> blocks) {
+template <typename Moment>
+void Peaks<Moment>::AddUp(std::span<const Block> blocks) {
   table_.assign(table_.size(), {});
   for (const Block& block : blocks) {
     Bucket* const buckets = BucketsOf(block.device);
@@ -34,7 +56,8 @@ void Peaks::AddUp(std::span<const Block> blocks) {
 // A bucket's peak is at most what is live before it and all that it allocates. What is live after it is at
 // most the peak so far, and the first request that does not fit is not behind a bucket after which too much
 // is live.
-void Peaks::FindWanted(const ById<Bytes>& live_at_start) {
+template <typename Moment>
+void Peaks<Moment>::FindWanted(const ById<Bytes>& live_at_start) {
   for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
     const std::span buckets(BucketsOf(d), std::size_t{1} << bits_);
     Bytes live = live_at_start[d], least = live;
@@ -52,7 +75,8 @@ void Peaks::FindWanted(const ById<Bytes>& live_at_start) {
 }
 
 // Nearly always all of them find room together.
-void Peaks::GoThroughWanted(std::span<const Block> blocks) {
+template <typename Moment>
+void Peaks<Moment>::GoThroughWanted(std::span<const Block> blocks) {
   refused_.reset();
   if (const auto changes = ChangesOf(kAllDevices, blocks)) return GoThrough(*changes, blocks);
   for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
@@ -63,8 +87,9 @@ void Peaks::GoThroughWanted(std::span<const Block> blocks) {
 }
 
 // Those in wanted buckets, in their order; nothing if there is no room for them.
-std::optional<std::span<const Peaks::Change>> Peaks::ChangesOf(DeviceIndex device,
-                                                               std::span<const Block> blocks) {
+template <typename Moment>
+auto Peaks<Moment>::ChangesOf(DeviceIndex device, std::span<const Block> blocks)
+    -> std::optional<std::span<const Change>> {
   Change* end = changes_.data();
   const Change* const full = end + changes_.size() - 1;
   for (const Block& block : blocks) {
@@ -81,7 +106,8 @@ std::optional<std::span<const Peaks::Change>> Peaks::ChangesOf(DeviceIndex devic
   return std::span<const Change>(changes_.data(), end);
 }
 
-void Peaks::GoThrough(std::span<const Change> changes, std::span<const Block> blocks) {
+template <typename Moment>
+void Peaks<Moment>::GoThrough(std::span<const Change> changes, std::span<const Block> blocks) {
   const Bucket* bucket = nullptr;
   Bytes live = 0;
   for (auto change = changes.begin(); change != changes.end();) {
@@ -100,11 +126,15 @@ void Peaks::GoThrough(std::span<const Change> changes, std::span<const Block> bl
 }
 
 // Of two requests on different devices.
-bool Peaks::IsBefore(const Block& a, const Block& b) {
+template <typename Moment>
+bool Peaks<Moment>::IsBefore(const Block& a, const Block& b) {
   const bool a_copy = a.owner < 0, b_copy = b.owner < 0;
   if (a.allocated != b.allocated) return a.allocated < b.allocated;
   if (a_copy != b_copy) return b_copy;
   return a_copy ? &a < &b : a.owner < b.owner;
 }
+
+template class Peaks<std::uint64_t>;
+template class Peaks<UInt128>;
 
 }  // namespace berth::sim

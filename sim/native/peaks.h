@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "sim/compiled.h"
-#include "sim/native/moment.h"
 
 namespace berth::sim {
 
 // A storage or a workspace, from its request to its free.
+template <typename Moment>
 struct Block {
   Moment allocated = 0;
   Moment freed = 0;
@@ -20,10 +20,17 @@ struct Block {
   OpIndex owner = 0;  // the op whose start it is part of; ~op: a copy of its output
 };
 
+// No run has more blocks, one that is nothing included, and no device has more that its ops ask for. (Copies on a device are
+// of outputs on others.)
+std::size_t MostBlocks(const Problem::Compiled& compiled);
+std::size_t MostOwnBlocks(const Problem::Compiled& compiled);
+
 // Time is cut into buckets whose allocations and frees are added up. Only those in which a peak, or the first
 // request that does not fit, can be are gone through in their order.
+template <typename Moment>
 class Peaks {
  public:
+  using Block = sim::Block<Moment>;
   // No more than so many blocks on one device.
   Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks);
 
@@ -62,9 +69,11 @@ class Peaks {
   static const Block& BlockOf(const Change& change, std::span<const Block> blocks) {
     return blocks[static_cast<std::size_t>(change.block < 0 ? ~change.block : change.block)];
   }
-  // A free, then the device's op, then copies.
-  static std::int32_t Turn(const Change& change, std::span<const Block> blocks) {
-    return change.block < 0 ? 0 : BlockOf(change, blocks).owner < 0 ? change.block + 2 : 1;
+  // Frees, then the device's ops, then copies. What has one turn is one request.
+  static std::int64_t Turn(const Change& change, std::span<const Block> blocks) {
+    if (change.block < 0) return -1;
+    const OpIndex owner = BlockOf(change, blocks).owner;
+    return owner >= 0 ? owner : (std::int64_t{1} << 32) + change.block;
   }
   static bool IsBefore(const Change& a, const Change& b, std::span<const Block> blocks) {
     return a.device != b.device ? a.device < b.device

@@ -14,4 +14,10 @@ bool HasFixedRate(const Device& device) {
   return device.streams == 1 && device.overlap_copy_ppm == kPpm && OpRate(device, 1, false) == kRateOne;
 }
 
+SharedDevice::SharedDevice(const Device& device, OpIndex ops) : device_(&device) {
+  ops_.reserve(static_cast<std::size_t>(std::min(device.streams, ops)));
+  for (int k = 1; k <= device.streams; ++k)
+    no_faster_ = no_faster_ && Int128{k} * OpRate(device, k, false) <= kRateOne;
+}
+
 }  // namespace berth::sim

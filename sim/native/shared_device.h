@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/cluster.h"
 #include "sim/exact.h"
-#include "sim/native/event_tree.h"
+#include "sim/units.h"
 
 namespace berth::sim {
 
@@ -23,9 +24,7 @@ bool HasFixedRate(const Device& device);
 
 class SharedDevice {
  public:
-  SharedDevice(const Device& device, OpIndex ops) : device_(&device) {
-    ops_.reserve(static_cast<std::size_t>(std::min(device.streams, ops)));
-  }
+  SharedDevice(const Device& device, OpIndex ops);
 
   void Reset() {
     ops_.clear();
@@ -34,6 +33,9 @@ class SharedDevice {
     rate_ = kRateOne;
   }
   int running() const { return static_cast<int>(ops_.size()); }
+  int streams() const { return device_->streams; }
+  // Whether its ops together never progress faster than one that is alone.
+  bool IsNoFaster() const { return no_faster_; }
   bool full() const { return running() >= device_->streams; }
 
   // After each of these Update() is due at the end of the pass.
@@ -64,18 +66,8 @@ class SharedDevice {
     rate_ = ops_.empty() ? kRateOne : OpRate(*device_, running(), copies_ > 0);
     Picos next = kNever;
     for (const Running& running : ops_)
-      next = std::min(next, now + DivCeil(std::max<Int128>(running.remaining, 0), rate_));
+      next = std::min(next, EndAfter(now, std::max<Int128>(running.remaining, 0), rate_));
     return next;
-  }
-
-  void Shift(Picos shift) { last_ += shift; }
-  bool Equals(const SharedDevice& other, Picos shift) const {
-    if (copies_ != other.copies_ || ops_.size() != other.ops_.size()) return false;
-    if (ops_.empty()) return true;  // nothing has a rate
-    return last_ == other.last_ + shift && rate_ == other.rate_ &&
-           std::equal(ops_.begin(), ops_.end(), other.ops_.begin(), [](const Running& a, const Running& b) {
-             return a.op == b.op && a.remaining == b.remaining;
-           });
   }
 
  private:
@@ -90,6 +82,7 @@ class SharedDevice {
   }
 
   const Device* device_;
+  bool no_faster_ = true;
   std::vector<Running> ops_;
   int copies_ = 0;
   Picos last_ = 0;  // when `remaining` was true

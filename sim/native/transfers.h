@@ -1,77 +1,29 @@
-// Transfers of a run, and what the interconnects share. Internal to sim/.
+// Transfers of a run, and what the classes of links share. Internal to sim/native/.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "sim/native/event_tree.h"
-#include "sim/native/plan.h"
+#include "sim/compiled.h"
 
 namespace berth::sim {
 
 using TransferIndex = std::int32_t;  // = the queue number of docs/model.md
 
-// The transfers that have queued, by queue number.
-class Transfers {
- public:
-  // The transfers, and by queue number which.
-  Transfers(const ById<Transfer>& transfers, const ById<Problem::Compiled::Id>& queued)
-      : planned_(transfers), queued_(queued) {}
-  const Transfer& operator[](TransferIndex t) const { return planned_[queued_[t]]; }
-
- private:
-  const ById<Transfer>& planned_;
-  const ById<Problem::Compiled::Id>& queued_;
+// A transfer that is not light: one output to one device.
+struct Transfer {
+  Picos move = 0;  // M: time beyond the latency when nothing is shared
+  Bytes bytes = 0;
+  OpIndex producer = 0;
+  Problem::Compiled::Id route = 0;
+  Problem::Compiled::Id readers_end = 0;  // behind its last reader (run.h)
 };
+using Transfers = ById<Transfer>;  // by queue number
 
-// When something of a transfer is due; before another by time, then queue number.
-struct Due {
-  Picos time;
-  TransferIndex transfer;
-  friend bool operator<(const Due& a, const Due& b) {
-    return a.time != b.time ? a.time < b.time : a.transfer < b.transfer;
-  }
-  friend bool operator>(const Due& a, const Due& b) { return b < a; }
-};
-
-// Any number of transfers whose next due time is known when they are pushed; pops them by (time, queue
-// number).
-class DueHeap {
- public:
-  void Clear() { heap_.clear(); }
-  void Reserve(std::size_t count) { heap_.reserve(count); }
-  Picos next() const { return heap_.empty() ? kNever : heap_.front().time; }
-  void Push(Picos time, TransferIndex transfer) {
-    heap_.push_back({time, transfer});
-    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-  }
-  // Moves those due at `now` to the end of `due`, in order of queue numbers.
-  void PopDue(Picos now, std::vector<TransferIndex>& due) {
-    while (!heap_.empty() && heap_.front().time == now) {
-      due.push_back(heap_.front().transfer);
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      heap_.pop_back();
-    }
-  }
-
-  void Shift(Picos shift) {
-    for (Due& due : heap_) due.time += shift;
-  }
-  // Whether the other holds the same, `shift` earlier; `same` says which transfers are.
-  template <typename Same>
-  bool Equals(const DueHeap& other, Picos shift, Same& same) const {
-    return std::equal(heap_.begin(), heap_.end(), other.heap_.begin(), other.heap_.end(),
-                      [&](const Due& mine, const Due& theirs) {
-                        return mine.time == theirs.time + shift && same(mine.transfer, theirs.transfer);
-                      });
-  }
-
- private:
-  std::vector<Due> heap_;
-};
-
-// The same for the few that hold an engine or a link: a sorted list, shorter than a heap takes to sift.
+// Transfers whose next due time is known when they are pushed, as few as hold an engine or a link; pops them
+// by (time, queue number). A sorted list is shorter than a heap takes to sift.
 class DueList {
  public:
   void Clear() { list_.clear(); }
@@ -84,6 +36,7 @@ class DueList {
     for (; at != list_.begin() && *(at - 1) < due; --at) *at = *(at - 1);
     *at = due;
   }
+  // Moves those due at `now` to the end of `due`, in order of queue numbers.
   void PopDue(Picos now, std::vector<TransferIndex>& due) {
     while (!list_.empty() && list_.back().time == now) {
       due.push_back(list_.back().transfer);
@@ -91,19 +44,14 @@ class DueList {
     }
   }
 
-  void Shift(Picos shift) {
-    for (Due& due : list_) due.time += shift;
-  }
-  // Whether the other holds the same, `shift` earlier; `same` says which transfers are.
-  template <typename Same>
-  bool Equals(const DueList& other, Picos shift, Same& same) const {
-    return std::equal(list_.begin(), list_.end(), other.list_.begin(), other.list_.end(),
-                      [&](const Due& mine, const Due& theirs) {
-                        return mine.time == theirs.time + shift && same(mine.transfer, theirs.transfer);
-                      });
-  }
-
  private:
+  struct Due {
+    Picos time;
+    TransferIndex transfer;
+    friend bool operator<(const Due& a, const Due& b) {
+      return a.time != b.time ? a.time < b.time : a.transfer < b.transfer;
+    }
+  };
   std::vector<Due> list_;  // the next one last
 };
 

@@ -160,34 +160,6 @@ TEST_F(EvaluatorTest, BatchesEqualSingleEvaluations) {
   }
 }
 
-TEST_F(EvaluatorTest, EvaluationsNearABaseEqualOthersAndCount) {
-  for (const sim::Rules rules : {sim::Rules::kNative, sim::Rules::kPublished}) {
-    const auto random = RandomCase(6, {.ops = 40, .gpus = 3, .tight_memory = true, .rules = rules});
-    const Task task = MakeTask(*random->problem, "");
-    const Moves moves(task);
-    Rng rng(1, "test");
-    Evaluator plain(task, Budget(60)), near(task, Budget(60));
-    for (int b = 0; b < 6; ++b) {
-      const UnitPlacement base = UniformPlacement(task, rng);
-      for (int i = 0; i < 10; ++i) {
-        const UnitPlacement placement = moves.Neighbour(base, rng);
-        std::optional<sim::Picos> cutoff;
-        if (i % 3 == 2) cutoff = plain.best_runtime();
-        const Evaluation expected = plain.Evaluate(placement, false, cutoff);
-        const Evaluation found = near.EvaluateNear(base, placement, cutoff);
-        EXPECT_EQ(found.runtime, expected.runtime);
-        EXPECT_EQ(found.feasible, expected.feasible);
-        EXPECT_EQ(found.stopped, expected.stopped);
-        EXPECT_EQ(found.peak, expected.peak);
-      }
-    }
-    EXPECT_EQ(near.samples(), 60);
-    EXPECT_EQ(near.distinct(), plain.distinct());
-    EXPECT_EQ(near.samples_to_best(), plain.samples_to_best());
-    EXPECT_EQ(near.best(), plain.best());
-  }
-}
-
 TEST_F(EvaluatorTest, TellsObserversInSampleOrder) {
   int calls = 0;
   Evaluator::Options options = Budget(10, 2);

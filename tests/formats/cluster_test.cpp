@@ -223,6 +223,8 @@ TEST(ClusterRefuses, BadCurves) {
             "c.yaml:8: links[0].curve[0] must be at 0 bytes, where a curve begins");
   EXPECT_EQ(error("[[0, 3us], [2kB, 2us]]"),
             "c.yaml:8: links[0].curve[1] must have more bytes than the knot before it, and no less time");
+  EXPECT_THAT(error("[[0, 1us], [1kB, 2us], [2kB, 2us]]"),
+              StartsWith("c.yaml: link 'l': its curve ends flat"));
   EXPECT_EQ(error("[[0, 3us, 1], [2kB, 4us]]"),
             "c.yaml:8: links[0].curve[0] must be a pair [bytes, time], such as [1MiB, 90us]");
   EXPECT_EQ(error("[[0, 3us], [2kB, 4us]], latency: 1us"),
@@ -250,6 +252,9 @@ TEST(ClusterRefuses, BadRoutes) {
   EXPECT_EQ(error("{from: a, to: b, via: []}"), "c.yaml:7: routes[0]: the route from 'a' to 'b' ends at 'a'");
   EXPECT_EQ(error("{from: a, to: b, via: [l, l]}"),
             "c.yaml:7: routes[0]: the route from 'a' to 'b' ends at 'a'");
+  EXPECT_THAT(
+      error("{from: a, to: b, via: [l, l, l]}"),
+      StartsWith("c.yaml:7: routes[0]: the route from 'a' to 'b' takes link 'l' twice in one direction; "));
   EXPECT_EQ(error("{from: a, to: a, via: [l]}"),
             "c.yaml:7: routes[0]: a route must lead from one device to another");
   EXPECT_EQ(error("{from: a, to: b, via: [l]}, {from: b, to: a, via: [l]}, {from: a, to: b, via: [l]}"),

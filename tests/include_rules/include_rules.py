@@ -8,7 +8,8 @@ The rules, all in the tables below:
  2. a folder includes only the folders that FOLDERS allows it; only tests include tests;
  3. a library's headers are included only where LIBRARIES says, and nothing that is not listed there is included at all;
  4. no folder gets a heavy library's headers through the headers of another folder;
- 5. what ONE_PLACE names is written only in the files that it lists.
+ 5. what ONE_PLACE names is written only in the files that it lists;
+ 6. no file includes itself by a detour.
 Tests of a folder stand under the folder's own rules; they may also include the formats, as they read files.
 """
 
@@ -192,6 +193,23 @@ def _check_one_place(root, path):
             yield f"{path}: {found.group(0)} may be written only in {', '.join(homes)}: {why}"
 
 
+def _check_circle(path, includes):
+    """Rule 6: the shortest way from a file back to itself."""
+    came_from = {}
+    reached = [path]
+    for at in reached:
+        for header in includes[at][0]:
+            if header == path:
+                way = [at]
+                while way[-1] != path:
+                    way.append(came_from[way[-1]])
+                return f"{path}: includes itself through {' and '.join(reversed(way[:-1])) or path}"
+            if header in includes and header not in came_from:
+                came_from[header] = at
+                reached.append(header)
+    return None
+
+
 def broken_rules(root):
     includes = read_includes(root)
     broken = []
@@ -200,6 +218,7 @@ def broken_rules(root):
         broken += filter(None, (_check_angle(path, header) for header in angled))
         broken += _check_shared(path, includes)
         broken += _check_one_place(root, path)
+        broken += filter(None, (_check_circle(path, includes),))
     return broken
 
 

@@ -78,6 +78,7 @@ PLANTED = (
     ("GoogleTest is for tests", "sim/bad.cpp", "#include <gtest/gtest.h>\n", "only in tests"),
     ("agents do not simulate", "agents/rl/bad.cpp", "sim::MakeSimulator(problem)->Run(placement);\n",
      "through the evaluator alone"),
+    ("no circles", "sim/circle.h", '#include "sim/circle.h"\n', "includes itself through sim/circle.h"),
     ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),
 )
 
@@ -109,6 +110,13 @@ class IncludeRules(unittest.TestCase):
                     continue
                 self.assertTrue(any(line.startswith(path + ":") and message in line for line in broken), broken)
                 os.unlink(os.path.join(self._folder.name, path))
+
+    def test_circles_are_found_from_each_of_their_files(self):
+        self._write({"sim/a.h": '#include "sim/b.h"\n', "sim/b.h": '#include "sim/c.h"\n', "sim/c.h": '#include "sim/a.h"\n',
+                     "sim/d.h": '#include "sim/a.h"\n'})
+        broken = include_rules.broken_rules(self._folder.name)
+        self.assertEqual(broken[0], "sim/a.h: includes itself through sim/b.h and sim/c.h")
+        self.assertEqual([line.split(":")[0] for line in broken], ["sim/a.h", "sim/b.h", "sim/c.h"])
 
     def test_build_folders_are_not_read(self):
         self._write({"build/release/x.cpp": '#include "gone.h"\n'})

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/stopped.h"
+
 namespace berth::sim {
 namespace {
 
@@ -106,6 +108,27 @@ std::string FirstDifference(const Outcome& expected, const Outcome& actual, cons
   }
   for (const std::string& difference : differences) {
     if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
+std::string DifferenceOfCutoffs(Simulator& simulator, const RandomCase& c, const Outcome& full) {
+  for (const Picos cutoff : {Picos{0}, full.runtime / 3, full.runtime - 30 * kPicosPerMicro, full.runtime - 1,
+                             full.runtime, full.runtime + 1}) {
+    for (const auto record : {RunOptions::Record::kNothing, RunOptions::Record::kTimeline}) {
+      if (cutoff < 0) continue;
+      Outcome expected = full;
+      if (full.runtime > cutoff) {
+        SetStopped(cutoff, full.devices.size(), full.links.size(), expected);
+      } else if (record == RunOptions::Record::kNothing) {
+        expected.ops.clear();
+        expected.transfers.clear();
+        expected.memory.clear();
+      }
+      const std::string difference =
+          FirstDifference(expected, simulator.Run(c.placement, {record, cutoff}), c.graph, c.cluster);
+      if (!difference.empty()) return "cutoff " + std::to_string(cutoff) + ": " + difference;
+    }
   }
   return "";
 }

@@ -8,7 +8,9 @@
 
 #include "sim/cost_model.h"
 #include "sim/error.h"
+#include "sim/exact.h"
 #include "sim/simulator.h"
+#include "tests/sim/world.h"
 
 namespace berth::sim {
 namespace {
@@ -152,6 +154,38 @@ RC_GTEST_PROP(HugeBytes, LiveBytesAreRefusedOrExact, ()) {
     // Refused for a reason: what is rounded up is less than a hundredth of it.
     RC_ASSERT(sent * devices * 101 / 100 > Wide{1} << 62);
   }
+}
+
+// A TiB at 1000 s a byte: 10^15 s, beyond any time, whatever shares the link.
+TEST(HugeTimes, TransfersOverSteepCurvesAreRefused) {
+  for (const char* interconnect : {"ideal", "fifo", "fair"}) {
+    TwoGpus world;
+    world.cluster.interconnect = interconnect;
+    Link& link = world.cluster.links[0];
+    link.curve = {{0, link.latency}, {1, link.latency + 1000 * kPicosPerSecond}};
+    const OpIndex a = world.Add(0, 1, {Bytes{1} << 40});
+    world.Add(1, 1, {}, {{a, 0}});
+    EXPECT_TRUE(Mentions(MessageOf([&] { world.Run(); }), "could run for more than 26 simulated days"))
+        << interconnect;
+  }
+}
+
+// While two transfers share a link, the end of the longer looks twice as far off: beyond any time, though it is not.
+TEST(HugeTimes, AnEndThatLooksTooFarOffIsNoEnd) {
+  TwoGpus world;
+  world.cluster.interconnect = "fair";
+  for (Device& device : world.cluster.devices) device.copy_engines = 64;
+  world.cluster.links[0].bandwidth = 1000;
+  const OpIndex huge = world.Add(0, 1, {Bytes{1'000'000'000}});  // 10^6 s
+  world.Add(1, 1, {}, {{huge, 0}});
+  for (int i = 0; i < 30; ++i) {
+    const OpIndex small = world.Add(0, 0, {1000});
+    world.Add(1, 0, {}, {{small, 0}});
+  }
+  // The link carries all bytes one way; shares are rounded down.
+  const Picos runtime = world.Run().runtime;
+  EXPECT_GE(runtime, 1'000'030 * kPicosPerSecond);
+  EXPECT_LT(runtime, 1'000'031 * kPicosPerSecond);
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ TEST(NativeOracle, EngineAndOracleAgreeOnRandomCases) {
   EXPECT_GT(transfers, cases * 2);
 }
 
-// Without a timeline host threads are left behind and requests for memory announced (sim/native/op_steps.h);
-// with one nothing is done late. The oracle sees the latter, this test that both are the same run.
+// The oracle sees runs that record everything; this test, that those that record less are the same.
 TEST(NativeOracle, RecordingLessChangesNothing) {
   const std::uint64_t cases = Cases();
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
@@ -78,7 +77,7 @@ TEST(NativeOracle, EngineAndOracleAgreeOnMoreThan64Devices) {
   }
 }
 
-// Devices that work alone have engines of their own (sim/native/shortest_way.h).
+// On devices that work alone, with threads of their own, nothing is processed in an order of its own (sim/native/run.h).
 TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
   const std::uint64_t cases = Cases() / 2;
   std::uint64_t oom = 0;

@@ -123,6 +123,21 @@ TEST(Routes, OneForEachPairOfDevices) {
   EXPECT_THROW(w.cluster.Finish(), InputError);
 }
 
+// A transfer holds all link directions of its route, so none may come twice.
+TEST(Routes, TakeNoLinkDirectionTwice) {
+  World w;
+  for (int i = 0; i < 3; ++i) w.Gpu();
+  w.Connect(0, 1);
+  w.Connect(1, 2);
+  w.Connect(0, 2);
+  w.cluster.routes = {{0, 1, {0, 0, 0}}};
+  EXPECT_THROW(w.cluster.Finish(), InputError);
+  w.cluster.routes = {{0, 2, {0, 0, 2}}};  // out and back
+  EXPECT_EQ(RouteOf(w, 0, 2), (Links{0, 0, 2}));
+  w.cluster.links[0].duplex = Duplex::kHalf;
+  EXPECT_THROW(w.cluster.Finish(), InputError);
+}
+
 // Every simple path, the best by the rule.
 class AllPaths {
  public:

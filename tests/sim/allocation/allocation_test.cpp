@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/incremental.h"
 #include "sim/simulator.h"
 #include "tests/sim/allocation/count_allocations.h"
 #include "tests/sim/random_case.h"
@@ -139,32 +138,6 @@ TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
     simulator->Run(layers.placement);
     const std::int64_t all = BytesInUse() - before;
     EXPECT_LE(all / size, kMost) << ToString(machine.rules) << " " << machine.interconnect;
-  }
-}
-
-// All ops of a random graph in turn go to each device; the first round may allocate.
-TEST(Allocation, NoTrialButTheFirstAllocates) {
-  for (const Machine& machine : Machines()) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-      RandomCase c = MakeRandomCase(seed, {.max_ops = 100});
-      c.cluster.rules = machine.rules;
-      if (!c.cluster.links.empty()) c.cluster.interconnect = machine.interconnect;
-      c.cluster.dispatch.per = machine.per;
-      c.cluster.dispatch.order = machine.order;
-      const Problem problem(c.graph, c.cluster, c.costs);
-      const auto incremental = MakeIncrementalSimulator(problem);
-      incremental->Base(c.placement);
-      std::int64_t allocations = 0;
-      for (int round = 0; round < 2; ++round) {
-        const std::int64_t before = CountAllocations();
-        for (OpIndex op = 0; op < c.graph.size(); ++op) {
-          const Move move{op, op % c.cluster.size()};
-          incremental->RunTrial({&move, 1});
-        }
-        allocations = CountAllocations() - before;
-      }
-      ASSERT_EQ(0, allocations) << machine.interconnect << " " << PrintCase(c);
-    }
   }
 }
 

@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "sim/error.h"
+#include "sim/interconnect.h"
+#include "sim/native/native_simulator.h"
+#include "sim/nearest_name.h"
+#include "sim/spec.h"
+
+namespace berth::sim {
+namespace {
+
+std::unique_ptr<Simulator> MakeIdeal(const Problem& problem) {
+  return MakeBookedSimulator(problem, Sharing::kNothing);
+}
+
+// Transfers whose rates cannot change can be booked.
+std::unique_ptr<Simulator> MakeFifo(const Problem& problem) {
+  const RouteResources resources(problem.compiled(), Sharing::kExclusive);
+  return resources.has_flows() ? MakeQueuedSimulator(problem, Sharing::kExclusive)
+                               : MakeBookedSimulator(problem, Sharing::kExclusive);
+}
+
+std::unique_ptr<Simulator> MakeFair(const Problem& problem) {
+  return MakeQueuedSimulator(problem, Sharing::kMaxMin);
+}
+
+}  // namespace
+
+const std::vector<InterconnectRow>& Interconnects() {
+  static const std::vector<InterconnectRow> rows = {
+      {"ideal", "nothing is shared: the fastest any machine with these links could be", MakeIdeal},
+      {"fifo",
+       "one transfer at a time on each engine and link direction, in order: what drivers do with big copies",
+       MakeFifo},
+      {"fair", "concurrent transfers share links max-min fairly: PCIe switches and networks", MakeFair},
+  };
+  return rows;
+}
+
+void CheckInterconnect(const std::string& name) {
+  std::vector<std::string> known;
+  for (const InterconnectRow& row : Interconnects()) known.emplace_back(row.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw InputError("interconnect '" + name + "' is not known" + DidYouMean(name, known) + "; there are " +
+                   JoinNames(known));
+}
+
+const InterconnectRow& InterconnectOf(const Cluster& cluster) {
+  const std::string wanted = cluster.links.empty() ? "ideal" : cluster.interconnect;
+  CheckInterconnect(wanted);
+  const auto& rows = Interconnects();
+  return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted; });
+}
+
+}  // namespace berth::sim

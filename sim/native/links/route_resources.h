@@ -1,0 +1,46 @@
+// What transfers wait for and hold (docs/model.md section 4): engine pools and link directions. Internal to
+// sim/native/.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sim/compiled.h"
+
+namespace berth::sim {
+
+// Nothing is shared; a transfer has its link directions to itself; or flows share them max-min fairly.
+enum class Sharing : std::uint8_t { kNothing, kExclusive, kMaxMin };
+
+class RouteResources {
+ public:
+  using Id = Problem::Compiled::Id;
+  RouteResources(const Problem::Compiled& compiled, Sharing sharing);
+
+  // Of the transfers of a route. Engine pools are resources 0..2D-1, link directions follow.
+  std::span<const Id> Of(Id route) const {
+    const Segment segment = routes_[route];
+    return {resources_.data() + segment.begin, resources_.data() + segment.end};
+  }
+  // Whether the rate of its transfers can change. Else their end is known at their start.
+  bool HasFlows(Id route) const { return routes_[route].flows; }
+  bool has_flows() const { return has_flows_; }               // some route has
+  const ById<std::int32_t>& units() const { return units_; }  // by resource
+
+ private:
+  void DropImplied();
+
+  struct Segment {
+    Id begin = 0, end = 0;
+    bool flows = false;
+  };
+  bool has_flows_ = false;
+  ById<std::int32_t> units_;
+  ById<Segment> routes_;
+  std::vector<Id> resources_;
+};
+
+// The longest route's number of links.
+std::size_t LongestRoute(const Problem::Compiled& compiled);
+
+}  // namespace berth::sim
