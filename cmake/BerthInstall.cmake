@@ -13,7 +13,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
 
 # The contracts. What they include comes along, and no other header.
 set(contracts
-  sim/simulator.h sim/incremental.h sim/explain.h sim/hardware.h sim/spec.h sim/error.h sim/formats/formats.h
+  sim/simulator.h sim/explain.h sim/hardware.h sim/spec.h sim/error.h sim/formats/formats.h
   scenarios/scenarios.h scenarios/graph_builder.h
   cost_models/cost_models.h cost_models/parameters.h cost_models/calibration/calibration.h profiler/recording.h
   agents/agent.h agents/bounds.h agents/plugin.h agents/groupers/groupers.h)
