@@ -38,9 +38,8 @@ class SpeedCommand : public Command {
     DeclareProblemOptions(app, source_);
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app,
-                {"berth speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
-                 "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10"});
+    AddExamples(app, {"berth speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
+                      "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10"});
   }
 
   void Run() override {
