@@ -13,16 +13,23 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json CellJson(const std::string& column, const RenderedCell& cell) {
-  return {{"column", column},
+// A cell of ratios has no seconds of its own.
+Json CellJson(const RenderedBlock& block, std::size_t column, const RenderedCell& cell) {
+  return {{"column", block.columns[column].title},
           {"text", cell.ours},
           {"spread", cell.spread},
           {"published", cell.published},
           {"ratio", cell.ratio},
           {"kind", cell.kind},
           {"remark", cell.remark},
-          {"seconds", OrNull(cell.ours_seconds)},
+          {"seconds", block.dots ? OrNull(cell.ours_seconds) : Json(nullptr)},
           {"published_seconds", OrNull(cell.published_seconds)}};
+}
+
+Json ColumnTitles(const RenderedBlock& block) {
+  Json titles = Json::array();
+  for (const RenderedColumn& column : block.columns) titles.push_back(column.title);
+  return titles;
 }
 
 Json RowJson(const RenderedBlock& block, const RenderedLine& line) {
@@ -32,7 +39,7 @@ Json RowJson(const RenderedBlock& block, const RenderedLine& line) {
               {"lower_bound_seconds", OrNull(line.bound_seconds)},
               {"cells", Json::array()}};
   for (std::size_t c = 0; c < line.cells.size(); ++c)
-    row["cells"].push_back(CellJson(block.columns[c], line.cells[c]));
+    row["cells"].push_back(CellJson(block, c, line.cells[c]));
   return row;
 }
 
@@ -42,8 +49,8 @@ std::string RenderJson(const RenderedTable& table) {
   Json json = {{"format", "berth.table"}, {"version", 1},           {"name", table.name},
                {"title", table.title},    {"legend", table.legend}, {"blocks", Json::array()}};
   for (const RenderedBlock& block : table.blocks) {
-    Json out = {{"key", block.key},     {"title", block.title},     {"note", block.note},
-                {"shows", block.shows}, {"columns", block.columns}, {"rows", Json::array()}};
+    Json out = {{"key", block.key},     {"title", block.title},           {"note", block.note},
+                {"shows", block.shows}, {"columns", ColumnTitles(block)}, {"rows", Json::array()}};
     for (const RenderedLine& line : block.lines) out["rows"].push_back(RowJson(block, line));
     json["blocks"].push_back(std::move(out));
   }

@@ -50,7 +50,7 @@ class EvaluationLogTest : public ::testing::Test {
 
 TEST_F(EvaluationLogTest, AnswersAsFarAsItGoes) {
   for (const char* agent :
-       {"local_search", "annealing", "genetic", "cross_entropy", "random", "brute_force"}) {
+       {"local_search", "annealing", "genetic", "cross_entropy", "random", "factored", "pilot"}) {
     const Search whole = Run(agent, 200, nullptr);
     {
       EvaluationLog log(task_, agent, 1, path_);
