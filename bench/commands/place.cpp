@@ -78,6 +78,7 @@ nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, co
   json.update({{"samples", evaluator.samples()},
                {"distinct", evaluator.distinct()},
                {"proposals", evaluator.proposals()},
+               {"screens", evaluator.screens()},
                {"samples_to_best", nullptr},
                {"samples_to_1pct", nullptr},
                {"best_runtime_us", nullptr},
@@ -307,9 +308,11 @@ class PlaceCommand : public Command {
 
   static void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) {
     const agents::Evaluator& evaluator = found.evaluator;
-    const std::string samples =
-        fmt::format("{} of {} samples{}", CountText(evaluator.samples()), CountText(evaluator.budget()),
-                    found.interrupted() ? " (interrupted)" : "");
+    std::string samples = CountText(evaluator.samples());
+    if (evaluator.samples() < evaluator.budget()) samples += " of " + CountText(evaluator.budget());
+    samples += " samples";
+    if (evaluator.screens() > 0) samples += fmt::format(" and {} screens", CountText(evaluator.screens()));
+    if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) {
       fmt::print("{}: no placement that fits in {}; {}\n", found.agent, samples,
                  found.bound.nothing_fits
