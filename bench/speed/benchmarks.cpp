@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     RegisterEngineBenchmarks();
     RegisterBatchBenchmarks();
     RegisterEvaluatorBenchmarks();
+    RegisterSearchBenchmarks();
     RegisterLoadBenchmarks();
     RegisterScalingBenchmarks();
     benchmark::RunSpecifiedBenchmarks();

@@ -23,5 +23,6 @@ void RegisterScalingBenchmarks();  // the same over ops, edges and devices: what
 void RegisterBatchBenchmarks();    // n threads against n processes
 void RegisterLoadBenchmarks();     // from a file's text to a problem that can be simulated
 void RegisterEvaluatorBenchmarks();
+void RegisterSearchBenchmarks();  // samples of searches against those of random search
 
 }  // namespace berth::bench

@@ -56,6 +56,14 @@ void RegisterEngineBenchmarks() {
                goal);
     }
   }
+  // Threads that are first come first served, as in the clusters of today's machines, beside lists above.
+  for (const char* interconnect : {"fifo", "fair"}) {
+    for (const char* order : {"program", "ready"}) {
+      Register(
+          fmt::format("engine/native/{}/{}/ops:10000", interconnect, order),
+          RandomDag(Rules{"native", interconnect, 0}, 10'000, 3, fmt::format("k80(gpus=3,order={})", order)));
+    }
+  }
   constexpr double kGnmtOps = 59'624, kGnmtGoalSeconds = 8e-3;
   Register("engine/native/fifo/gnmt8_unfused",
            {"gnmt(layers=8,granularity=unfused)", "k80(gpus=7)", "native", "fifo"},

@@ -1,6 +1,7 @@
 #include "bench/speed/report.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -50,9 +51,23 @@ std::optional<double> Optional(const Json& object, const char* key) {
   return value->get<double>();
 }
 
+// What two times measured in one iteration are called in a row, and how their ratio reads.
+struct Ratio {
+  const char* counter;
+  const char* text;
+};
+constexpr std::array kRatios = {Ratio{"threads/processes", "{:.2f} of processes"},
+                                Ratio{"random/search", "{:.2f} of random search's speed"}};
+
+const Ratio* RatioOf(const Json& row) {
+  const auto found = std::find_if(kRatios.begin(), kRatios.end(),
+                                  [&](const Ratio& ratio) { return row.contains(ratio.counter); });
+  return found == kRatios.end() ? nullptr : found;
+}
+
 // What else the machine does is in the wall clock's time, not in the processor's.
 const char* ClockOf(const Json& row) {
-  return row.contains("threads/processes") ? "real_time" : "cpu_time";
+  return RatioOf(row) != nullptr ? "real_time" : "cpu_time";
 }
 
 double MillisecondsOf(const Json& row) {
@@ -67,13 +82,15 @@ std::string NameOf(const Json& row) {
 }
 
 SpeedRow ReadRow(const Json& row) {
+  const Ratio* ratio = RatioOf(row);
   return {.name = NameOf(row),
           .ops = row.at("ops"),
           .edges = row.at("edges"),
           .devices = row.at("devices"),
           .milliseconds = MillisecondsOf(row),
           .ops_per_second = row.at("ops/s"),
-          .ratio = Optional(row, "threads/processes"),
+          .ratio = ratio != nullptr ? Optional(row, ratio->counter) : std::nullopt,
+          .ratio_text = ratio != nullptr ? ratio->text : "",
           .goal = Optional(row, "goal")};
 }
 
@@ -84,7 +101,7 @@ bool IsUnder(const SpeedRow& row, std::string_view family) {
 }
 
 std::string FigureText(const SpeedRow& row, double figure) {
-  return row.ratio ? fmt::format("{:.2f} of processes", figure) : RateText(figure, "ops");
+  return row.ratio ? fmt::format(fmt::runtime(row.ratio_text), figure) : RateText(figure, "ops");
 }
 
 std::string SpreadText(const SpeedRow& row) {
@@ -228,8 +245,8 @@ void AddComparison(SpeedResults& results, std::string_view json, const std::stri
 std::string PrintSpeedCsv(const SpeedResults& results) {
   std::string text;
   for (const auto& [what, value] : results.facts) text += fmt::format("# {}: {}\n", what, value);
-  text += PrintCsvLine({"name", "ops", "edges", "devices", "milliseconds", "ops_per_second",
-                        "threads_over_processes", "goal", "spread"});
+  text += PrintCsvLine(
+      {"name", "ops", "edges", "devices", "milliseconds", "ops_per_second", "ratio", "goal", "spread"});
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.6g}", *value) : "";
   };

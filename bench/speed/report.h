@@ -16,9 +16,9 @@ struct SpeedRow {
   double ops = 0, edges = 0, devices = 0;
   double milliseconds = 0;  // an iteration: of the processor, but for a ratio, which is about the wall clock
   double ops_per_second = 0;
-  std::optional<double>
-      ratio;  // threads over processes: what the goal is about where it is there, else ops_per_second
-  std::optional<double> goal;    // what is wanted
+  std::optional<double> ratio;  // of two times: what the goal is about where it is there, else ops_per_second
+  std::string ratio_text;       // how that reads: "{:.2f} of processes"
+  std::optional<double> goal;   // what is wanted
   std::optional<double> spread;  // coefficient of variation of the milliseconds
 
   double figure() const { return ratio ? *ratio : ops_per_second; }

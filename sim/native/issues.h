@@ -12,16 +12,20 @@ namespace berth::sim {
 
 // One dependency of an op is known to be satisfied at a moment, which may be yet to come.
 template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::Satisfy(OpIndex op, Moment when, std::int32_t number) {
+template <bool kShort>
+inline void NativeRun<Links, Moment>::SatisfyListed(OpIndex op, Moment when) {
   Waiting& waiting = waiting_[op];
-  if (listed_) {
-    waiting.known = std::max(waiting.known, when);
-    if (--waiting.missing > 0) return;
-    const std::int32_t index = ThreadOf(waiting.device);
-    const Thread& thread = threads_[index];
-    if (thread.next == op && thread.waits_for < 0) IssueList(index);
-    return;
-  }
+  waiting.known = std::max(waiting.known, when);
+  if (--waiting.missing > 0) return;
+  const std::int32_t index = kShort ? waiting.device : ThreadOf(waiting.device);
+  const Thread& thread = threads_[index];
+  if (thread.next == op && (kShort || thread.waits_for < 0)) IssueList<kShort>(index);
+}
+
+template <typename Links, typename Moment>
+inline void NativeRun<Links, Moment>::Satisfy(OpIndex op, Moment when, std::int32_t number) {
+  if (listed_) return SatisfyListed<false>(op, when);
+  Waiting& waiting = waiting_[op];
   if (when > waiting.known || (when == waiting.known && number > last_known_[op])) {
     waiting.known = when;
     last_known_[op] = number;
@@ -63,13 +67,14 @@ inline bool NativeRun<Links, Moment>::SatisfyLocals(OpIndex op, DeviceIndex devi
 // The next op of a thread's list, for which nothing is missing, and all behind it that are as far. The list must not
 // have moved on while locals are satisfied, or they would be issued from in there.
 template <typename Links, typename Moment>
+template <bool kShort>
 inline void NativeRun<Links, Moment>::IssueList(std::int32_t index) {
   Thread& thread = threads_[index];
   do {
     const OpIndex op = thread.next;
-    Issue(op, index, std::max(thread.free, waiting_[op].known));
+    Issue<kShort>(op, index, std::max(thread.free, waiting_[op].known));
     thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
-  } while (waiting_[thread.next].missing == 0 && thread.waits_for < 0);
+  } while (waiting_[thread.next].missing == 0 && (kShort || thread.waits_for < 0));
 }
 
 // Without lists: a thread takes what it can up to now, and an idle one is called again when it can take the next. One
@@ -85,7 +90,7 @@ void NativeRun<Links, Moment>::RunThread(std::int32_t index) {
   while (!issuable_.empty(index) && thread.waits_for < 0) {
     next = std::max(thread.free, issuable_.Earliest(index));
     if (next > now_) break;
-    Issue(issuable_.Take(index, next), index, next);
+    Issue<false>(issuable_.Take(index, next), index, next);
     next = kNone;
   }
   if (one_thread_) {
@@ -98,13 +103,15 @@ void NativeRun<Links, Moment>::RunThread(std::int32_t index) {
 }
 
 template <typename Links, typename Moment>
+template <bool kShort>
 inline void NativeRun<Links, Moment>::Issue(OpIndex op, std::int32_t index, Moment at) {
-  const DeviceIndex device = waiting_[op].device;
-  const bool cpu = kinds_[device].cpu;
+  const DeviceIndex device = kShort ? index : waiting_[op].device;
   Thread& thread = threads_[index];
   const Moment issued = moments_.Issued(at, c_.dispatch_cost[device] * c_.rows[op].dispatch_ops);
   thread.free = issued;
   if (records_ops_) TimesOf(op).issue = moments_.TimeOf(issued);
+  if (kShort) return Schedule(op, device, issued);
+  const bool cpu = kinds_[device].cpu;
   if (IsAlone(device)) {
     Schedule(op, device, issued);
     if (one_thread_ && cpu) thread.free = end_[op];
@@ -159,8 +166,7 @@ inline void NativeRun<Links, Moment>::AllocateOutputs(OpIndex op, DeviceIndex de
     output_block_[o] = shares == Compiled::kNone ? Allocate(start, freed, c_.output_storage[o], device, op)
                                                  : input_block_[shares];
   }
-  const BlockId workspace = row.workspace == 0 ? kNothing : Allocate(start, freed, row.workspace, device, op);
-  if (!IsAlone(device)) workspace_block_[op] = workspace;
+  if (row.workspace != 0) Allocate(start, freed, row.workspace, device, op);
 }
 
 // The heads of a queue whose ops share the device, or slow down while it copies.
@@ -176,6 +182,7 @@ void NativeRun<Links, Moment>::StartOps(DeviceIndex device) {
     if (shared.running() == 0) state.since = now_time();
     shared.Start(now_time(), op, cost);
     AllocateOutputs(op, device, now_, now_);
+    workspace_block_[op] = c_.rows[op].workspace == 0 ? kNothing : blocks_end_ - 1;
     if (records_ops_) TimesOf(op).start = now_time();
     if (cutoff_ != kNever) {
       stopped_ = stopped_ || now_time() + std::max(state.left, cost + c_.tail[op]) > cutoff_;

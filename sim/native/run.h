@@ -78,7 +78,6 @@ class NativeRun {
     Moment when;
     BlockId block;
     std::int32_t number;
-    Id readers, next_reader;  // where transfers are queued
   };
   // Where what is due at one moment stands among what makes ops issuable then: ends of ops in the order of
   // processing, transfers in that of queueing, issues as they come.
@@ -92,7 +91,7 @@ class NativeRun {
   void Begin();
   Moment NextPass() const;
   void Pass();
-  void TakeEvents();
+  void TakeEvents(Moment until);
   void EndOp(OpIndex op, DeviceIndex device);
   void EndLocals(OpIndex op, DeviceIndex device);
   void EndSharedOps(DeviceIndex device);
@@ -100,10 +99,15 @@ class NativeRun {
   void FinishOp(OpIndex op, DeviceIndex device);
 
   void MakeIssuable(OpIndex op);
+  // kShort: from lists, on devices that work alone with threads of their own.
+  template <bool kShort>
+  void SatisfyListed(OpIndex op, Moment when);
   void Satisfy(OpIndex op, Moment when, std::int32_t number);
   bool SatisfyLocals(OpIndex op, DeviceIndex device, Moment when, std::int32_t number);
+  template <bool kShort>
   void IssueList(std::int32_t thread);
   void RunThread(std::int32_t thread);
+  template <bool kShort>
   void Issue(OpIndex op, std::int32_t thread, Moment at);
   void Schedule(OpIndex op, DeviceIndex device, Moment issued);
   void StartOps(DeviceIndex device);
@@ -162,6 +166,7 @@ class NativeRun {
   // ---- the run ----
   Moment now_ = 0;
   Picos cutoff_ = kNever;
+  Moment limit_ = 0;      // no event from there on is taken
   bool stopped_ = false;  // the runtime is known to be beyond the cutoff
   bool records_ops_ = false, timeline_ = false;
   bool listed_ = false;  // threads issue in the order of lists
@@ -222,6 +227,10 @@ class NativeRun {
 
   // ---- scratch of a pass ----
   ById<Arrival> arrivals_;  // of one sender, by device
+  struct Queueing {
+    Id readers = 0, next = 0;
+  };
+  ById<Queueing> queueing_;  // the same where links are not booked
   const IndexSet no_devices_;
   IndexSet threads_to_run_, devices_to_start_, rates_to_update_;
   struct Ended {
@@ -258,6 +267,7 @@ NativeRun<Links, Moment>::NativeRun(const Problem& problem, const Moments<Moment
       persistent_(static_cast<std::size_t>(c_.devices)),
       peaks_(problem.cluster(), c_.ops, MostOwnBlocks(c_)),
       arrivals_(static_cast<std::size_t>(c_.devices)),
+      queueing_(static_cast<std::size_t>(c_.devices)),
       no_devices_(c_.devices),
       threads_to_run_(static_cast<std::int32_t>(threads_.size())),
       devices_to_start_(c_.devices),
@@ -398,7 +408,7 @@ void NativeRun<Links, Moment>::Begin() {
   for (std::int32_t t = 0; t < static_cast<std::int32_t>(threads_.size()); ++t) {
     Thread& thread = threads_[t];
     if (thread.place < thread.last) thread.next = list_[thread.place];
-    if (waiting_[thread.next].missing == 0) IssueList(t);
+    if (waiting_[thread.next].missing == 0) IssueList<false>(t);
   }
 }
 
@@ -407,15 +417,14 @@ void NativeRun<Links, Moment>::Begin() {
 template <typename Links, typename Moment>
 const Outcome* NativeRun<Links, Moment>::Run(const Placement& placement, const RunOptions& options) {
   Reset(placement, options);
+  limit_ = std::min(Moments<Moment>::kTooLate, cutoff_ == kNever ? kNone : moments_.At(cutoff_ + 1));
   if (!stopped_) {
     Begin();
     Pass();
   }
-  const Moment limit =
-      std::min(Moments<Moment>::kTooLate, cutoff_ == kNever ? kNone : moments_.At(cutoff_ + 1));
   while (!stopped_) {
     const Moment next = NextPass();
-    if (next >= limit) {
+    if (next >= limit_) {
       if (next == kNone) return Finish();
       if (next >= Moments<Moment>::kTooLate) return nullptr;
       break;
@@ -439,8 +448,9 @@ Moment NativeRun<Links, Moment>::NextPass() const {
 // The steps of docs/model.md section 6. Step 6 comes before 4 and 5: neither concerns the other.
 template <typename Links, typename Moment>
 void NativeRun<Links, Moment>::Pass() {
-  TakeEvents();            // 1
-  if (!simple_) EndAll();  // 1
+  if (Links::kBooked && simple_ && listed_) return TakeEvents(limit_ - 1);  // each does all that comes of it
+  TakeEvents(now_);                                                         // 1
+  if (!simple_) EndAll();                                                   // 1
   if constexpr (!Links::kBooked) {
     if (links_.next() == now_time()) EndTransfers();  // 2
   }
@@ -455,8 +465,9 @@ void NativeRun<Links, Moment>::Pass() {
 }
 
 template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::TakeEvents() {
-  for (auto event = events_.next(); event.moment == now_; event = events_.next()) {
+inline void NativeRun<Links, Moment>::TakeEvents(Moment until) {
+  for (auto event = events_.next(); event.moment <= until && !stopped_; event = events_.next()) {
+    now_ = event.moment;
     if (event.number < c_.ops) {
       const OpIndex op = event.number;
       const DeviceIndex device = waiting_[op].device;
@@ -532,7 +543,7 @@ void NativeRun<Links, Moment>::EndAll() {
     if (one_thread_ && threads_[0].waits_for == op) {
       threads_[0].waits_for = -1;
       threads_[0].free = now_;
-      if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList(0);
+      if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList<false>(0);
     }
     ended_ops_.push_back(op);
   }

@@ -31,8 +31,10 @@ using Pool = std::pair<DeviceIndex, int>;  // copy engines of a device: 0 out (o
 Holder OpHolder(OpIndex op) {
   return {op, -2, -1};
 }
-Picos RoundUp(Wide numerator, Wide denominator) {
-  return static_cast<Picos>((numerator + denominator - 1) / denominator);
+// When what is left is done, if nothing changes; beyond a time: never.
+Picos EndAfter(Picos now, Wide left, Wide rate) {
+  const Wide end = now + (left + rate - 1) / rate;
+  return end < kNever ? static_cast<Picos>(end) : kNever;
 }
 
 struct Transfer {
@@ -483,10 +485,10 @@ class Oracle {
       if (running.empty()) continue;
       const Wide rate = OpRate(d);
       for (const auto& [i, left] : running) {
-        if (rate > 0) next = std::min(next, now_ + RoundUp(left, rate));
+        if (rate > 0) next = std::min(next, EndAfter(now_, left, rate));
       }
     }
-    for (const auto& [i, rate] : FlowRates()) next = std::min(next, now_ + RoundUp(transfers_[i].left, rate));
+    for (const auto& [i, rate] : FlowRates()) next = std::min(next, EndAfter(now_, transfers_[i].left, rate));
     for (const Transfer& t : transfers_) {
       if (!t.ended) next = std::min({next, t.fixed_end, t.flow_begin});
     }
