@@ -4,16 +4,16 @@
 namespace berth::sim {
 namespace {
 
-// In this file alone, so that the run over them is compiled as few functions.
+// A type of this file alone, so that the run over it is compiled as few functions.
 template <typename Moment>
-struct LinksOf : BookedLinks<Moment> {
+struct BookedHere : BookedLinks<Moment> {
   using BookedLinks<Moment>::BookedLinks;
 };
 
 }  // namespace
 
 std::unique_ptr<Simulator> MakeBookedSimulator(const Problem& problem, Sharing sharing) {
-  return std::make_unique<NativeSimulator<LinksOf>>(problem, sharing);
+  return std::make_unique<NativeSimulator<BookedHere>>(problem, sharing);
 }
 
 }  // namespace berth::sim

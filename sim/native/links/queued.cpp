@@ -5,15 +5,15 @@ namespace berth::sim {
 namespace {
 
 template <typename Moment>
-struct LinksOf : QueuedLinks {
-  LinksOf(const Problem::Compiled& compiled, Sharing sharing, const Moments<Moment>&)
+struct QueuedHere : QueuedLinks {
+  QueuedHere(const Problem::Compiled& compiled, Sharing sharing, const Moments<Moment>&)
       : QueuedLinks(compiled, sharing) {}
 };
 
 }  // namespace
 
 std::unique_ptr<Simulator> MakeQueuedSimulator(const Problem& problem, Sharing sharing) {
-  return std::make_unique<NativeSimulator<LinksOf>>(problem, sharing);
+  return std::make_unique<NativeSimulator<QueuedHere>>(problem, sharing);
 }
 
 }  // namespace berth::sim
