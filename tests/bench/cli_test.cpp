@@ -182,7 +182,7 @@ TEST(Cli, APlacementMayComeFromStandardInput) {
   EXPECT_EQ(read["runtime_us"],
             JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
                              folder / "p.json", "--json", "-"}))["runtime_us"]);
-  ExpectRefused(call, "standard input");
+  ExpectRefused(call, "berth: stdin:1:1: is not valid JSON");
   ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"},
                 "one of them may be - (standard input)");
 }

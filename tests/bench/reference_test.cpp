@@ -130,7 +130,7 @@ TEST(Completion, NamesByWhatTheOptionTakes) {
 TEST(Completion, NothingWhereAFileIsWanted) {
   EXPECT_THAT(Complete({"place", "--out", ""}), IsEmpty());
   EXPECT_THAT(Complete({"table", "--from", ""}), IsEmpty());
-  EXPECT_THAT(Complete({"nonsense", "place", "--agent"}), IsEmpty());
+  EXPECT_THAT(Complete({"place", "--samples", ""}), IsEmpty());
 }
 
 // The scripts as the shells run them, with the program itself.
