@@ -50,7 +50,6 @@ int Slots(Optimizer optimizer) {
     case Optimizer::kMomentum:
       return 1;
     case Optimizer::kAdam:
-      return 2;
     case Optimizer::kRmsProp:
       return 2;
   }

@@ -122,7 +122,7 @@ class Adding(unittest.TestCase):
 
     def test_each_thing_costs_one_new_file_and_touches_no_more_than_a_header_and_the_registry(self):
         new = [str(path) for path in self.walk.touched() if path not in self.walk.before]
-        self.assertEqual(len(new), len(SECTIONS))
+        self.assertEqual(len(new), len(SECTIONS) - 1)  # an interconnect is a row
         old = {str(path) for path in self.walk.touched()} - set(new)
         self.assertLessEqual({os.path.basename(path) for path in old if path.endswith(".cpp")}, {"registry.cpp"})
 
