@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""README: at most 500 words outside code, its table and its picture are those of the committed rows."""
+
+import csv
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def words_of(text):
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return [word for word in text.split() if re.search(r"[A-Za-z0-9]", word)]
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+class Readme(unittest.TestCase):
+    def test_is_read_in_a_minute(self):
+        self.assertLessEqual(len(words_of(read("README.md"))), 500)
+
+    def test_its_table_is_that_of_the_committed_rows(self):
+        with open(os.path.join(ROOT, "results", "placeto", "table.csv"), newline="", encoding="utf-8") as file:
+            cells = {(row["workload"], row["gpus"], row["column"]): row for row in csv.DictReader(file) if row["block"] == "native"}
+        lines = []
+        for workload, gpus in dict.fromkeys((workload, gpus) for workload, gpus, _ in cells):
+            shown = []
+            for column, published in (("expert", True), ("Placeto", True), ("control learner, copying", False), ("local search", False)):
+                row = cells[workload, gpus, column]
+                shown.append(seconds(row["ours_seconds"]) + (f" ({row['published_seconds']})" if published else ""))
+            lines.append(f"| {workload}, {gpus} | {' | '.join(shown)} |")
+        self.assertEqual(len(lines), 6)
+        self.assertIn("\n".join(lines), read("README.md"))
+
+    def test_its_picture_is_that_of_the_committed_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "picture.svg")
+            subprocess.run([sys.executable, "-B", os.path.join(ROOT, "docs", "picture.py"), os.path.join(ROOT, "results", "placeto", "rows.csv"), out],
+                           check=True)
+            with open(out, encoding="utf-8") as file:
+                self.assertEqual(file.read(), read("docs", "picture.svg"), "docs/picture.py draws it anew")
+
+    def test_labels_of_the_picture_do_not_overlap(self):
+        spec = importlib.util.spec_from_file_location("picture", os.path.join(ROOT, "docs", "picture.py"))
+        picture = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(picture)
+        placed = [y for y, _ in picture.spread([(100, "a"), (98, "b"), (101, "c"), (150, "d")], 15)]
+        self.assertTrue(all(later - earlier >= 15 for earlier, later in zip(placed, placed[1:])), placed)
+
+
+if __name__ == "__main__":
+    unittest.main()
