@@ -31,11 +31,11 @@ TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
   EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
               HasSubstr("is no folder of recordings"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
-              HasSubstr("--placements from 2"));
+              HasSubstr("--placements: \"1\" is not a whole number from 2"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
-              HasSubstr("--again-seconds, --pause-us and"));
+              HasSubstr("--again-seconds: \"-1\" is not a number from 0"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--memory-share", "-1"}),
-              HasSubstr("--memory-share from 0"));
+              HasSubstr("--memory-share: \"-1\" is not a number from 0"));
   EXPECT_THAT(error({"validate", "--record", "--out", "x", "--cluster", "y"}),
               HasSubstr("--cluster is for --choose"));
   EXPECT_THAT(error({"validate", "--recordings", "x", "--workloads", "y"}),
@@ -164,7 +164,8 @@ TEST_F(RecordedTest, BecomesATableOfAccuracy) {
   ASSERT_TRUE(RecordWorkload(workload_, options));
   const testing::ProgramResult result = testing::RunBerth({"table", "accuracy", "--export"}, folder_.path());
   ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr(workload_), HasSubstr("tier A")));
+  // A long name goes on in the next line, so that the table fits the terminal.
+  EXPECT_THAT(result.out, AllOf(HasSubstr(workload_.substr(0, workload_.find(','))), HasSubstr("tier A")));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "results/accuracy/table.html"));
   EXPECT_THAT(formats::ReadFile(folder_ / "results/accuracy/details.md"), HasSubstr(workload_));
   EXPECT_THAT(formats::ReadFile(folder_ / "results/accuracy/table.md"), HasSubstr("## here"));
