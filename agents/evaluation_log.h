@@ -35,7 +35,7 @@ class EvaluationLog {
   // The next answer of the file; nothing behind its last whole one. Throws InputError where that was given for another
   // placement: by a search with another budget, or by another version of the agent.
   std::optional<Entry> Next(const UnitPlacement& placement);
-  // A new answer, behind all of the file. On the disk within a second; a file is whole up to there whatever happens. Throws
+  // A new answer, behind all of the file. On the disk with the first answer that comes a second after the last write; a file is whole up to there whatever happens. Throws
   // RunError where it cannot be written.
   void Append(const UnitPlacement& placement, const Entry& entry);
 

@@ -179,7 +179,6 @@ class Factored final : public Agent {
         evaluator.CountProposal();
       }
       const std::vector<Evaluation> evaluations = evaluator.EvaluateBatch(placements);
-      if (evaluations.size() < drawn.size()) return;  // asked to stop
       if (options.learn) policy.Ascend(drawn, Weights(task, evaluations));
     }
   }

@@ -19,7 +19,7 @@ LINES = [  # column, label, colour
     ("random_group", "random groups", "#8a8f98"),
     ("placeto", "Placeto", "#c2571a"),
     ("rnn", "RNN (ICML'17)", "#8250df"),
-    ("factored_copy", "control learner", "#0a7d4f"),
+    ("factored_copy", "copying control", "#0a7d4f"),
     ("local_search", "local search", "#0969da"),
 ]
 WIDTH, HEIGHT = 760, 380

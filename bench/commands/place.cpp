@@ -281,7 +281,7 @@ class PlaceCommand : public Command {
       throw InputError(
           fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
                       "another graph or cluster, start without --resume.",
-                      options_.checkpoint, TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
+                      InFolder("checkpoint"), TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
     }
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
