@@ -278,10 +278,10 @@ class PlaceCommand : public Command {
     // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a
     // resume.
     if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
-      throw InputError(
-          fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
-                      "another graph or cluster, start without --resume.",
-                      InFolder("checkpoint"), TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
+      throw InputError(fmt::format(
+          "{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
+          "another graph or cluster, start without --resume.",
+          InFolder("checkpoint"), TimeText(outcome->runtime), TimeText(evaluator.best_runtime())));
     }
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
