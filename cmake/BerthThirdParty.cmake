@@ -29,7 +29,12 @@ macro(berth_make_onnx)
 endmacro()
 
 # Into the programs themselves where it can be: berth-profile must run where nobody installed them.
-berth_find(yaml HEADER yaml-cpp/yaml.h LIBRARIES yaml-cpp STATIC)
+# Not yaml-cpp where sanitizers are: unoptimised code of a plug-in needs parts of it that were not compiled with -fPIC.
+if(BERTH_SANITIZE)
+  berth_find(yaml HEADER yaml-cpp/yaml.h LIBRARIES yaml-cpp)
+else()
+  berth_find(yaml HEADER yaml-cpp/yaml.h LIBRARIES yaml-cpp STATIC)
+endif()
 berth_find(zstd HEADER zstd.h LIBRARIES zstd STATIC)
 berth_find(scotch HEADER scotch.h LIBRARIES scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis HEADER metis.h LIBRARIES metis)
