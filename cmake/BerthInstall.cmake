@@ -6,7 +6,6 @@
 #   share/doc/berth/               licences, changes, the pages of docs/
 #
 # Nothing in it names the place where it was built or installed, so the tree can be moved.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(plugins lib/berth)  # not CMAKE_INSTALL_LIBDIR: the way from the program to its plug-ins is fixed
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)

@@ -1,3 +1,5 @@
+include(GNUInstallDirs)  # the libraries' include folder, before the first of them is declared
+
 # berth_library(name SOURCES glob… LINK target…): the library of one folder, as berth::name.
 function(berth_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
