@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "agents/components.h"
 #include "agents/groupers/groupers.h"
 #include "agents/groupers/order_list.h"
 #include "sim/error.h"
@@ -34,51 +35,6 @@ namespace berth::agents {
 namespace {
 
 using Node = std::int32_t;
-
-// Strongly connected components by Tarjan's algorithm, without recursion: component numbers fall along every
-// edge between two components.
-std::vector<std::int32_t> Components(const std::vector<std::vector<Node>>& successors) {
-  const std::size_t size = successors.size();
-  std::vector<std::int32_t> component(size, -1);
-  std::vector<std::int32_t> number(size, -1);
-  std::vector<std::int32_t> low(size, 0);
-  std::vector<Node> open;
-  std::vector<std::pair<Node, std::size_t>> path;  // a node and its next successor
-  std::int32_t numbers = 0;
-  std::int32_t components = 0;
-  for (std::size_t root = 0; root < size; ++root) {
-    if (number[root] >= 0) continue;
-    path.emplace_back(static_cast<Node>(root), 0);
-    while (!path.empty()) {
-      const auto node = static_cast<std::size_t>(path.back().first);
-      if (path.back().second == 0) {
-        number[node] = low[node] = numbers++;
-        open.push_back(static_cast<Node>(node));
-      }
-      if (path.back().second < successors[node].size()) {
-        const auto next = static_cast<std::size_t>(successors[node][path.back().second++]);
-        if (number[next] < 0) {
-          path.emplace_back(static_cast<Node>(next), 0);
-        } else if (component[next] < 0) {
-          low[node] = std::min(low[node], number[next]);
-        }
-        continue;
-      }
-      path.pop_back();
-      if (!path.empty()) {
-        const auto parent = static_cast<std::size_t>(path.back().first);
-        low[parent] = std::min(low[parent], low[node]);
-      }
-      if (low[node] != number[node]) continue;
-      while (component[node] < 0) {
-        component[static_cast<std::size_t>(open.back())] = components;
-        open.pop_back();
-      }
-      ++components;
-    }
-  }
-  return component;
-}
 
 class Merger {
  public:
@@ -172,7 +128,7 @@ Merger::Merger(const sim::Problem& problem, const std::vector<std::int32_t>& set
   const std::vector<UnitEdge> edges = CollectEdges(graph, set_of_op);
   std::vector<std::vector<Node>> successors(groups_.size());
   for (const UnitEdge& edge : edges) successors[static_cast<std::size_t>(edge.from)].push_back(edge.to);
-  const std::vector<std::int32_t> component = Components(successors);
+  const std::vector<std::int32_t> component = StronglyConnected(successors);
   const auto component_of = [&](Node node) { return component[static_cast<std::size_t>(node)]; };
   std::stable_sort(by_key.begin(), by_key.end(),
                    [&](Node a, Node b) { return component_of(a) > component_of(b); });

@@ -15,7 +15,7 @@ at::Tensor NormalisedAdjacency(const UnitGraph& graph, bool edges, at::ScalarTyp
   std::vector<std::int64_t> row_of(rows);
   for (std::size_t i = 0; i < rows; ++i)
     row_of[static_cast<std::size_t>(graph.order()[i])] = static_cast<std::int64_t>(i);
-  std::set<std::pair<std::int64_t, std::int64_t>> entries;  // groupers may leave edges both ways
+  std::set<std::pair<std::int64_t, std::int64_t>> entries;
   for (std::size_t i = 0; i < rows; ++i)
     entries.emplace(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
   if (edges) {

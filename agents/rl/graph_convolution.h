@@ -8,7 +8,7 @@
 
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 

@@ -13,7 +13,7 @@
 #include "agents/random.h"
 #include "agents/rl/layers.h"
 #include "agents/rl/tensors.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 

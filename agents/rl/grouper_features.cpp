@@ -4,7 +4,7 @@
 
 #include <ATen/ATen.h>
 
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 namespace {
@@ -15,20 +15,18 @@ struct Adjacency {
   Neighbours in, out;  // by unit, ascending
 };
 
-Adjacency CollectNeighbours(const Task& task) {
-  Adjacency adjacency{Neighbours(task.units.ops.size()), Neighbours(task.units.ops.size())};
-  for (const UnitEdge& edge : task.edges) {
-    adjacency.out[static_cast<std::size_t>(edge.from)].push_back(edge.to);
-    adjacency.in[static_cast<std::size_t>(edge.to)].push_back(edge.from);
+Adjacency CollectNeighbours(const UnitGraph& graph) {
+  const auto units = static_cast<std::size_t>(graph.size());
+  Adjacency adjacency{Neighbours(units), Neighbours(units)};
+  for (const auto& [from, to] : graph.edges()) {
+    adjacency.out[static_cast<std::size_t>(from)].push_back(to);
+    adjacency.in[static_cast<std::size_t>(to)].push_back(from);
   }
   return adjacency;
 }
 
-}  // namespace
-
-std::vector<std::int64_t> BreadthFirstNumbers(const Task& task) {
-  const Adjacency adjacency = CollectNeighbours(task);
-  const std::size_t units = task.units.ops.size();
+std::vector<std::int64_t> NumberBreadthFirst(const Adjacency& adjacency) {
+  const std::size_t units = adjacency.in.size();
   std::vector<UnitIndex> queue;
   std::vector<bool> seen(units, false);
   const auto enter = [&](UnitIndex unit) {
@@ -39,8 +37,7 @@ std::vector<std::int64_t> BreadthFirstNumbers(const Task& task) {
     if (adjacency.in[unit].empty()) enter(static_cast<UnitIndex>(unit));
   }
   std::vector<std::int64_t> number(units);
-  for (std::size_t next = 0, unseen = 0; next < units; ++next) {
-    while (next == queue.size()) enter(static_cast<UnitIndex>(unseen++));
+  for (std::size_t next = 0; next < units; ++next) {
     const auto unit = static_cast<std::size_t>(queue[next]);
     number[unit] = static_cast<std::int64_t>(next);
     for (const UnitIndex to : adjacency.out[unit]) enter(to);
@@ -48,10 +45,16 @@ std::vector<std::int64_t> BreadthFirstNumbers(const Task& task) {
   return number;
 }
 
+}  // namespace
+
+std::vector<std::int64_t> BreadthFirstNumbers(const Task& task) {
+  return NumberBreadthFirst(CollectNeighbours(UnitGraph(task, /*reach=*/false)));
+}
+
 at::Tensor UnitVectors(const Task& task) {
   constexpr std::int64_t kNeighbours = 6;
-  const std::vector<std::int64_t> number = BreadthFirstNumbers(task);
-  const Adjacency adjacency = CollectNeighbours(task);
+  const Adjacency adjacency = CollectNeighbours(UnitGraph(task, /*reach=*/false));
+  const std::vector<std::int64_t> number = NumberBreadthFirst(adjacency);
   at::Tensor neighbours = at::full({task.units.size(), 2 * kNeighbours}, -1.0F);
   auto to = neighbours.accessor<float, 2>();
   const auto units = static_cast<float>(number.size());
@@ -72,11 +75,11 @@ at::Tensor UnitVectors(const Task& task) {
 
 at::Tensor PlannerUnitVectors(const Task& task, const TypeVocabulary& vocabulary) {
   constexpr std::int64_t kShapes = 25, kPairs = 10;
-  const UnitGraph graph(task.units.size(), task.edges, /*reach=*/false);
+  const UnitGraph graph(task, /*reach=*/false);
   std::vector<float> position(task.units.ops.size());
   for (std::size_t i = 0; i < position.size(); ++i)
     position[static_cast<std::size_t>(graph.order()[i])] = static_cast<float>(i);
-  const Adjacency adjacency = CollectNeighbours(task);
+  const Adjacency adjacency = CollectNeighbours(graph);
 
   at::Tensor vectors = at::zeros({task.units.size(), 1 + kShapes + 2 * kPairs});
   const at::Tensor shapes = SumShapes(task, 5, 5);

@@ -8,8 +8,7 @@
 
 namespace berth::agents::rl {
 
-// Breadth-first numbers of the units, from those without predecessors along the edges; units of cycles that
-// nothing leads to come last.
+// Breadth-first numbers of the units, from those without predecessors along the edges of unit_graph.h.
 std::vector<std::int64_t> BreadthFirstNumbers(const Task& task);
 
 // [units, 36]: the ICLR'18 vector without its type embedding. Shapes of 6 outputs x 4 dimensions (log1p,

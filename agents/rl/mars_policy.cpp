@@ -4,7 +4,7 @@
 
 #include "agents/rl/learner.h"
 #include "agents/rl/node_features.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 namespace {
@@ -30,7 +30,7 @@ MarsPolicy::MarsPolicy(const MarsOptions& options, const std::vector<const Task*
       pretrained_(!options.pretrain) {
   if (!options.freeze) Append(parameters_, encoder_.parameters());
   for (const Task* task : tasks) {
-    const UnitGraph graph(task->units.size(), task->edges, /*reach=*/false);
+    const UnitGraph graph(*task, /*reach=*/false);
     orders_.push_back(graph.order());
     features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
     graphs_.push_back({{}, NormalisedAdjacency(graph, options.graph, at::kFloat)});

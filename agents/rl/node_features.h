@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "agents/rl/tensors.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 #include "agents/task.h"
 
 namespace berth::agents::rl {

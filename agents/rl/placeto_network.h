@@ -23,7 +23,7 @@
 
 #include "agents/rl/layers.h"
 #include "agents/rl/tensors.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 

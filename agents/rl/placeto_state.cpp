@@ -60,7 +60,7 @@ void PlacetoEpisode::Load(StateReader& in) {
 
 PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
     : task_(task),
-      graph_(task.units.size(), task.edges),
+      graph_(task),
       scale_(options.scale),
       use_starts_(options.starts),
       memory_(options.memory),

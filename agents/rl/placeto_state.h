@@ -11,7 +11,7 @@
 #include "agents/evaluator.h"
 #include "agents/rl/byte_state.h"
 #include "agents/rl/placeto_options.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 #include "agents/task.h"
 
 namespace berth::agents::rl {

@@ -34,7 +34,7 @@
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/sequence_options.h"
 #include "agents/rl/unit_features.h"
-#include "agents/rl/unit_graph.h"
+#include "agents/unit_graph.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
@@ -89,8 +89,7 @@ class RnnPolicy : public Policy {
         placer_(SizesFor(options, tasks), at::kFloat, init),
         parameters_(placer_.parameters()) {
     if (!options.planner) parameters_.push_back(embedding_);
-    for (const Task* task : tasks)
-      orders_.push_back(UnitGraph(task->units.size(), task->edges, /*reach=*/false).order());
+    for (const Task* task : tasks) orders_.push_back(UnitGraph(*task, /*reach=*/false).order());
     ReadFeatures();
   }
 

@@ -65,7 +65,7 @@ class GraphPlacerPolicy : public Policy {
     Append(parameters_, encoder_.parameters());
     Append(parameters_, placer_.parameters());
     for (const Task* task : tasks) {
-      const UnitGraph graph(task->units.size(), task->edges, /*reach=*/false);
+      const UnitGraph graph(*task, /*reach=*/false);
       orders_.push_back(graph.order());
       features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
       graphs_.push_back(options.graph ? Neighbourhood(graph) : Neighbourhood::Empty(graph.size()));

@@ -31,14 +31,6 @@ TEST(NormalisedAdjacency, DividesByTheRootsOfBothDegrees) {
             0);
 }
 
-// Groupers may leave edges both ways between two units: still one neighbour each.
-TEST(NormalisedAdjacency, CountsNeighboursOfBothDirectionsOnce) {
-  const UnitGraph graph(2, {{0, 1, 1}, {1, 0, 1}}, /*reach=*/false);
-  EXPECT_LT(Difference(NormalisedAdjacency(graph, true, at::kDouble).to_dense(),
-                       at::full({2, 2}, 0.5, at::kDouble)),
-            1e-15);
-}
-
 TEST(GraphConvolution, Gradient) {
   const auto made = MakeTestTask(RandomDag(9, 5));
   const at::Tensor adjacency = NormalisedAdjacency(GraphOf(made->task), true, at::kDouble);

@@ -10,7 +10,7 @@ namespace {
 
 // 0 -> 1 -> 3, 0 -> 2 -> 3, 4 alone: each relation occurs.
 UnitGraph Diamond() {
-  return UnitGraph(5, {{0, 1, 1}, {0, 2, 1}, {1, 3, 1}, {2, 3, 1}});
+  return UnitGraph(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
 }
 
 TEST(Mlp, GradientOfOneAndOfTwoCopies) {

@@ -63,7 +63,7 @@ TEST(Placeto, EpisodesStartAtTheSharedStartAndMoveOneUnitAStep) {
   const auto made = MakeTestTask(RandomDag(7, 1), 3);
   const Samples samples = SearchOnce("placeto(episodes=1)", made->task, 24, {.seed = 5});
   const UnitPlacement start = StartPlacement(made->task, 5);
-  const UnitGraph graph(made->task.units.size(), made->task.edges);
+  const UnitGraph graph(made->task);
   for (std::size_t s = 0; s < samples.placements.size(); ++s) {
     if (s % 8 == 0) {
       EXPECT_EQ(samples.placements[s], start);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "agents/random.h"
-#include "agents/rl/unit_graph.h"
 #include "agents/task.h"
+#include "agents/unit_graph.h"
 #include "sim/cluster.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
@@ -73,7 +73,7 @@ inline std::unique_ptr<TestTask> MakeTestTask(const std::vector<TestOp>& ops, in
 }
 
 inline UnitGraph GraphOf(const Task& task) {
-  return {task.units.size(), task.edges, /*reach=*/false};
+  return UnitGraph(task, /*reach=*/false);
 }
 
 // a -> b_i -> ... -> end: `width` independent branches of two ops between a source and a sink.
