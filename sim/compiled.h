@@ -95,10 +95,11 @@ struct Problem::Compiled {
 
   Id RouteIndex(DeviceIndex from, DeviceIndex to) const { return from * devices + to; }
   const Route& route(DeviceIndex from, DeviceIndex to) const { return routes[RouteIndex(from, to)]; }
-  Picos CostOf(OpIndex op, DeviceIndex device) const {
-    return cost[static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
-                static_cast<std::size_t>(device)];
+  const Picos* CostAt(OpIndex op, DeviceIndex device) const {
+    return cost.data() + static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
+           static_cast<std::size_t>(device);
   }
+  Picos CostOf(OpIndex op, DeviceIndex device) const { return *CostAt(op, device); }
   // M of docs/model.md section 4: the time a lone transfer of an output takes beyond its latency.
   Picos MoveTime(const Route& route, Id output) const {
     if (route.move_class != kNone) return moves[static_cast<std::size_t>(route.move_class)][output];

@@ -16,6 +16,7 @@ class IndexSet {
   }
 
   void Add(std::int32_t i) { bits_ |= std::uint64_t{1} << (i >> shift_); }
+  void AddIf(bool wanted, std::int32_t i) { bits_ |= std::uint64_t{wanted} << (i >> shift_); }
   void Clear() { bits_ = 0; }
   // Calls visit(i) for each i and forgets it; visit() may add numbers above i, which are visited too.
   template <typename Visit>

@@ -12,32 +12,40 @@ namespace berth::sim {
 
 // One dependency of an op is known to be satisfied at a moment, which may be yet to come.
 template <typename Links, typename Moment>
-template <bool kShort>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::SatisfyListed(OpIndex op, Moment when) {
+  constexpr bool kShort = kWay != Way::kByPass;
   Waiting& waiting = waiting_[op];
   waiting.known = std::max(waiting.known, when);
   if (--waiting.missing > 0) return;
   const std::int32_t index = kShort ? waiting.device : ThreadOf(waiting.device);
   const Thread& thread = threads_[index];
-  if (thread.next == op && (kShort || thread.waits_for < 0)) IssueList<kShort>(index);
+  if (thread.next == op && (kShort || thread.waits_for < 0)) IssueList<kWay>(index);
 }
 
 template <typename Links, typename Moment>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::Satisfy(OpIndex op, Moment when, std::int32_t number) {
-  if (listed_) return SatisfyListed<false>(op, when);
+  if (kWay == Way::kByList || (kWay == Way::kByPass && listed_)) return SatisfyListed<kWay>(op, when);
   Waiting& waiting = waiting_[op];
   if (when > waiting.known || (when == waiting.known && number > last_known_[op])) {
     waiting.known = when;
     last_known_[op] = number;
   }
-  if (--waiting.missing == 0) MakeIssuable(op);
+  if (--waiting.missing == 0) MakeIssuable<kWay>(op);
 }
 
 template <typename Links, typename Moment>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::MakeIssuable(OpIndex op) {
-  const std::int32_t thread = ThreadOf(waiting_[op].device);
+  const DeviceIndex device = waiting_[op].device;
+  const std::int32_t thread = kWay == Way::kByReady ? device : ThreadOf(device);
+  if (kWay == Way::kByReady) {  // what is ready is not next in memory, as it is with most lists
+    __builtin_prefetch(&c_.rows[op]);
+    __builtin_prefetch(c_.CostAt(op, device));
+  }
   issuable_.Add(thread, op, waiting_[op].known, last_known_[op]);
-  threads_to_run_.Add(thread);
+  threads_to_run_.AddIf(kWay == Way::kByPass || !IsBusy(thread), thread);
 }
 
 // The dependencies on an op from its own device; false if it has no others.
@@ -56,7 +64,7 @@ inline bool NativeRun<Links, Moment>::SatisfyLocals(OpIndex op, DeviceIndex devi
         continue;
       }
       input_block_[edge.input] = block;
-      Satisfy(edge.consumer, when, number);
+      Satisfy<Way::kByPass>(edge.consumer, when, number);
     }
   }
   return others;
@@ -67,44 +75,52 @@ inline bool NativeRun<Links, Moment>::SatisfyLocals(OpIndex op, DeviceIndex devi
 // The next op of a thread's list, for which nothing is missing, and all behind it that are as far. The list must not
 // have moved on while locals are satisfied, or they would be issued from in there.
 template <typename Links, typename Moment>
-template <bool kShort>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::IssueList(std::int32_t index) {
   Thread& thread = threads_[index];
   do {
     const OpIndex op = thread.next;
-    Issue<kShort>(op, index, std::max(thread.free, waiting_[op].known));
+    Issue<kWay>(op, index, std::max(thread.free, waiting_[op].known));
     thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
-  } while (waiting_[thread.next].missing == 0 && (kShort || thread.waits_for < 0));
+  } while (waiting_[thread.next].missing == 0 && (kWay != Way::kByPass || thread.waits_for < 0));
 }
 
-// Without lists: a thread takes what it can up to now, and an idle one is called again when it can take the next. One
-// whose device works alone and is busy has time until that ends: what it takes meanwhile is not started before.
+// Without lists: a thread takes what it can up to now, and an idle one is called again when it can take the next.
 template <typename Links, typename Moment>
 void NativeRun<Links, Moment>::RunThread(std::int32_t index) {
   if (listed_) return;
   const bool own_alone = !one_thread_ && IsAlone(index);
-  const auto is_busy = [&] { return devices_[index].first < devices_[index].last; };
-  if (own_alone && is_busy()) return;
+  if (own_alone) return IsBusy(index) ? void() : RunAlone<Way::kByPass>(index);
   Thread& thread = threads_[index];
   Moment next = kNone;
   while (!issuable_.empty(index) && thread.waits_for < 0) {
     next = std::max(thread.free, issuable_.Earliest(index));
     if (next > now_) break;
-    Issue<false>(issuable_.Take(index, next), index, next);
+    Issue<Way::kByPass>(issuable_.Take(index, next), index, next);
     next = kNone;
   }
   if (one_thread_) {
     events_.Set(c_.devices, {next, c_.ops + c_.devices});
-  } else if (!own_alone) {
+  } else {
     devices_to_start_.Add(index);
-  } else if (next != kNone && !is_busy()) {
-    events_.Set(index, {next, c_.ops + index});
   }
 }
 
+// The thread of an idle device that works alone takes one op. The next one has time until that ends: what it took
+// meanwhile would not be started before.
 template <typename Links, typename Moment>
-template <bool kShort>
+template <typename NativeRun<Links, Moment>::Way kWay>
+inline void NativeRun<Links, Moment>::RunAlone(std::int32_t index) {
+  if (issuable_.empty(index)) return events_.SetNone(index);
+  const Moment next = std::max(threads_[index].free, issuable_.Earliest(index));
+  if (next > now_) return events_.Set(index, {next, c_.ops + index});
+  Issue<kWay>(issuable_.Take(index, next), index, next);
+}
+
+template <typename Links, typename Moment>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::Issue(OpIndex op, std::int32_t index, Moment at) {
+  constexpr bool kShort = kWay != Way::kByPass;
   const DeviceIndex device = kShort ? index : waiting_[op].device;
   Thread& thread = threads_[index];
   const Moment issued = moments_.Issued(at, c_.dispatch_cost[device] * c_.rows[op].dispatch_ops);

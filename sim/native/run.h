@@ -49,6 +49,10 @@ class NativeRun {
   static constexpr Moment kNone = ~Moment{0};
   static constexpr DeviceIndex kAlone = -1;
 
+  // How a run goes on: pass by pass; or, over booked links and on devices that work alone with threads of their own,
+  // event by event, each with all that comes of it, by lists or by what is ready.
+  enum class Way : std::uint8_t { kByPass, kByList, kByReady };
+
   // An op that has not been issued.
   struct Waiting {
     Moment known = 0;          // when it has the last of what it needs, of what is known
@@ -89,25 +93,39 @@ class NativeRun {
   void ResetOrder(const Placement& placement);
   void CountUnfinished();
   void Begin();
+  void RunPasses();
   Moment NextPass() const;
   void Pass();
-  void TakeEvents(Moment until);
-  void EndOp(OpIndex op, DeviceIndex device);
+  void TakeEvents();
+  template <Way kWay>
+  void RunEvents();
+  void NextEnd(DeviceIndex device);
   void EndLocals(OpIndex op, DeviceIndex device);
   void EndSharedOps(DeviceIndex device);
   void EndAll();
   void FinishOp(OpIndex op, DeviceIndex device);
 
+  template <Way kWay>
   void MakeIssuable(OpIndex op);
-  // kShort: from lists, on devices that work alone with threads of their own.
-  template <bool kShort>
+  template <Way kWay>
   void SatisfyListed(OpIndex op, Moment when);
+  template <Way kWay>
   void Satisfy(OpIndex op, Moment when, std::int32_t number);
   bool SatisfyLocals(OpIndex op, DeviceIndex device, Moment when, std::int32_t number);
-  template <bool kShort>
+  // When the readers on its device learn of an op that ends now, and the number of that. On an accelerator they could
+  // have learned when it was issued; its thread has issued nothing since of which that could have come before.
+  Moment LocalsKnown(DeviceIndex device) const {
+    return kinds_[device].cpu ? now_ : threads_[ThreadOf(device)].free;
+  }
+  std::int32_t LocalsNumber(DeviceIndex device) const {
+    return (kinds_[device].cpu ? kAtStart : kFirstIssue) + ended_count_;
+  }
+  template <Way kWay>
   void IssueList(std::int32_t thread);
   void RunThread(std::int32_t thread);
-  template <bool kShort>
+  template <Way kWay>
+  void RunAlone(std::int32_t thread);
+  template <Way kWay>
   void Issue(OpIndex op, std::int32_t thread, Moment at);
   void Schedule(OpIndex op, DeviceIndex device, Moment issued);
   void StartOps(DeviceIndex device);
@@ -115,7 +133,7 @@ class NativeRun {
   void AllocateOutputs(OpIndex op, DeviceIndex device, Moment start, Moment freed);
   void HoldInputs(OpIndex op, Moment until);
 
-  template <bool kWithLocals>
+  template <Way kWay>
   void Send(OpIndex op, DeviceIndex device);
   Arrival MakeTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from, DeviceIndex to);
   void QueueTransfers(OpIndex op, DeviceIndex device);
@@ -147,6 +165,7 @@ class NativeRun {
   void FinishMemory();
   void RecordMemory();
 
+  bool IsBusy(DeviceIndex device) const { return devices_[device].first < devices_[device].last; }
   std::int32_t ThreadOf(DeviceIndex device) const { return one_thread_ ? 0 : device; }
   bool IsAlone(DeviceIndex device) const { return kinds_[device].shared == kAlone; }
   OpIndex Nobody() const { return c_.ops; }
@@ -361,7 +380,7 @@ void NativeRun<Links, Moment>::ResetOrder(const Placement& placement) {
   const bool by_program =
       placement.priority.empty() && c_.cluster->dispatch.order == Dispatch::Order::kProgram;
   listed_ = !placement.order.empty() || by_program;
-  locals_at_end_ = listed_ && !one_thread_;
+  locals_at_end_ = !one_thread_ && (listed_ || simple_);
   counts_unfinished_ =
       !locals_at_end_ && std::any_of(shared_.begin(), shared_.end(),
                                      [](const SharedDevice& device) { return device.streams() > 1; });
@@ -402,13 +421,13 @@ void NativeRun<Links, Moment>::Begin() {
   now_ = 0;
   if (!listed_) {
     for (OpIndex op = 0; op < c_.ops; ++op)
-      if (waiting_[op].missing == 0) MakeIssuable(op);
+      if (waiting_[op].missing == 0) MakeIssuable<Way::kByPass>(op);
     return;
   }
   for (std::int32_t t = 0; t < static_cast<std::int32_t>(threads_.size()); ++t) {
     Thread& thread = threads_[t];
     if (thread.place < thread.last) thread.next = list_[thread.place];
-    if (waiting_[thread.next].missing == 0) IssueList<false>(t);
+    if (waiting_[thread.next].missing == 0) IssueList<Way::kByPass>(t);
   }
 }
 
@@ -420,19 +439,26 @@ const Outcome* NativeRun<Links, Moment>::Run(const Placement& placement, const R
   limit_ = std::min(Moments<Moment>::kTooLate, cutoff_ == kNever ? kNone : moments_.At(cutoff_ + 1));
   if (!stopped_) {
     Begin();
-    Pass();
-  }
-  while (!stopped_) {
-    const Moment next = NextPass();
-    if (next >= limit_) {
-      if (next == kNone) return Finish();
-      if (next >= Moments<Moment>::kTooLate) return nullptr;
-      break;
+    if (!Links::kBooked || !simple_) {
+      RunPasses();
+    } else if (listed_) {
+      RunEvents<Way::kByList>();
+    } else {
+      RunEvents<Way::kByReady>();
     }
+  }
+  if (stopped_) return Stopped();
+  const Moment next = NextPass();
+  if (next == kNone) return Finish();
+  return next >= Moments<Moment>::kTooLate ? nullptr : Stopped();
+}
+
+template <typename Links, typename Moment>
+void NativeRun<Links, Moment>::RunPasses() {
+  for (Moment next = now_; next < limit_ && !stopped_; next = NextPass()) {
     now_ = next;
     Pass();
   }
-  return Stopped();
 }
 
 template <typename Links, typename Moment>
@@ -448,9 +474,8 @@ Moment NativeRun<Links, Moment>::NextPass() const {
 // The steps of docs/model.md section 6. Step 6 comes before 4 and 5: neither concerns the other.
 template <typename Links, typename Moment>
 void NativeRun<Links, Moment>::Pass() {
-  if (Links::kBooked && simple_ && listed_) return TakeEvents(limit_ - 1);  // each does all that comes of it
-  TakeEvents(now_);                                                         // 1
-  if (!simple_) EndAll();                                                   // 1
+  TakeEvents();            // 1
+  if (!simple_) EndAll();  // 1
   if constexpr (!Links::kBooked) {
     if (links_.next() == now_time()) EndTransfers();  // 2
   }
@@ -465,21 +490,16 @@ void NativeRun<Links, Moment>::Pass() {
 }
 
 template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::TakeEvents(Moment until) {
-  for (auto event = events_.next(); event.moment <= until && !stopped_; event = events_.next()) {
-    now_ = event.moment;
+inline void NativeRun<Links, Moment>::TakeEvents() {
+  for (auto event = events_.next(); event.moment <= now_; event = events_.next()) {
     if (event.number < c_.ops) {
       const OpIndex op = event.number;
       const DeviceIndex device = waiting_[op].device;
-      DeviceState& state = devices_[device];
-      if (++state.first < state.last) {
-        events_.Set(device, {end_[queue_[state.first]], queue_[state.first]});
-      } else {
-        events_.SetNone(device);
-      }
-      if (simple_) {
+      NextEnd(device);
+      if (simple_) {  // no two of one device, and in the order of ops
         ++ended_count_;
-        EndOp(op, device);
+        EndLocals(op, device);
+        ended_ops_.push_back(op);
       } else {
         ended_.push_back({device, op});
       }
@@ -495,25 +515,49 @@ inline void NativeRun<Links, Moment>::TakeEvents(Moment until) {
   }
 }
 
-// On devices that work alone with threads of their own: no other end of this moment concerns what comes of it, and in
-// the order of ops, in which they come, so queue their transfers.
+// Without passes. Nothing else of an event's moment concerns what comes of it, and in the order of ops, in which those of
+// one moment end, their transfers queue.
 template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::EndOp(OpIndex op, DeviceIndex device) {
-  if constexpr (Links::kBooked) {
-    if (locals_at_end_) return Send<true>(op, device);
+template <typename NativeRun<Links, Moment>::Way kWay>
+[[gnu::noinline, gnu::flatten]] void NativeRun<Links, Moment>::RunEvents() {
+  constexpr bool kByReady = kWay == Way::kByReady;
+  const auto run_idle = [this](std::int32_t thread) {
+    if (!IsBusy(thread)) RunAlone<kWay>(thread);
+  };
+  if (kByReady) threads_to_run_.Drain(run_idle);
+  for (auto event = events_.next(); event.moment < limit_ && !stopped_; event = events_.next()) {
+    now_ = event.moment;
+    if (kByReady && event.number >= c_.ops) {
+      RunAlone<kWay>(event.number - c_.ops);
+      continue;
+    }
+    const OpIndex op = event.number;
+    const DeviceIndex device = waiting_[op].device;
+    ++ended_count_;
+    if (!kByReady) NextEnd(device);
+    Send<kWay>(op, device);
+    if (!kByReady) continue;
+    ++devices_[device].first;
+    RunAlone<kWay>(device);
+    threads_to_run_.Drain(run_idle);
   }
-  EndLocals(op, device);
-  if constexpr (Links::kBooked) {
-    SendAll(op);
+}
+
+// A device that works alone has ended the first of its ops.
+template <typename Links, typename Moment>
+inline void NativeRun<Links, Moment>::NextEnd(DeviceIndex device) {
+  DeviceState& state = devices_[device];
+  if (++state.first < state.last) {
+    events_.Set(device, {end_[queue_[state.first]], queue_[state.first]});
   } else {
-    ended_ops_.push_back(op);
+    events_.SetNone(device);
   }
 }
 
 template <typename Links, typename Moment>
 inline void NativeRun<Links, Moment>::EndLocals(OpIndex op, DeviceIndex device) {
-  const bool cpu = kinds_[device].cpu;
-  if (cpu || locals_at_end_) SatisfyLocals(op, device, cpu ? now_ : 0, kAtStart + ended_count_);
+  if (kinds_[device].cpu || locals_at_end_)
+    SatisfyLocals(op, device, LocalsKnown(device), LocalsNumber(device));
   if (!listed_) threads_to_run_.Add(ThreadOf(device));
 }
 
@@ -543,7 +587,7 @@ void NativeRun<Links, Moment>::EndAll() {
     if (one_thread_ && threads_[0].waits_for == op) {
       threads_[0].waits_for = -1;
       threads_[0].free = now_;
-      if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList<false>(0);
+      if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList<Way::kByPass>(0);
     }
     ended_ops_.push_back(op);
   }

@@ -15,16 +15,16 @@ inline void NativeRun<Links, Moment>::SendAll(OpIndex op) {
   // What was known at its issue: nobody else reads it.
   if (!locals_at_end_ && !kinds_[device].cpu && sends_[op] == 0) return;
   if constexpr (Links::kBooked) {
-    Send<false>(op, device);
+    Send<Way::kByPass>(op, device);
   } else {
     QueueTransfers(op, device);
   }
 }
 
-// To the readers' devices in their order; then each reader learns when it arrives. What is local has arrived,
-// and on an accelerator it need not have.
+// To the readers' devices in their order; then each reader learns when it arrives, those on the op's device too but pass
+// by pass.
 template <typename Links, typename Moment>
-template <bool kWithLocals>
+template <typename NativeRun<Links, Moment>::Way kWay>
 inline void NativeRun<Links, Moment>::Send(OpIndex op, DeviceIndex device) {
   const Id senders_end = c_.rows[op + 1].sender;
   for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
@@ -39,7 +39,8 @@ inline void NativeRun<Links, Moment>::Send(OpIndex op, DeviceIndex device) {
     reached.Drain([&](DeviceIndex to) {
       Arrival& arrival = arrivals_[to];
       if (to == device) {
-        arrival = {kinds_[device].cpu ? now_ : 0, BlockOf(sender), 0};
+        arrival = kWay == Way::kByList ? Arrival{kinds_[device].cpu ? now_ : 0, BlockOf(sender), 0}
+                                       : Arrival{LocalsKnown(device), BlockOf(sender), LocalsNumber(device)};
       } else if (arrival.when == kNone) {
         arrival = MakeTransfer(op, sender, device, to);
       }
@@ -47,14 +48,10 @@ inline void NativeRun<Links, Moment>::Send(OpIndex op, DeviceIndex device) {
     for (Id e = sender.edge; e < edges_end; ++e) {
       const typename Compiled::Edge edge = c_.edges[e];
       const DeviceIndex to = waiting_[edge.consumer].device;
-      if (!kWithLocals && to == device) continue;
+      if (kWay == Way::kByPass && to == device) continue;
       const Arrival& arrival = arrivals_[to];
       input_block_[edge.input] = arrival.block;
-      if constexpr (kWithLocals) {
-        SatisfyListed<true>(edge.consumer, arrival.when);
-      } else {
-        Satisfy(edge.consumer, arrival.when, arrival.number);
-      }
+      Satisfy<kWay>(edge.consumer, arrival.when, arrival.number);
     }
   }
 }
@@ -110,7 +107,7 @@ void NativeRun<Links, Moment>::QueueTransfers(OpIndex op, DeviceIndex device) {
         readers_[queueing_[to].next++] = edge;
       } else {
         input_block_[edge.input] = kNothing;
-        Satisfy(edge.consumer, arrivals_[to].when, arrivals_[to].number);
+        Satisfy<Way::kByPass>(edge.consumer, arrivals_[to].when, arrivals_[to].number);
       }
     }
   }
@@ -146,7 +143,7 @@ void NativeRun<Links, Moment>::EndTransfers() {
     if (timeline_) RecordTimes(t, sent_block_[t], moments_.At(TimesOfTransfer(t).start), now_);
     for (Id i = FirstReader(t); i < transfer.readers_end; ++i) {
       input_block_[readers_[i].input] = copy_block_[t];
-      Satisfy(readers_[i].consumer, now_, t);
+      Satisfy<Way::kByPass>(readers_[i].consumer, now_, t);
     }
   }
 }
