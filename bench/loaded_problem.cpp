@@ -1,6 +1,7 @@
 #include "bench/loaded_problem.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/interconnect.h"
@@ -41,15 +43,23 @@ std::string DeviceList(const sim::Cluster& cluster) {
   return JoinNames(names);
 }
 
-std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source) {
+std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source,
+                                          const cost_models::Catalogue& catalogue) {
   return formats::CheckedAt(source.cost_model_place,
-                            [&] { return cost_models::MakeCostModel(source.cost_model); });
+                            [&] { return cost_models::MakeCostModel(source.cost_model, catalogue); });
+}
+
+// A cluster file may describe kinds of its own.
+std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const ProblemSource& source) {
+  std::vector<std::string> paths = source.sheets;
+  if (std::filesystem::is_regular_file(source.cluster)) paths.push_back(source.cluster);
+  return LoadSheets(paths);
 }
 
 // Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
-sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model) {
-  const auto catalogue =
-      cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), cost_models::BuiltinCatalogue());
+sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model,
+                            const cost_models::Catalogue& base) {
+  const auto catalogue = cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), base);
   sim::Cluster cluster = formats::CheckedAt(
       source.cluster_place, [&] { return scenarios::LoadCluster(source.cluster, *catalogue); });
   if (!source.rules.empty()) OverrideRules(cluster, source.rules);
@@ -73,10 +83,20 @@ sim::OpGraph LoadGraph(const std::string& name_or_path) {
   return graph;
 }
 
+std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string>& paths) {
+  std::vector<cost_models::SheetText> texts;
+  for (const std::string& path : paths) texts.push_back({formats::ReadFile(path), formats::SourceOf(path)});
+  return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
+}
+
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
       ->option_text("M");
+  app.add_option(
+         "--sheet", source.sheets,
+         "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
+      ->option_text("FILE");
   app.add_option("--rules", source.rules, "rules of the simulator; else the cluster's")
       ->option_text("native|published");
   app.add_option("--interconnect", source.interconnect,
@@ -88,9 +108,10 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
-  const auto model = LoadModel(source);
-  cluster_ = LoadOverridden(source, *model);
+    : catalogue_(LoadCatalogue(source)),
+      graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
+  const auto model = LoadModel(source, *catalogue_);
+  cluster_ = LoadOverridden(source, *model, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
                      [&] { Price(*model); });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cost_models/cost_models.h"
 #include "sim/cost_model.h"
 #include "sim/simulator.h"
 
@@ -22,6 +23,7 @@ struct ProblemSource {
   std::string rules;                // "native", "published"; empty = the cluster's
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
+  std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
 
   // Where a scenario file gives what stands above, for messages; empty = the command line does.
   std::string graph_place, cluster_place, cost_model_place;
@@ -31,8 +33,11 @@ struct ProblemSource {
 // standard error.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 
-// The options --cost-model, --rules, --interconnect and --memory.
+// The options --cost-model, --sheet, --rules, --interconnect and --memory.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
+
+// The catalogue with the kinds of those files.
+std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string>& paths);
 
 // Immutable once loaded; threads may share it.
 class LoadedProblem {
@@ -49,6 +54,7 @@ class LoadedProblem {
  private:
   void Price(const sim::CostModel& model);
 
+  std::unique_ptr<const cost_models::Catalogue> catalogue_;  // of the problem's cluster file and --sheet
   sim::OpGraph graph_;
   sim::Cluster cluster_;
   std::unique_ptr<sim::Problem> problem_;

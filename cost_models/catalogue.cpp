@@ -52,6 +52,42 @@ double FlopRate(Value value) {
       fmt::format("is '{}', but must be a positive rate in GFLOP/s or TFLOP/s, as in 4.29TFLOP/s", text));
 }
 
+DeviceSheet ReadDevice(Value entry) {
+  static constexpr std::string_view kKeys[] = {
+      "name",           "class",       "description", "memory",     "copy_engines", "multiprocessors",
+      "cores",          "peak_f32",    "peak_tf32",   "peak_f16",   "peak_f64",     "memory_bandwidth",
+      "core_bandwidth", "kernel_time", "ramp",        "launch_cost"};
+  static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
+  const Fields fields(entry, kKeys);
+  DeviceSheet sheet;
+  sheet.kind.name = fields.Require("name").Name();
+  sheet.kind.device_class = static_cast<sim::DeviceClass>(fields.Require("class").Choice(kClasses));
+  sheet.description = fields.Require("description").Name();
+  const auto read = [&](std::string_view key) -> std::optional<Value> {
+    const auto found = fields.Find(key);
+    return found ? std::optional(Sourced(*found, key, &sheet.numbers)) : std::nullopt;
+  };
+  if (const auto value = read("memory")) sheet.kind.memory = value->ByteCount();
+  if (const auto value = read("copy_engines")) sheet.kind.copy_engines = static_cast<int>(value->Int(1, 64));
+  if (const auto value = read("multiprocessors"))
+    sheet.multiprocessors = static_cast<int>(value->Int(1, 10'000));
+  if (const auto value = read("cores")) sheet.cores = static_cast<int>(value->Int(1, 10'000));
+  if (const auto value = read("peak_f32")) sheet.peak_f32 = FlopRate(*value);
+  if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
+  if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
+  if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
+  if (const auto value = read("memory_bandwidth"))
+    sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());
+  if (const auto value = read("core_bandwidth"))
+    sheet.core_bandwidth = static_cast<double>(value->Bandwidth());
+  if (const auto value = read("kernel_time")) sheet.kernel_us = sim::ToMicros(value->Time());
+  if (const auto value = read("ramp")) sheet.ramp_us = sim::ToMicros(value->Time());
+  if (const auto value = read("launch_cost")) sheet.kind.launch_cost = value->Time();
+  if ((sheet.cores > 0) != (sheet.core_bandwidth > 0))
+    entry.Fail("must give cores and core_bandwidth together");
+  return sheet;
+}
+
 class CatalogueImpl : public Catalogue {
  public:
   CatalogueImpl(const CatalogueText& text, const std::string& source) {
@@ -95,43 +131,6 @@ class CatalogueImpl : public Catalogue {
       if (!devices_.emplace(name, std::move(sheet)).second) entry.Fail("names '" + name + "' a second time");
       device_names_.push_back(name);
     }
-  }
-
-  static DeviceSheet ReadDevice(Value entry) {
-    static constexpr std::string_view kKeys[] = {
-        "name",           "class",       "description", "memory",     "copy_engines", "multiprocessors",
-        "cores",          "peak_f32",    "peak_tf32",   "peak_f16",   "peak_f64",     "memory_bandwidth",
-        "core_bandwidth", "kernel_time", "ramp",        "launch_cost"};
-    static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
-    const Fields fields(entry, kKeys);
-    DeviceSheet sheet;
-    sheet.kind.name = fields.Require("name").Name();
-    sheet.kind.device_class = static_cast<sim::DeviceClass>(fields.Require("class").Choice(kClasses));
-    sheet.description = fields.Require("description").Name();
-    const auto read = [&](std::string_view key) -> std::optional<Value> {
-      const auto found = fields.Find(key);
-      return found ? std::optional(Sourced(*found, key, &sheet.numbers)) : std::nullopt;
-    };
-    if (const auto value = read("memory")) sheet.kind.memory = value->ByteCount();
-    if (const auto value = read("copy_engines"))
-      sheet.kind.copy_engines = static_cast<int>(value->Int(1, 64));
-    if (const auto value = read("multiprocessors"))
-      sheet.multiprocessors = static_cast<int>(value->Int(1, 10'000));
-    if (const auto value = read("cores")) sheet.cores = static_cast<int>(value->Int(1, 10'000));
-    if (const auto value = read("peak_f32")) sheet.peak_f32 = FlopRate(*value);
-    if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
-    if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
-    if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
-    if (const auto value = read("memory_bandwidth"))
-      sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());
-    if (const auto value = read("core_bandwidth"))
-      sheet.core_bandwidth = static_cast<double>(value->Bandwidth());
-    if (const auto value = read("kernel_time")) sheet.kernel_us = sim::ToMicros(value->Time());
-    if (const auto value = read("ramp")) sheet.ramp_us = sim::ToMicros(value->Time());
-    if (const auto value = read("launch_cost")) sheet.kind.launch_cost = value->Time();
-    if ((sheet.cores > 0) != (sheet.core_bandwidth > 0))
-      entry.Fail("must give cores and core_bandwidth together");
-    return sheet;
   }
 
   void ReadLinks(const formats::Document& document) {
@@ -205,6 +204,69 @@ class CatalogueImpl : public Catalogue {
   std::vector<Tile> tiles_;
 };
 
+// `base` with more device kinds.
+class ExtendedCatalogue : public Catalogue {
+ public:
+  ExtendedCatalogue(const Catalogue& base, const std::vector<SheetText>& more)
+      : base_(base), names_(base.DeviceNames()) {
+    for (const SheetText& text : more) Read(formats::ParseYaml(text.yaml, text.source));
+  }
+
+  const sim::DeviceKind* FindDevice(const std::string& kind) const override {
+    const DeviceSheet* sheet = FindSheet(kind);
+    return sheet != nullptr ? &sheet->kind : nullptr;
+  }
+  const sim::LinkKind* FindLink(const std::string& kind) const override { return base_.FindLink(kind); }
+  std::vector<std::string> DeviceNames() const override { return names_; }
+  std::vector<std::string> LinkNames() const override { return base_.LinkNames(); }
+  const DeviceSheet* FindSheet(const std::string& kind) const override {
+    const auto found = sheets_.find(kind);
+    return found != sheets_.end() ? &found->second : base_.FindSheet(kind);
+  }
+  const LinkSheet* FindLinkSheet(const std::string& kind) const override { return base_.FindLinkSheet(kind); }
+  double Efficiency(OpClass op_class, sim::DeviceClass device_class) const override {
+    return base_.Efficiency(op_class, device_class);
+  }
+  const std::vector<Tile>& Tiles() const override { return base_.Tiles(); }
+
+ private:
+  void Read(const formats::Document& document) {
+    const auto kinds = KindsOf(document);
+    if (!kinds) return;
+    for (const Value entry : kinds->items()) {
+      DeviceSheet sheet = ReadDevice(entry);
+      const std::string name = sheet.kind.name;
+      if (FindSheet(name) != nullptr) {
+        entry.Fail("describes '" + name +
+                   "', which the catalogue or another sheet has; give it another name");
+      }
+      sheets_.emplace(name, std::move(sheet));
+      names_.push_back(name);
+    }
+  }
+
+  // What is wrong with a cluster elsewhere is for its own reader to say.
+  static std::optional<Value> KindsOf(const formats::Document& document) {
+    static constexpr std::string_view kKeys[] = {"format", "version", "devices"};
+    std::optional<Value> kinds;
+    bool cluster = false;
+    if (document.root().IsObject()) {
+      for (const auto [key, value] : document.root().members()) {
+        cluster = cluster || (key == "format" && value.kind() == formats::ValueKind::kPlain &&
+                              value.Text() == "berth.cluster");
+        if (key == "kinds") kinds = value;
+      }
+    }
+    if (cluster) return kinds;
+    formats::CheckFormat(document, "berth.devices", 1);
+    return Fields(document.root(), kKeys).Require("devices");
+  }
+
+  const Catalogue& base_;
+  std::map<std::string, DeviceSheet> sheets_;
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
 Tf32Classes AllContractions() {
@@ -227,6 +289,10 @@ bool IsContraction(OpClass op_class) {
 
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source) {
   return std::make_unique<CatalogueImpl>(text, source);
+}
+
+std::unique_ptr<Catalogue> CatalogueWith(const Catalogue& base, const std::vector<SheetText>& more) {
+  return std::make_unique<ExtendedCatalogue>(base, more);
 }
 
 const Catalogue& BuiltinCatalogue() {

@@ -114,6 +114,15 @@ struct CatalogueText {
 };
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source);
 
+// `base` with the device kinds of more files: of a berth.devices, or those that a berth.cluster describes under
+// `kinds` in the same words. Keeps a reference to `base`. Throws InputError as ParseCatalogue(), and for a kind that
+// is there already.
+struct SheetText {
+  std::string yaml;
+  std::string source;  // what messages call it
+};
+std::unique_ptr<Catalogue> CatalogueWith(const Catalogue& base, const std::vector<SheetText>& more);
+
 // ---- cost models ------------------------------------------------------------------------------------------
 
 struct CostModelRow {

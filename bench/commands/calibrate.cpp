@@ -9,6 +9,7 @@
 #include "bench/calibrate/fit_json.h"
 #include "bench/calibrate/report.h"
 #include "bench/commands/commands.h"
+#include "bench/loaded_problem.h"
 #include "bench/options.h"
 #include "bench/provenance.h"
 #include "bench/reference.h"
@@ -58,6 +59,10 @@ class CalibrateCommand : public Command {
                    "what the machine's gpu or cpu is in the catalogue, gpu=h200; else a GPU is told by its "
                    "name and a CPU is cpu (may be repeated)")
         ->option_text("CLASS=KIND");
+    app.add_option(
+           "--sheet", sheets_,
+           "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
+        ->option_text("FILE");
     app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
     app.add_option(
            "--tf32", tf32_,
@@ -183,7 +188,7 @@ class CalibrateCommand : public Command {
     }
     formats::PrepareOutput(out_);
     const cost_models::CalibrationResult result =
-        cost_models::Calibrate(probes, steps, options, cost_models::BuiltinCatalogue());
+        cost_models::Calibrate(probes, steps, options, *LoadSheets(sheets_));
     const ReportPage report = MakeFitReport(result);
     const std::string text = PrintReportText(report);
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
@@ -197,7 +202,7 @@ class CalibrateCommand : public Command {
                outputs.html.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
   }
 
-  std::vector<std::string> traces_, steps_, kinds_;
+  std::vector<std::string> traces_, steps_, kinds_, sheets_;
   std::string out_, name_, table_, tf32_;
   cost_models::OpFitOptions ops_;
   bool steps_in_table_ = false;

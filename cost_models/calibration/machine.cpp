@@ -102,6 +102,45 @@ std::string DriverText(const std::vector<NamedRecording>& recordings) {
   return accelerator ? "not told" : "none";
 }
 
+// "NVIDIA A100-SXM4-40GB": nvidia, a100, sxm4, 40gb, and sxm without its number, and neighbours in one (rtx 4090).
+std::set<std::string> WordsOf(const std::string& gpu) {
+  std::vector<std::string> words(1);
+  for (const char c : gpu) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  std::set<std::string> all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    all.insert({words[i], words[i].substr(0, words[i].find_last_not_of("0123456789") + 1)});
+    if (i > 0) all.insert(words[i - 1] + words[i]);
+  }
+  all.erase("");
+  return all;
+}
+
+// The kind all of whose words are the GPU's; that with most of them, none where two have as many.
+std::string KindNamed(const std::string& gpu, const Catalogue& catalogue) {
+  const std::set<std::string> words = WordsOf(gpu);
+  std::string best;
+  std::size_t most = 0;
+  for (const std::string& name : catalogue.DeviceNames()) {
+    std::size_t count = 0;
+    bool all = true;
+    for (std::size_t at = 0; at <= name.size(); ++count) {
+      const std::size_t dash = std::min(name.find('-', at), name.size());
+      all = all && words.contains(name.substr(at, dash - at));
+      at = dash + 1;
+    }
+    if (!all || count < most) continue;
+    best = count == most ? "" : name;
+    most = count;
+  }
+  return best;
+}
+
 }  // namespace
 
 void CheckOneMachine(const std::vector<NamedRecording>& recordings) {
@@ -176,22 +215,7 @@ std::map<sim::DeviceClass, std::string> KindsOf(const std::vector<NamedRecording
   std::string gpu;
   for (const NamedRecording& one : recordings) gpu = std::max(gpu, GpuName(one.recording));
   std::map<sim::DeviceClass, std::string> kinds = {{sim::DeviceClass::kCpu, "cpu"}};
-  if (!gpu.empty()) {
-    std::set<std::string> words;
-    std::string word;
-    for (const char c : gpu + " ") {
-      if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      } else {
-        words.insert(std::exchange(word, ""));
-      }
-    }
-    std::vector<std::string> matches;
-    for (const std::string& name : catalogue.DeviceNames()) {
-      if (words.contains(name.substr(0, name.find('-')))) matches.push_back(name);
-    }
-    if (matches.size() == 1) kinds[sim::DeviceClass::kGpu] = matches.front();
-  }
+  if (const std::string kind = KindNamed(gpu, catalogue); !kind.empty()) kinds[sim::DeviceClass::kGpu] = kind;
   for (const auto& [device_class, kind] : given) {
     const DeviceSheet* const sheet = catalogue.FindSheet(kind);
     if (device_class != "cpu" && device_class != "gpu")

@@ -30,7 +30,8 @@ using sim::HardwareCatalogue;
 using sim::Link;
 using sim::Rules;
 
-constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "rules",  "devices",
+// `kinds` describes kinds that the catalogue lacks, for whoever makes the catalogue (cost_models::CatalogueWith).
+constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "rules",  "kinds",   "devices",
                                          "interconnect", "switches", "links", "routes", "dispatch"};
 constexpr std::string_view kDeviceKeys[] = {"name",        "kind",        "memory",
                                             "reserve",     "streams",     "copy_engines",

@@ -40,6 +40,49 @@ TEST(Catalogue, HasTheKindsThatScenariosName) {
   }
 }
 
+TEST(Catalogue, HasTheBoardsOfVendors) {
+  const auto devices = BuiltinCatalogue().DeviceNames();
+  for (const char* kind :
+       {"p100-pcie-16gb", "p4", "t4", "v100-pcie", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm-40gb", "a10",
+        "rtx3090", "rtx4090", "rtx5090", "l4", "l40s", "h100-pcie", "b200", "mi210", "mi250", "mi300x"}) {
+    ASSERT_THAT(devices, ::testing::Contains(kind));
+    EXPECT_TRUE(Sheet(kind).HasRates()) << kind;
+    EXPECT_GT(Sheet(kind).multiprocessors, 0) << kind;
+    EXPECT_TRUE(Sheet(kind).kind.memory.has_value()) << kind;
+  }
+}
+
+constexpr const char* kSheet =
+    "  - name: nova\n    class: gpu\n    description: a GPU that nobody ships\n"
+    "    multiprocessors: {value: 10, source: \"data sheet: Nova\"}\n"
+    "    peak_f32: {value: 3TFLOP/s, source: \"data sheet: Nova\"}\n"
+    "    memory_bandwidth: {value: 100GB/s, source: \"data sheet: Nova\"}\n";
+
+TEST(Catalogue, TakesKindsOfOtherFilesAndOfClusters) {
+  const std::string devices = std::string("format: berth.devices\nversion: 1\ndevices:\n") + kSheet;
+  const std::string cluster = std::string("format: berth.cluster\nversion: 1\nkinds:\n") + kSheet +
+                              "devices:\n  - {name: g, kind: nova}\n";
+  for (const std::string& text : {devices, cluster}) {
+    const auto more = CatalogueWith(BuiltinCatalogue(), {{text, "nova.yaml"}});
+    ASSERT_NE(more->FindSheet("nova"), nullptr);
+    EXPECT_EQ(more->FindSheet("nova")->peak_f32, 3e12);
+    EXPECT_EQ(more->FindSheet("k40"), BuiltinCatalogue().FindSheet("k40"));
+    EXPECT_EQ(more->DeviceNames().size(), BuiltinCatalogue().DeviceNames().size() + 1);
+    EXPECT_THAT(InputErrorOf([&] {
+                  CatalogueWith(*more, {{text, "again.yaml"}});
+                }),
+                HasSubstr("again.yaml:4: "));
+  }
+  // A cluster without kinds, or with what only its own reader can judge, adds nothing.
+  EXPECT_EQ(
+      CatalogueWith(BuiltinCatalogue(), {{"format: berth.cluster\nwrong: 1\n", "c.yaml"}})->DeviceNames(),
+      BuiltinCatalogue().DeviceNames());
+  EXPECT_THAT(InputErrorOf([&] {
+                CatalogueWith(BuiltinCatalogue(), {{"a: 1\n", "x.yaml"}});
+              }),
+              HasSubstr("x.yaml"));
+}
+
 TEST(Catalogue, IsCompiledInFromTheFilesOfTheTree) {
   const auto from_files = ParseCatalogue(
       {DataFile("devices.yaml"), DataFile("links.yaml"), DataFile("efficiency.yaml")}, "files");

@@ -121,6 +121,19 @@ TEST(CalibrateRecordings, ADamagedRowIsNamed) {
               HasSubstr("copy_h2d_pinned.rows[0].bytes must be a whole number"));
 }
 
+TEST(CalibrateRecordings, BoardsOfOneDieAreToldApart) {
+  for (const auto& [gpu, kind] :
+       std::vector<std::pair<std::string, std::string>>{{"Tesla P100-PCIE-16GB", "p100-pcie-16gb"},
+                                                        {"NVIDIA A100-SXM4-40GB", "a100-sxm-40gb"},
+                                                        {"NVIDIA A100-SXM4-80GB", "a100"},
+                                                        {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+                                                        {"NVIDIA GeForce RTX 4090", "rtx4090"},
+                                                        {"NVIDIA H100 80GB HBM3", "h100"}}) {
+    const auto named = With([&](auto& recording) { recording.machine[2].second = {gpu}; });
+    EXPECT_NE(CalibrateAll(named).parameters.Find(kind), nullptr) << gpu;
+  }
+}
+
 TEST(CalibrateRecordings, DevicesAreToldByNameOrByTheUser) {
   const auto unknown =
       With([](auto& recording) { recording.machine[2].second = {std::string("NVIDIA GeForce Q1")}; });
