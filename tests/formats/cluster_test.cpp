@@ -120,10 +120,11 @@ TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
   EXPECT_EQ(
       MessageOf([] { ParseCluster("format: berth.cluster\nversion: 9\n", "c.yaml", SampleCatalogue()); }),
       "c.yaml:2: version is 9, but this program knows berth.cluster only up to version 1");
-  EXPECT_EQ(ErrorOf("device: []\n"),
-            "c.yaml:4: device is not known here; the known keys are format, version, name, rules, devices, "
-            "interconnect, "
-            "switches, links, routes and dispatch");
+  EXPECT_EQ(
+      ErrorOf("device: []\n"),
+      "c.yaml:4: device is not known here; the known keys are format, version, name, rules, kinds, devices, "
+      "interconnect, "
+      "switches, links, routes and dispatch");
   EXPECT_THAT(
       ErrorOf("devices:\n  - {name: g, kind: gpu-a,\n     ram: 1GiB}\n"),
       StartsWith("c.yaml:6: devices[0].ram is not known here; the known keys are name, kind, memory"));
