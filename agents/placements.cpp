@@ -1,6 +1,7 @@
 #include "agents/placements.h"
 
 #include <algorithm>
+#include <array>
 
 namespace berth::agents {
 
@@ -31,9 +32,22 @@ UnitPlacement BlockPlacement(const Task& task, Rng& rng) {
   return placement;
 }
 
+// Four chains of multiplications side by side, two units a step: one chain through all units would cost a tenth of a search.
 std::uint64_t HashOf(const UnitPlacement& placement) {
+  std::array<std::uint64_t, 4> lanes = {0, 1, 2, 3};
+  const auto add = [](std::uint64_t& lane, sim::DeviceIndex first, sim::DeviceIndex second) {
+    lane ^= static_cast<std::uint64_t>(static_cast<std::uint32_t>(first)) << 32 |
+            static_cast<std::uint32_t>(second);
+    lane *= 0x9e3779b97f4a7c15u;
+    lane ^= lane >> 32;
+  };
+  std::size_t unit = 0;
+  for (; unit + 8 <= placement.size(); unit += 8) {
+    for (std::size_t l = 0; l < 4; ++l) add(lanes[l], placement[unit + 2 * l], placement[unit + 2 * l + 1]);
+  }
+  for (; unit < placement.size(); ++unit) add(lanes[unit % 4], placement[unit], 0);
   std::uint64_t hash = placement.size();
-  for (const sim::DeviceIndex device : placement) hash = Mix(hash ^ static_cast<std::uint64_t>(device));
+  for (const std::uint64_t lane : lanes) hash = Mix(hash ^ lane);
   return hash;
 }
 
