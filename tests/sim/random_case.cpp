@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/error.h"
 #include "sim/formats/formats.h"
 
 namespace berth::sim {
@@ -189,20 +190,15 @@ void AddLinks(Cluster& cluster, const Numbers& numbers, Dice& dice) {
   }
 }
 
-// A route by hand over a third device, which the search would not take if that is an accelerator.
+// A route by hand: a walk, also over accelerators and out and back over a link, which the search would not take.
 void AddRoute(Cluster& cluster, Dice& dice) {
-  const auto find = [&](std::int32_t a, std::int32_t b) {
-    for (std::size_t l = 0; l < cluster.links.size(); ++l) {
-      const auto& ends = cluster.links[l].ends;
-      if ((ends[0] == a && ends[1] == b) || (ends[0] == b && ends[1] == a))
-        return static_cast<std::int32_t>(l);
-    }
-    return -1;
-  };
-  const auto from = static_cast<DeviceIndex>(dice.Between(0, 2));
-  const auto over = (from + 1) % 3, to = (from + 2) % 3;
-  const auto first = find(from, over), second = find(over, to);
-  if (first >= 0 && second >= 0) cluster.routes.push_back({from, to, {first, second}});
+  const Route route = RandomWalk(cluster, dice);
+  try {
+    cluster.Follow(route);
+  } catch (const InputError&) {  // what is refused is tested in route_test.cpp
+    return;
+  }
+  cluster.routes.push_back(route);
 }
 
 void MakeSolo(Cluster& cluster, Dice& dice) {
@@ -227,7 +223,7 @@ Cluster MakeCluster(const CaseShape& shape, const Numbers& numbers, Dice& dice) 
                              ? dice.OneOf<std::string>({"ideal", "fifo", "fifo", "fair", "fair"})
                              : shape.interconnect;
   if (devices > 1 && dice.Percent(92)) AddLinks(cluster, numbers, dice);
-  if (devices > 2 && dice.Percent(20)) AddRoute(cluster, dice);
+  if (devices > 1 && !cluster.links.empty() && dice.Percent(30)) AddRoute(cluster, dice);
   Dispatch& dispatch = cluster.dispatch;
   dispatch.per = dice.OneOf<Dispatch::Per>({Dispatch::Per::kDevice, Dispatch::Per::kProcess});
   dispatch.order = dice.Percent(75) ? Dispatch::Order::kReady : Dispatch::Order::kProgram;
@@ -281,6 +277,26 @@ std::vector<OpIndex> RandomTopologicalOrder(const OpGraph& graph, Dice& dice) {
 }
 
 }  // namespace
+
+Route RandomWalk(const Cluster& cluster, Dice& dice) {
+  Route walk;
+  walk.from = static_cast<DeviceIndex>(dice.Between(0, cluster.size() - 1));
+  std::int32_t at = walk.from;
+  for (auto hops = dice.Between(1, 6); hops > 0; --hops) {
+    std::vector<std::int32_t> onward;
+    for (std::size_t l = 0; l < cluster.links.size(); ++l) {
+      const auto& ends = cluster.links[l].ends;
+      if (ends[0] == at || ends[1] == at) onward.push_back(static_cast<std::int32_t>(l));
+    }
+    if (onward.empty()) break;
+    walk.via.push_back(dice.OneOf(onward));
+    const auto& ends = cluster.links[static_cast<std::size_t>(walk.via.back())].ends;
+    at = ends[0] == at ? ends[1] : ends[0];
+    if (at != walk.from && at < cluster.size() && dice.Percent(50)) break;
+  }
+  walk.to = at;
+  return walk;
+}
 
 Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice) {
   Placement placement;

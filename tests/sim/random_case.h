@@ -65,6 +65,9 @@ struct RandomCase {
 RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape = {});
 RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape);  // its seed is 0
 
+// From a device along links, each from where the one before ends; it need not be a route that a cluster may have.
+Route RandomWalk(const Cluster& cluster, Dice& dice);
+
 // Another placement of the same case, colocation kept; priority or order now and then.
 Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice);
 

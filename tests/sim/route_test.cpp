@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -136,6 +138,35 @@ TEST(Routes, TakeNoLinkDirectionTwice) {
   EXPECT_EQ(RouteOf(w, 0, 2), (Links{0, 0, 2}));
   w.cluster.links[0].duplex = Duplex::kHalf;
   EXPECT_THROW(w.cluster.Finish(), InputError);
+}
+
+// A walk is a route unless it ends where it began, at a switch, or takes a link direction twice: a half-duplex link out and
+// back is one direction.
+TEST(Routes, AreRefusedExactlyWhereAWalkMayNotBeOne) {
+  int refused = 0, taken = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Dice dice(seed);
+    const RandomCase c = MakeRandomCase(dice, {.max_ops = 1, .least_devices = 2});
+    if (c.cluster.links.empty()) continue;
+    const Route walk = RandomWalk(c.cluster, dice);
+    std::set<std::pair<std::int32_t, std::int32_t>> directions;  // (link, the end it starts from)
+    std::int32_t at = walk.from;
+    for (const std::int32_t l : walk.via) {
+      const Link& link = c.cluster.links[static_cast<std::size_t>(l)];
+      directions.emplace(l, link.duplex == Duplex::kHalf ? 0 : at);
+      at = link.ends[0] + link.ends[1] - at;
+    }
+    const bool may =
+        at == walk.to && at < c.cluster.size() && at != walk.from && directions.size() == walk.via.size();
+    if (may) {
+      EXPECT_EQ(c.cluster.Follow(walk).size(), walk.via.size()) << PrintCase(c);
+    } else {
+      EXPECT_THROW(c.cluster.Follow(walk), InputError) << PrintCase(c);
+    }
+    ++(may ? taken : refused);
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_GT(refused, 100);
 }
 
 // Every simple path, the best by the rule.
