@@ -57,6 +57,7 @@ struct Ratio {
   const char* text;
 };
 constexpr std::array kRatios = {Ratio{"threads/processes", "{:.2f} of processes"},
+                                Ratio{"program/ready", "{:.2f} of program order's speed"},
                                 Ratio{"random/search", "{:.2f} of random search's speed"}};
 
 const Ratio* RatioOf(const Json& row) {
@@ -118,19 +119,34 @@ std::string MarkdownHead(const std::vector<std::string>& titles) {
   return MarkdownLine(titles) + MarkdownLine(std::vector<std::string>(titles.size(), "---"));
 }
 
+std::string ReachedText(const SpeedRow& row) {
+  return row.goal ? fmt::format("{:.2f}", row.figure() / *row.goal) : "";
+}
+
+// Rows without a goal are in rows.csv alone.
 std::string PrintGoals(const std::vector<SpeedRow>& rows) {
-  std::string text = MarkdownHead(
-      {"what", "ops", "edges", "devices", "an iteration", "spread", "measured", "goal", "reached"});
+  std::string text = MarkdownHead({"what", "an iteration", "spread", "measured", "goal", "reached"});
   for (const SpeedRow& row : rows) {
-    if (IsUnder(row, "scaling/")) continue;
-    text += MarkdownLine({"`" + row.name + "`", CountText(static_cast<std::int64_t>(row.ops)),
-                          CountText(static_cast<std::int64_t>(row.edges)),
-                          CountText(static_cast<std::int64_t>(row.devices)), TimeText(row.milliseconds * 1e3),
-                          SpreadText(row), FigureText(row, row.figure()),
-                          row.goal ? FigureText(row, *row.goal) : "",
-                          row.goal ? fmt::format("{:.2f}", row.figure() / *row.goal) : ""});
+    if (IsUnder(row, "scaling/") || IsUnder(row, "search/") || !row.goal) continue;
+    text += MarkdownLine({"`" + row.name + "`", TimeText(row.milliseconds * 1e3), SpreadText(row),
+                          FigureText(row, row.figure()), FigureText(row, *row.goal), ReachedText(row)});
   }
   return text;
+}
+
+// "search/<agent>/<rules>/<graph>". A sample is one run of the graph's ops.
+std::string PrintSearches(const std::vector<SpeedRow>& rows) {
+  std::string text;
+  for (const SpeedRow& row : rows) {
+    if (!IsUnder(row, "search/") || !row.ratio) continue;
+    const double seconds = row.ops / row.ops_per_second;
+    text += MarkdownLine({"`" + row.name.substr(row.name.find('/') + 1) + "`", TimeText(seconds * 1e6),
+                          TimeText(seconds * *row.ratio * 1e6), SpreadText(row),
+                          fmt::format("{:.2f}", 1 / *row.ratio),
+                          row.goal ? fmt::format("{:.2f}", 1 / *row.goal) : ""});
+  }
+  if (text.empty()) return text;
+  return MarkdownHead({"search", "a sample", "of random search", "spread", "ratio", "goal"}) + text;
 }
 
 std::string PrintPeers(const std::vector<PeerRow>& peers) {
@@ -172,25 +188,6 @@ std::map<std::string, std::vector<const SpeedRow*>> RowsOf(const std::vector<Spe
     std::sort(all.begin(), all.end(),
               [&](const SpeedRow* a, const SpeedRow* b) { return a->*axis.x < b->*axis.x; });
   return by_rules;
-}
-
-double NanosecondsAnOp(const SpeedRow& row) {
-  return 1e9 / row.ops_per_second;
-}
-
-std::string PrintAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
-  const auto by_rules = RowsOf(rows, axis);
-  if (by_rules.empty()) return {};
-  std::vector<std::string> titles = {axis.label};
-  for (const SpeedRow* row : by_rules.begin()->second)
-    titles.push_back(CountText(static_cast<std::int64_t>(row->*axis.x)));
-  std::string text = MarkdownHead(titles);
-  for (const auto& [rules, all] : by_rules) {
-    std::vector<std::string> cells = {rules};
-    for (const SpeedRow* row : all) cells.push_back(fmt::format("{:.0f}", NanosecondsAnOp(*row)));
-    text += MarkdownLine(cells);
-  }
-  return text + "\n";
 }
 
 std::string PlotAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
@@ -264,27 +261,22 @@ std::string PrintSpeedMarkdown(const SpeedResults& results) {
       "# Speed\n\nPrinted by `berth_speed_report`; bench/speed/README.md says how to measure again.\n\n";
   for (const auto& [what, value] : results.facts) text += fmt::format("- {}: `{}`\n", what, value);
   text +=
-      "\n## Hot paths and their goals\n\n"
+      "\nMedians of the repetitions; `spread` is their coefficient of variation. All rows are in "
+      "[rows.csv](rows.csv), "
+      "times over ops, edges and devices are drawn in [scaling.html](scaling.html).\n\n"
+      "## Hot paths and their goals\n\n"
       "Random placements, peak memory tracked, nothing recorded, one thread where no other number is named. "
-      "`reached` is what was "
-      "measured over the goal: 1 or more is reached. `spread` is the coefficient of variation of the "
-      "repetitions.\n\n" +
+      "`reached` is what was measured over the goal: 1 or more is reached.\n\n" +
       PrintGoals(results.rows);
+  if (const std::string searches = PrintSearches(results.rows); !searches.empty())
+    text +=
+        "\n## Searches\n\nBoth in turn; what a search does between its runs is in a sample.\n\n" + searches;
   if (!results.peers.empty()) {
     text +=
         "\n## Beside other simulators\n\n"
         "The same graphs and placements, in one run. Under \"those of SimGrid\" both simulate the same "
-        "machine and are compared by "
-        "their runtimes too.\n\n" +
+        "machine and are compared by their runtimes too.\n\n" +
         PrintPeers(results.peers);
-  }
-  std::string scaling;
-  for (const Axis& axis : kAxes) scaling += PrintAxis(results.rows, axis);
-  if (!scaling.empty()) {
-    text +=
-        "\n## Cost against size\n\nNanoseconds an op; drawn as times of an evaluation in "
-        "[scaling.html](scaling.html).\n\n" +
-        scaling;
   }
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
