@@ -90,7 +90,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME berth-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
 "For programs of one's own on the simulator and the agents: static libraries, headers and CMake's package.")
-set(development_depends "berth (= ${PROJECT_VERSION})" libfmt-dev libyaml-cpp-dev libzstd-dev libscotch-dev libmetis-dev)
+set(development_depends "berth (= ${PROJECT_VERSION})" libfmt-dev libyaml-cpp-dev libzstd-dev zlib1g-dev libscotch-dev libmetis-dev)
 if(BERTH_WITH_TBB)
   list(APPEND development_depends libtbb-dev)
 endif()

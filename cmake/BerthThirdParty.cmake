@@ -36,5 +36,6 @@ else()
   berth_find(yaml HEADER yaml-cpp/yaml.h LIBRARIES yaml-cpp STATIC)
 endif()
 berth_find(zstd HEADER zstd.h LIBRARIES zstd STATIC)
+berth_find(zlib HEADER zlib.h LIBRARIES z)  # the static one is no code for plug-ins; every system has the other
 berth_find(scotch HEADER scotch.h LIBRARIES scotch scotcherr)  # not scotcherrexit: that one ends the process on an error
 berth_find(metis HEADER metis.h LIBRARIES metis)

@@ -1,4 +1,4 @@
-// Files as strings: zstd told by its magic number, and writing that leaves the old file or the new one, never
+// Files as strings, and writing that leaves the old file or the new one, never
 // a part.
 #include <algorithm>
 #include <atomic>
@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "sim/error.h"
+#include "sim/formats/compression.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 #include "sim/formats/source.h"
@@ -23,13 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
 constexpr std::size_t kChunk = std::size_t{1} << 18;
-// A file may grow by this factor, or to this size, whichever is more: our formats compress 10 to 100 times, a
-// file of zeros made to fill the memory 30 000 times.
-constexpr std::size_t kMaxGrowth = 1000;
-constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
-constexpr int kCompressionLevel = 9;
 
 // Of errno. glibc's strerror() is thread-safe.
 std::string Reason() {
@@ -79,51 +73,6 @@ void WriteAll(int fd, std::string_view content, const std::string& path) {
     }
     content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(put, 0)));
   }
-}
-
-bool IsCompressed(std::string_view content) {
-  constexpr std::string_view kMagic("\x28\xB5\x2F\xFD", 4);
-  return content.starts_with(kMagic);
-}
-
-std::string Decompress(std::string_view compressed, const std::string& path) {
-  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  BERTH_CHECK(context != nullptr);
-  const std::size_t limit = std::min(kMaxFileBytes, std::max(kAlwaysAllowed, compressed.size() * kMaxGrowth));
-  std::string content;
-  ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
-  for (;;) {
-    const std::size_t size = content.size();
-    content.resize(std::max(size + kChunk, size + size / 2));
-    ZSTD_outBuffer out{content.data() + size, content.size() - size, 0};
-    const std::size_t hint = ZSTD_decompressStream(context.get(), &out, &in);
-    content.resize(size + out.pos);
-    if (ZSTD_isError(hint) != 0) {
-      throw InputError(SourceOf(path) + ": is not valid zstd data: " + ZSTD_getErrorName(hint));
-    }
-    if (content.size() > limit) {
-      throw InputError(SourceOf(path) + ": decompresses to more than " + std::to_string(limit >> 20) +
-                       " MiB, which is not read");
-    }
-    if (out.pos < out.size && in.pos == in.size) {
-      if (hint != 0) throw InputError(SourceOf(path) + ": ends in the middle of its zstd data");
-      return content;
-    }
-  }
-}
-
-std::string Compress(std::string_view content) {
-  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
-  BERTH_CHECK(context != nullptr);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kCompressionLevel);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
-  std::string compressed(ZSTD_compressBound(content.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress2(context.get(), compressed.data(), compressed.size(), content.data(), content.size());
-  if (ZSTD_isError(size) != 0)
-    throw RunError(std::string("zstd cannot compress: ") + ZSTD_getErrorName(size));
-  compressed.resize(size);
-  return compressed;
 }
 
 // Whether the path is to blame, not the machine.
@@ -214,8 +163,7 @@ fs::path TargetOf(const std::string& path) {
 std::string ReadFile(const std::string& path) {
   const Descriptor descriptor(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor.get() < 0) throw InputError(path + ": cannot be opened: " + Reason());
-  std::string content = ReadAll(descriptor.get(), path);
-  return IsCompressed(content) ? Decompress(content, path) : content;
+  return Decompressed(ReadAll(descriptor.get(), path), SourceOf(path));
 }
 
 void WriteFile(const std::string& path, std::string_view content) {

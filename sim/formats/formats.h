@@ -1,5 +1,5 @@
 // Reading and writing every berth.* file (docs/formats.md). All readers throw InputError with one sentence:
-// file, place, what is wrong, what would be right. Any file may be zstd-compressed, told by its content.
+// file, place, what is wrong, what would be right. Any file may be zstd- or gzip-compressed, told by its content.
 // Files are written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace berth::formats {
 
 // ---- files ------------------------------------------------------------------------------------------------
 
-// The bytes of a file, decompressed where it is zstd.
+// The bytes of a file, decompressed where it is zstd or gzip.
 std::string ReadFile(const std::string& path);
 // Written to a temporary neighbour and renamed; compressed when the path ends in ".zst".
 void WriteFile(const std::string& path, std::string_view content);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -54,6 +55,48 @@ TEST_F(Files, ReadsSeveralFrames) {
   WriteFile(Path("b.zst"), "two");
   Put("both", ReadText(Path("a.zst")) + ReadText(Path("b.zst")));
   EXPECT_EQ(ReadFile(Path("both")), "one two");
+}
+
+// One member, as gzip writes it.
+std::string Gzip(const std::string& content) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string compressed(content.size() + 100, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
+  stream.avail_out = static_cast<uInt>(compressed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  compressed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return compressed;
+}
+
+TEST_F(Files, ReadsGzipAndItsMembers) {
+  std::string content;
+  for (int i = 0; i < 200'000; ++i) content += std::to_string(i) + ",";
+  Put("a.json.gz", Gzip(content));
+  EXPECT_EQ(ReadFile(Path("a.json.gz")), content);
+  Put("two", Gzip("one ") + Gzip("") + Gzip("two"));
+  EXPECT_EQ(ReadFile(Path("two")), "one two");
+}
+
+TEST_F(Files, RefusesDamagedGzip) {
+  const std::string whole = Gzip(std::string(5000, 'x') + "some text at the end");
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    Put("cut.gz", whole.substr(0, size));
+    EXPECT_EQ(MessageOf([&] { ReadFile(Path("cut.gz")); }),
+              Path("cut.gz") + ": ends in the middle of its gzip data");
+  }
+  std::string flipped = whole;
+  flipped[flipped.size() - 8] = static_cast<char>(flipped[flipped.size() - 8] ^ 1);  // of the checksum
+  Put("flipped.gz", flipped);
+  EXPECT_EQ(MessageOf([&] { ReadFile(Path("flipped.gz")); }),
+            Path("flipped.gz") + ": is not valid gzip data: incorrect data check");
+  Put("tail.gz", whole + "tail");
+  EXPECT_THAT(MessageOf([&] { ReadFile(Path("tail.gz")); }), HasSubstr("is not valid gzip data"));
+  Put("bomb.gz", Gzip(std::string(std::size_t{80} << 20, '\0')));
+  EXPECT_THAT(MessageOf([&] { ReadFile(Path("bomb.gz")); }), HasSubstr("decompresses to more than"));
 }
 
 TEST_F(Files, RefusesDamagedCompression) {
