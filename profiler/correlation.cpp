@@ -77,7 +77,7 @@ class Linker {
   }
 
   LinkedWork Link(WorkRef ref) const {
-    LinkedWork linked{ref, kNobody, kNobody};
+    LinkedWork linked{ref, kNobody, kNobody, 0};
     const Id correlation = WorkAt(trace_, ref).correlation;
     const auto call = call_.find(correlation);
     if (call != call_.end()) linked.call = static_cast<std::ptrdiff_t>(call->second);
@@ -134,8 +134,7 @@ std::vector<OpWork> SumOps(const ActivityTrace& trace, const std::vector<LinkedW
     OpWork& op = ops[marker];
     op.marker = marker;
     op.work.push_back(linked.work);
-    const DeviceWork& record = WorkAt(trace, linked.work);
-    op.device_time += record.end - record.start;
+    op.device_time += linked.device_time;
     auto& counted = calls[marker];
     if (linked.call == kNobody || std::find(counted.begin(), counted.end(), linked.call) != counted.end()) {
       continue;  // a graph's launch is one call for all its nodes
@@ -193,10 +192,14 @@ Correlation Correlate(const ActivityTrace& trace) {
   std::unordered_map<std::ptrdiff_t, Nanos> gaps_of_op;
   std::map<StreamKey, std::ptrdiff_t> last_op;
   for (const WorkRef ref : WorkByStart(trace)) {
-    const LinkedWork linked = linker.Link(ref);
+    LinkedWork linked = linker.Link(ref);
     const DeviceWork& work = WorkAt(trace, ref);
     const StreamKey stream = StreamOf(work);
     const auto [before, first] = last.emplace(stream, ref);
+    linked.device_time = work.end - work.start;
+    if (!first && work.graph == 0)
+      linked.device_time -=
+          std::clamp<Nanos>(WorkAt(trace, before->second).end - work.start, 0, linked.device_time);
     if (!first) {
       const Gap gap = GapBetween(trace, before->second, linked);
       if (gap.length > 0) {

@@ -33,13 +33,16 @@ struct LinkedWork {
   WorkRef work;
   std::ptrdiff_t call = kNobody;  // index into calls
   std::ptrdiff_t op = kNobody;    // index into markers
+  // Its duration without what its predecessor on the stream ran on beside it (programmatic dependent launch); of nodes of
+  // CUDA graphs, which may run side by side, all of it.
+  Nanos device_time = 0;
 };
 
 // What an op did on devices.
 struct OpWork {
   std::size_t marker = 0;
   std::vector<WorkRef> work;  // by start
-  Nanos device_time = 0;      // sum of durations: what the op costs
+  Nanos device_time = 0;      // sum of LinkedWork::device_time: what the op costs
   Nanos gaps = 0;       // idle time of a stream between two neighbours of this op, never part of the cost
   Nanos call_time = 0;  // sum of the durations of the calls that launched the work
 };

@@ -58,6 +58,7 @@ Kind KindOf(std::string_view phase, std::string category, std::string_view name)
 }
 
 MemoryKind MemoryNamed(std::string_view name) {
+  if (name.starts_with("Host")) return MemoryKind::kPageable;  // of ROCm, which does not tell pinned memory
   for (std::size_t i = 0; i < std::size(kineto::kMemoryNames); ++i) {
     if (name.starts_with(kineto::kMemoryNames[i])) return static_cast<MemoryKind>(i);  // "Device Static"
   }
@@ -84,6 +85,7 @@ class Reader {
     if (!events || !events->IsList()) root.Fail("has no list \"traceEvents\", so it is no Kineto trace");
     has_base_ = top.Find("baseTimeNanoseconds").has_value();
     trace().base_ns = std::max<std::int64_t>(top.Int("baseTimeNanoseconds"), 0);
+    is_own_ = top.Find("berth").has_value();
     const Loose own(top.Find("berth"));
     trace().buffers = own.Int("buffers");
     trace().lost_records = own.Int("lost_records");
@@ -92,6 +94,7 @@ class Reader {
       for (const Value item : refused->items()) trace().refused.emplace_back(item.Text());
     }
     ReadEvents(*events);
+    if (const auto devices = top.Find("deviceProperties")) FindName(*devices);
   }
 
  private:
@@ -162,6 +165,20 @@ class Reader {
     }
   }
 
+  // Of the device with the most records.
+  void FindName(Value devices) {
+    if (!devices.IsList()) return;
+    std::map<std::int64_t, std::int64_t> records;
+    ForEachDeviceWork(trace(), [&](const DeviceWork& work) { ++records[work.device]; });
+    std::int64_t most = -1;
+    for (const Value one : devices.items()) {
+      const Loose device(one);
+      const std::int64_t count = records[device.Int("id")];
+      if (count > most) result_.gpu = device.Text("name");
+      most = std::max(most, count);
+    }
+  }
+
   void FillWork(const Event& event, DeviceWork& work) {
     const Loose& args = event.args;
     // What has no stamp stands at 0, or at minus the base.
@@ -181,6 +198,8 @@ class Reader {
 
   void AddExternal(const Loose& args, Id correlation) {
     const Id external = ExternalOf(args);
+    // Where no op is known, and in old versions always, what stands there is the correlation itself.
+    if (external == correlation && !is_own_) return;
     if (external == 0 || correlation == 0 || !external_.emplace(external, correlation).second) return;
     trace().external.push_back({external, correlation});
   }
@@ -287,6 +306,7 @@ class Reader {
   const formats::Document& document_;
   std::set<std::pair<Id, Id>> external_;
   bool has_base_ = false;
+  bool is_own_ = false;  // PrintKineto() wrote it
 };
 
 // Escapes quotes inside of names, which some versions forget: a name ends where the event's next key follows.

@@ -19,6 +19,7 @@ namespace berth::profiler {
 struct KinetoTrace {
   ActivityTrace trace;
   std::map<std::string, std::int64_t> ignored;  // events by "phase category" that are no records of ours
+  std::string gpu;                              // name of the device that did most; empty where none is told
   bool mended = false;                          // the text was no JSON before quotes in names were escaped
 };
 KinetoTrace ReadKineto(const std::string& path);

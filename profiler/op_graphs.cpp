@@ -125,13 +125,44 @@ void MakeConvolution(Maker& m) {
   }
 }
 
+// Of each word the type, and how many operands of that size it reads.
+struct Elementwise {
+  const char* type;
+  int inputs;
+};
+const std::map<std::string_view, Elementwise>& ElementwiseTypes() {
+  static const std::map<std::string_view, Elementwise> types = {
+      {"add", {"Add", 2}},
+      {"copy", {"Concat", 1}},
+      {"div", {"RealDiv", 2}},
+      {"exp", {"Exp", 1}},
+      {"fill", {"Fill", 0}},
+      {"gelu", {"Gelu", 1}},
+      {"gelu_grad", {"GeluGrad", 2}},
+      {"mul", {"Mul", 2}},
+      {"neg", {"Neg", 1}},
+      {"pow", {"Pow", 1}},
+      {"relu", {"Relu", 1}},
+      {"relu_grad", {"ReluGrad", 2}},
+      {"rsqrt", {"Rsqrt", 1}},
+      {"scale", {"Scale", 1}},
+      {"sigmoid", {"Sigmoid", 1}},
+      {"sigmoid_grad", {"SigmoidGrad", 2}},
+      {"sqrt", {"Sqrt", 1}},
+      {"sub", {"Sub", 2}},
+      {"tanh", {"Tanh", 1}},
+      {"tanh_grad", {"TanhGrad", 2}},
+  };
+  return types;
+}
+
 void MakeElementwise(Maker& m) {
-  static const std::map<std::string, const char*> types = {
-      {"add", "Add"}, {"relu", "Relu"}, {"gelu", "Gelu"}, {"tanh", "Tanh"}, {"copy", "Concat"}};
+  const Elementwise& of = ElementwiseTypes().at(m.one().op);
   const Shape shape = {m.dim("elements")};
-  std::vector<sim::TensorRef> inputs = {m.Input(shape)};
-  if (m.one().op == "add") inputs.push_back(m.Input(shape));
-  m.Op(types.at(m.one().op), inputs, {shape});
+  std::vector<sim::TensorRef> inputs;
+  for (int i = 0; i < of.inputs; ++i) inputs.push_back(m.Input(shape));
+  if (inputs.empty()) inputs.push_back(m.Input({1}));  // the value
+  m.Op(of.type, inputs, {shape});
 }
 
 void MakeRows(Maker& m) {
@@ -213,18 +244,27 @@ void MakeOptimizer(Maker& m) {
 
 std::optional<sim::OpGraph> GraphOf(const OpCase& one) {
   static const std::map<std::string_view, void (*)(Maker&)> makers = {
-      {"gemm", MakeGemm},          {"bmm", MakeBatchedGemm},      {"conv2d", MakeConvolution},
-      {"add", MakeElementwise},    {"relu", MakeElementwise},     {"gelu", MakeElementwise},
-      {"tanh", MakeElementwise},   {"copy", MakeElementwise},     {"sum", MakeRows},
-      {"column_sum", MakeRows},    {"concat", MakeRows},          {"softmax", MakeRows},
-      {"layer_norm", MakeRows},    {"batch_norm", MakeBatchNorm}, {"embedding", MakeEmbedding},
-      {"lstm_cell", MakeLstmCell}, {"attention", MakeAttention},  {"sgd_momentum", MakeOptimizer},
-      {"adam", MakeOptimizer},     {"adamw", MakeOptimizer},
+      {"gemm", MakeGemm},
+      {"bmm", MakeBatchedGemm},
+      {"conv2d", MakeConvolution},
+      {"sum", MakeRows},
+      {"column_sum", MakeRows},
+      {"concat", MakeRows},
+      {"softmax", MakeRows},
+      {"layer_norm", MakeRows},
+      {"batch_norm", MakeBatchNorm},
+      {"embedding", MakeEmbedding},
+      {"lstm_cell", MakeLstmCell},
+      {"attention", MakeAttention},
+      {"sgd_momentum", MakeOptimizer},
+      {"adam", MakeOptimizer},
+      {"adamw", MakeOptimizer},
   };
   const auto found = makers.find(one.op);
-  if (found == makers.end()) return std::nullopt;
+  const bool elementwise = ElementwiseTypes().contains(one.op);
+  if (found == makers.end() && !elementwise) return std::nullopt;
   Maker maker(one);
-  found->second(maker);
+  elementwise ? MakeElementwise(maker) : found->second(maker);
   return maker.Finish();
 }
 

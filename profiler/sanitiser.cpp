@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -141,6 +142,8 @@ class Sanitiser {
   // On a stream one thing runs at a time, but for parallel nodes of one CUDA graph. A record that covers its
   // successor has a corrupt duration; one that runs into it is doubtful itself. Equal stamps say nothing.
   void LeaveOutOverlaps() {
+    for (const ApiCall& call : trace().calls)
+      if (Contains(call.name, "LaunchKernelEx")) early_.insert(call.correlation);
     std::map<std::tuple<std::int32_t, Id, Id>, std::vector<WorkRef>> streams;
     std::vector<WorkRef> corrupt, overlapping;
     for (const WorkRef ref : WorkByStart(trace())) {
@@ -162,6 +165,8 @@ class Sanitiser {
   bool Overlaps(const DeviceWork& first, const DeviceWork& second) const {
     if (first.start == second.start) return false;
     if (first.graph != 0 && first.graph == second.graph) return false;
+    // Programmatic dependent launch: the second begins while the first's last blocks run, and ends behind it.
+    if (early_.contains(second.correlation) && second.end >= first.end) return false;
     return first.end > second.start + limits_.overlap;
   }
 
@@ -326,6 +331,7 @@ class Sanitiser {
   const SanitiserLimits limits_;
   SanitisedTrace result_;
   LaunchCensus census_;
+  std::unordered_set<Id> early_;  // correlations of launches that may begin before their predecessor's end
   std::int64_t lost_ = 0;
   std::int64_t with_launch_ = 0;
   std::int64_t before_launch_ = 0;

@@ -214,9 +214,9 @@ ReportSection StepSection(const CalibrationResult& result) {
                         .header = {"workload", "tier", "n", "MAPE", "median", "p95", "time-weighted"},
                         .left_columns = 2};
   for (const StepFit& step : result.steps) {
-    section.sentences.push_back(fmt::format("{}: {} of {} of device time is in ops that can be told; {}",
-                                            step.ops.workload, Percent(step.ops.told_us / step.ops.device_us),
-                                            TimeText(step.ops.device_us), step.ops.verdict));
+    section.sentences.push_back(fmt::format("{}: of {} of device time {}; {}", step.ops.workload,
+                                            TimeText(step.ops.device_us), cost_models::AccountOf(step.ops),
+                                            step.ops.verdict));
     std::map<std::string, Pairs> tiers;
     for (const StepPoint& point : step.points) {
       // An op counts as often as it was called.

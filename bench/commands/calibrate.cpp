@@ -8,6 +8,7 @@
 
 #include "bench/calibrate/fit_json.h"
 #include "bench/calibrate/report.h"
+#include "bench/calibrate/step_report.h"
 #include "bench/commands/commands.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
@@ -29,15 +30,17 @@ namespace {
 namespace fs = std::filesystem;
 using cost_models::NamedRecording;
 
-// A berth.trace, or what torch.profiler writes: that becomes a recording of steps that tells no machine.
+// A berth.trace, or what torch.profiler writes: that becomes a recording of steps that tells the GPU's name at most.
 NamedRecording ReadTrace(const std::string& path) {
   const std::string text = formats::ReadFile(path);
   constexpr std::size_t kHead = 4096;
   if (std::string_view(text).substr(0, kHead).find("\"berth.") != std::string_view::npos)
     return {path, profiler::ParseRecording(text, formats::SourceOf(path))};
+  profiler::KinetoTrace read = profiler::ParseKineto(text, formats::SourceOf(path));
   profiler::Part part;
-  part.activity = profiler::ParseKineto(text, formats::SourceOf(path)).trace;
+  part.activity = std::move(read.trace);
   profiler::Recording recording;
+  if (!read.gpu.empty()) recording.machine = {{"gpu", {read.gpu}}};
   recording.kind = profiler::kActivityKind;
   recording.device = "cuda";
   recording.Put("kineto", std::move(part));
@@ -75,7 +78,7 @@ class CalibrateCommand : public Command {
     app.add_option(
            "--steps", steps_,
            "recordings of whole steps (`berth-profile record`, Kineto JSON) to hold predictions against; "
-           "nothing is fitted to them")
+           "nothing is fitted to them; alone, without TRACE and --out: which of their ops are told")
         ->option_text("TRACE...");
     app.add_flag("--steps-in-table", steps_in_table_,
                  "take table entries from --steps for ops that no probe measured");
@@ -89,20 +92,47 @@ class CalibrateCommand : public Command {
     JsonFile(app.add_option("--json", json_,
                             "write what was fitted and how well to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app,
-                {"berth calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
-                 "berth calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
-                 "berth calibrate --table hierarchical --out testbed"});
+    AddExamples(
+        app, {"berth calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
+              "berth calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
+              "berth calibrate --steps trace.json.gz", "berth calibrate --table hierarchical --out testbed"});
   }
 
   void Run() override {
-    if (traces_.empty() == table_.empty())
+    const bool steps_alone = !steps_.empty() && traces_.empty() && out_.empty();
+    if (!steps_alone && traces_.empty() == table_.empty())
       throw InputError(
-          "either TRACE... --out PARAMETERS (fit to probes) or --table T (fit to a table) is wanted.");
+          "either TRACE... --out PARAMETERS (fit to probes), --table T (fit to a table) or --steps TRACE... "
+          "alone (what "
+          "they tell) is wanted.");
+    if (steps_alone) return TellSteps();
     table_.empty() ? CalibrateTraces() : CalibrateTestbed();
   }
 
  private:
+  // What recordings of steps tell, before anything was measured to hold against them.
+  void TellSteps() const {
+    std::string text;
+    for (const std::string& path : steps_) {
+      const NamedRecording recording = ReadSteps(path);
+      for (const auto& [name, part] : recording.recording.parts) {
+        if (!part.activity) throw InputError(path + ": " + name + ": " + part.reason);
+        text += PrintStepOps(path, cost_models::OpsOfSteps(path, *part.activity, 0));
+      }
+    }
+    fmt::print("{}", text);
+  }
+
+  static NamedRecording ReadSteps(const std::string& path) {
+    NamedRecording steps = ReadTrace(path);
+    if (steps.recording.kind != profiler::kActivityKind) {
+      throw InputError(path +
+                       ": is no recording of steps with the device's records; --steps takes those of "
+                       "`berth-profile record` and Kineto JSON");
+    }
+    return steps;
+  }
+
   void CalibrateTestbed() {
     if (!steps_.empty() || !kinds_.empty())
       throw InputError("--steps and --kind belong to TRACE..., not to --table.");
@@ -178,14 +208,7 @@ class CalibrateCommand : public Command {
             "--steps to hold predictions against it");
       }
     }
-    for (const std::string& path : steps_) {
-      steps.push_back(ReadTrace(path));
-      if (steps.back().recording.kind != profiler::kActivityKind) {
-        throw InputError(path +
-                         ": is no recording of steps with the device's records; --steps takes those of "
-                         "`berth-profile record` and Kineto JSON");
-      }
-    }
+    for (const std::string& path : steps_) steps.push_back(ReadSteps(path));
     formats::PrepareOutput(out_);
     const cost_models::CalibrationResult result =
         cost_models::Calibrate(probes, steps, options, *LoadSheets(sheets_));

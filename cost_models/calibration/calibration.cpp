@@ -224,10 +224,10 @@ class Calibrator {
     if (!steps.recording.machine.empty()) CheckSameHost(probes, steps);
     const bool told = TellsGpu(steps.recording);
     if (told || !options_.steps_in_table) return;
-    throw InputError(
-        steps.source +
-        ": does not say which GPU, driver and libraries it was recorded with, so that its times may "
-        "not stand in the table; record with `berth-profile record`, or leave out --steps-in-table");
+    throw InputError(steps.source +
+                     ": does not say which GPU it was recorded with, so that its times may not stand in the "
+                     "table; leave out "
+                     "--steps-in-table");
   }
 
   // A fit that nobody's cluster names is used by nobody, and nothing would say so.
@@ -249,7 +249,7 @@ class Calibrator {
         continue;
       }
       StepFit fit{.ops = OpsOfSteps(one.source, *part.activity, Transition())};
-      for (const ObservedOp& op : fit.ops.ops) AddStepOp(op, &fit);
+      for (const StepOp& op : fit.ops.ops) AddStepOp(op, &fit);
       result_.steps.push_back(std::move(fit));
     }
   }
@@ -258,15 +258,23 @@ class Calibrator {
     return observed_.accelerator.kernel_gap ? observed_.accelerator.kernel_gap->median_us : 0;
   }
 
-  void AddStepOp(const ObservedOp& op, StepFit* fit) {
-    const auto graph = GraphOf(op);
-    if (!graph) return;
+  void AddStepOp(const StepOp& step, StepFit* fit) {
+    const ObservedOp& op = step.op;
+    const auto graph = GraphOf(op), second = step.second ? GraphOf(*step.second) : std::nullopt;
+    if (!graph || (step.second && !second)) return;
     const std::string signature = Signature(*graph->graph, graph->op);
     StepPoint point{.measured_us = op.hot.median_us, .calls = op.hot.count};
     point.label = signature;
     std::tie(point.tier, point.predicted_us) = Predict(signature, WorkOf(*graph->graph, graph->op));
+    if (second) {
+      const std::string other = Signature(*second->graph, second->op);
+      const auto [tier, us] = Predict(other, WorkOf(*second->graph, second->op));
+      point.label += " and " + other;
+      point.tier = std::max(point.tier, tier);
+      point.predicted_us = us > 0 && point.predicted_us > 0 ? point.predicted_us + us : 0;
+    }
     if (point.predicted_us > 0) fit->points.push_back(point);
-    if (!options_.steps_in_table || point.tier == 'A') return;
+    if (!options_.steps_in_table || point.tier == 'A' || second) return;
     const double us = Rounded(op.hot.median_us);
     step_entries_.emplace(signature, TableEntry{.kind = Gpu(),
                                                 .signature = signature,

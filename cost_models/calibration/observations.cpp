@@ -341,6 +341,13 @@ const char* ToString(CopyPath path) {
   return kNames[static_cast<std::size_t>(path)];
 }
 
+std::string LabelOf(const ObservedOp& op) {
+  std::string label = op.op + " " + op.format;
+  if (op.phase != "forward") label += " " + op.phase;
+  for (const auto& [name, size] : op.shape) label += fmt::format(" {}={}", name, size);
+  return label;
+}
+
 Repeats RepeatsOf(const std::vector<double>& samples_us) {
   return ReadRepeats(Facts(sim::Attribute{profiler::Summarise(samples_us)}, "samples"));
 }

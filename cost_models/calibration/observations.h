@@ -33,6 +33,8 @@ struct ObservedOp {
   std::string workload;  // that it belongs to; empty = none
 };
 
+std::string LabelOf(const ObservedOp& op);  // "gemm f32 m=64 n=32 k=16"
+
 // One op of a graph, alone on the device (`berth-profile run --graph`).
 struct ObservedGraphOp {
   sim::DeviceClass device_class = sim::DeviceClass::kGpu;

@@ -28,13 +28,6 @@ struct Probe {
   int group = 0;  // of its op and shape
 };
 
-std::string LabelOf(const ObservedOp& op) {
-  std::string label = op.op + " " + op.format;
-  if (op.phase != "forward") label += " " + op.phase;
-  for (const auto& [name, size] : op.shape) label += fmt::format(" {}={}", name, size);
-  return label;
-}
-
 class Fit {
  public:
   Fit(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,

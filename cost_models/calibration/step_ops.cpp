@@ -1,12 +1,14 @@
 #include "cost_models/calibration/step_ops.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "cost_models/calibration/framework_ops.h"
 #include "profiler/correlation.h"
 #include "profiler/statistics.h"
 #include "sim/error.h"
@@ -14,92 +16,114 @@
 namespace berth::cost_models {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-using Shape = std::vector<std::pair<std::string, std::int64_t>>;
+using profiler::ActivityTrace;
+using profiler::LinkedWork;
 
-std::optional<Shape> Matrices(const std::vector<Dims>& inputs) {
-  if (inputs.size() < 2 || inputs[0].size() != 2 || inputs[1].size() != 2) return std::nullopt;
-  return Shape{{"m", inputs[0][0]}, {"n", inputs[1][1]}, {"k", inputs[0][1]}};
-}
-
-std::optional<Shape> Batches(const std::vector<Dims>& inputs) {
-  if (inputs.size() < 2 || inputs[0].size() != 3 || inputs[1].size() != 3) return std::nullopt;
-  return Shape{{"batch", inputs[0][0]}, {"m", inputs[0][1]}, {"n", inputs[1][2]}, {"k", inputs[0][2]}};
-}
-
-std::optional<Shape> Elements(const std::vector<Dims>& inputs) {
-  if (inputs.empty() || inputs[0].empty()) return std::nullopt;
-  std::int64_t count = 1;
-  for (const std::int64_t dim : inputs[0]) count *= dim;
-  return Shape{{"elements", count}};
-}
-
-// Of two tensors of one shape; a broadcast reads less.
-std::optional<Shape> Alike(const std::vector<Dims>& inputs) {
-  return inputs.size() >= 2 && inputs[0] == inputs[1] ? Elements(inputs) : std::nullopt;
-}
-
-std::optional<Shape> Rows(const std::vector<Dims>& inputs) {
-  const auto elements = Elements(inputs);
-  if (!elements) return std::nullopt;
-  return Shape{{"rows", elements->front().second / inputs[0].back()}, {"columns", inputs[0].back()}};
-}
-
-// Ops of which one op of a graph does the same work.
-struct Row {
-  std::string_view marker;
-  const char* op;
-  std::optional<Shape> (*shape)(const std::vector<Dims>& inputs);
-};
-constexpr Row kRows[] = {
-    {"aten::mm", "gemm", Matrices},      {"aten::bmm", "bmm", Batches},    {"aten::add", "add", Alike},
-    {"aten::relu", "relu", Elements},    {"aten::gelu", "gelu", Elements}, {"aten::tanh", "tanh", Elements},
-    {"aten::_softmax", "softmax", Rows},
+// What one call of an op ran on the device, copies to and from elsewhere left out.
+struct Call {
+  double us = 0;
+  std::int64_t records = 0;
+  std::vector<std::string_view> kernels;
 };
 
-// [[64, 32], [32, 16], []]: of tensors the sizes, of other arguments nothing.
-std::vector<Dims> InputDims(const profiler::Marker& marker) {
-  const sim::Attribute* found = sim::FindAttribute(marker.attributes, "Input Dims");
-  const auto* list = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
-  std::vector<Dims> inputs;
-  if (list == nullptr) return inputs;
-  for (const sim::Attribute& entry : *list) {
-    Dims dims;
-    if (const auto* sizes = std::get_if<sim::Attribute::List>(&entry.value)) {
-      for (const sim::Attribute& size : *sizes) {
-        const auto* whole = std::get_if<std::int64_t>(&size.value);
-        if (whole == nullptr || *whole < 1) return {};
-        dims.push_back(*whole);
-      }
-    }
-    inputs.push_back(std::move(dims));
+bool IsHost(profiler::MemoryKind kind) {
+  return kind == profiler::MemoryKind::kPageable || kind == profiler::MemoryKind::kPinned;
+}
+
+// Of work that is an op of nobody's graph, whatever op it was called from; else empty.
+const char* OutsideOfOps(const ActivityTrace& trace, const LinkedWork& linked) {
+  if (linked.work.list == profiler::WorkRef::List::kCopies) {
+    const profiler::Copy& copy = trace.copies[linked.work.index];
+    if (IsHost(copy.from) || IsHost(copy.to)) return "copies to and from the host";
+    if (copy.from_device != copy.to_device) return "copies between devices";
   }
-  return inputs;
+  if (linked.work.list == profiler::WorkRef::List::kKernels) {
+    const std::string& name = trace.kernels[linked.work.index].name;
+    if (name.starts_with("nccl") || name.starts_with("rccl")) return "collectives";
+  }
+  return linked.op == profiler::kNobody ? "within no op" : nullptr;
 }
 
-std::string FormatOf(const profiler::Marker& marker) {
-  const sim::Attribute* found = sim::FindAttribute(marker.attributes, "Input type");
-  const auto* list = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
-  const auto* name =
-      list != nullptr && !list->empty() ? std::get_if<std::string>(&list->front().value) : nullptr;
-  if (name == nullptr) return "";
-  if (*name == "float") return "f32";
-  if (*name == "c10::Half") return "f16";
-  return *name == "c10::BFloat16" ? "bf16" : "";
-}
+class Reader {
+ public:
+  Reader(const ActivityTrace& trace, double transition_us) : trace_(trace), transition_us_(transition_us) {}
 
-std::optional<ObservedOp> Told(const profiler::Marker& marker) {
-  const auto row = std::ranges::find(kRows, marker.name, &Row::marker);
-  if (row == std::end(kRows)) return std::nullopt;
-  const auto shape = row->shape(InputDims(marker));
-  const std::string format = FormatOf(marker);
-  if (!shape || format.empty()) return std::nullopt;
-  return ObservedOp{.op = row->op, .phase = "forward", .format = format, .shape = *shape};
-}
+  void Read(StepOps* into) {
+    for (const LinkedWork& linked : profiler::Correlate(trace_).work) Add(linked);
+    for (const auto& [marker, call] : calls_) Tell(trace_.markers[marker], call);
+    into->told_us = told_us_;
+    into->device_us = told_us_;
+    for (auto& [why, time] : untold_) {
+      into->device_us += time.us;
+      into->untold.push_back({why, time.us, time.records});
+    }
+    std::ranges::stable_sort(into->untold, std::ranges::greater{}, &UntoldTime::us);
+    for (auto& [key, one] : ops_) into->ops.push_back(Finished(std::move(one)));
+    for (StepOp& one : into->ops) one.op.workload = into->workload;
+  }
+
+ private:
+  using Key =
+      std::tuple<std::string, std::string, std::string, std::vector<std::pair<std::string, std::int64_t>>>;
+  struct Calls {
+    std::vector<ObservedOp> ops;
+    std::vector<double> times_us;
+  };
+
+  void Add(const LinkedWork& linked) {
+    const double us = static_cast<double>(linked.device_time) / 1e3;
+    if (const char* const why = OutsideOfOps(trace_, linked)) return Leave(why, us, 1);
+    Call& call = calls_[static_cast<std::size_t>(linked.op)];
+    call.us += us;
+    ++call.records;
+    if (linked.work.list == profiler::WorkRef::List::kKernels)
+      call.kernels.push_back(trace_.kernels[linked.work.index].name);
+  }
+
+  void Leave(const std::string& why, double us, std::int64_t records) {
+    UntoldTime& time = untold_[why];
+    time.us += us;
+    time.records += records;
+  }
+
+  void Tell(const profiler::Marker& marker, const Call& call) {
+    ToldOp told = TellOp(marker, call.kernels);
+    if (told.ops.empty()) return Leave(told.why_not, call.us, call.records);
+    told_us_ += call.us;
+    if (call.us <= 0) return;
+    const ObservedOp& first = told.ops.front();
+    // One call that does two ops is another thing than the first of them alone.
+    const std::string op = first.op + (told.ops.size() > 1 ? " and " + told.ops[1].phase : "");
+    Calls& calls = ops_[{op, first.phase, first.format, first.shape}];
+    calls.times_us.push_back(call.us + transition_us_ * static_cast<double>(call.records));
+    calls.ops = std::move(told.ops);
+  }
+
+  static StepOp Finished(Calls calls) {
+    StepOp one{.op = std::move(calls.ops.front()), .second = std::nullopt};
+    if (calls.ops.size() > 1) one.second = std::move(calls.ops[1]);
+    const double median = profiler::Quantile(calls.times_us, 0.5);
+    std::vector<double> distances;
+    for (const double time : calls.times_us) distances.push_back(std::abs(time - median));
+    one.op.hot = {.count = static_cast<std::int64_t>(calls.times_us.size()),
+                  .median_us = median,
+                  .mad_us = profiler::Quantile(distances, 0.5),
+                  .low_us = profiler::Quantile(calls.times_us, 0.05),
+                  .high_us = profiler::Quantile(calls.times_us, 0.95)};
+    return one;
+  }
+
+  const ActivityTrace& trace_;
+  const double transition_us_;
+  std::map<std::size_t, Call> calls_;  // by marker
+  std::map<Key, Calls> ops_;
+  std::map<std::string, UntoldTime> untold_;
+  double told_us_ = 0;
+};
 
 }  // namespace
 
-StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace, double transition_us) {
+StepOps OpsOfSteps(const std::string& source, const ActivityTrace& trace, double transition_us) {
   const profiler::SanitisedTrace clean = profiler::Sanitise(trace);
   if (clean.verdict == profiler::SanitisedTrace::Verdict::kRefused)
     throw InputError(source + ": " + clean.sentence);
@@ -107,44 +131,30 @@ StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& tra
   made.workload = std::filesystem::path(source).filename().string();
   made.workload = made.workload.substr(0, made.workload.find('.'));
   made.verdict = clean.sentence;
-  profiler::ForEachDeviceWork(clean.trace, [&](const profiler::DeviceWork& work) {
-    made.device_us += static_cast<double>(work.end - work.start) / 1e3;
-  });
-  std::map<std::tuple<std::string, std::string, Shape>, std::vector<double>> calls;
-  for (const profiler::OpWork& work : profiler::Correlate(clean.trace).ops) {
-    const auto op = Told(clean.trace.markers[work.marker]);
-    if (!op) {
-      ++made.untold;
-      continue;
-    }
-    const double us = static_cast<double>(work.device_time) / 1e3;
-    if (us <= 0) continue;
-    calls[{op->op, op->format, op->shape}].push_back(us +
-                                                     transition_us * static_cast<double>(work.work.size()));
-    made.told_us += us;
-  }
-  for (const auto& [key, times] : calls) {
-    ObservedOp op{
-        .op = std::get<0>(key), .phase = "forward", .format = std::get<1>(key), .shape = std::get<2>(key)};
-    const double median = profiler::Quantile(times, 0.5);
-    std::vector<double> distances;
-    for (const double time : times) distances.push_back(std::abs(time - median));
-    op.hot = {.count = static_cast<std::int64_t>(times.size()),
-              .median_us = median,
-              .mad_us = profiler::Quantile(distances, 0.5),
-              .low_us = profiler::Quantile(times, 0.05),
-              .high_us = profiler::Quantile(times, 0.95)};
-    op.workload = made.workload;
-    made.ops.push_back(std::move(op));
-  }
-  if (made.ops.empty()) {
-    throw InputError(
-        fmt::format("{}: tells no op with name, shapes and device time (of {} ops with device work); "
-                    "record with the framework's ops and their shapes, as torch.profiler with "
-                    "record_shapes=True",
-                    source, made.untold));
-  }
+  Reader(clean.trace, transition_us).Read(&made);
+  if (made.device_us <= 0)
+    throw InputError(source +
+                     ": holds no work of a GPU; record with the device's activities "
+                     "(torch.profiler: ProfilerActivity.CUDA)");
   return made;
+}
+
+std::string AccountOf(const StepOps& steps) {
+  constexpr std::size_t kNamed = 5;
+  const auto share = [&](double us) { return fmt::format("{:.1f} %", 100 * us / steps.device_us); };
+  std::string text = share(steps.told_us) + " told";
+  double others = 0;
+  for (std::size_t i = 0; i < steps.untold.size(); ++i) {
+    const UntoldTime& time = steps.untold[i];
+    if (i < kNamed) {
+      text += fmt::format("; {} {}", time.why, share(time.us));
+    } else {
+      others += time.us;
+    }
+  }
+  if (steps.untold.size() > kNamed)
+    text += fmt::format("; {} others {}", steps.untold.size() - kNamed, share(others));
+  return text;
 }
 
 }  // namespace berth::cost_models

@@ -46,6 +46,17 @@ TEST(Correlation, SumsTheKernelsOfAnOpAndKeepsItsGapsApart) {
   EXPECT_EQ(correlation.ops[0].call_time, 15'000);
 }
 
+TEST(Correlation, WhatRunsBesideItsPredecessorIsNotCountedTwice) {
+  ActivityTrace trace = SoundTrace(2);
+  trace.kernels[1].start = trace.kernels[0].end - 3'000;
+  trace.kernels[1].end = trace.kernels[0].end + 27'000;
+  const Correlation correlation = Correlate(trace);
+  EXPECT_EQ(correlation.ops[0].device_time, 30'000);
+  EXPECT_EQ(correlation.ops[1].device_time, 27'000);
+  trace.kernels[0].graph = trace.kernels[1].graph = 5;  // nodes may run side by side
+  EXPECT_EQ(Correlate(trace).ops[1].device_time, 30'000);
+}
+
 TEST(Correlation, TheHostIsTheCauseOfAGapIfTheStreamWasEmpty) {
   ActivityTrace trace = SoundTrace(3);
   trace.calls[2].start = trace.kernels[1].start;  // launched while its predecessor ran

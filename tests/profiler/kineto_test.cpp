@@ -80,6 +80,46 @@ TEST(Kineto, OldVersionsAndBuildsWithoutItAreRead) {
   EXPECT_EQ(old.markers[0].external, 8);
 }
 
+// PyTorch 1.x, and newer versions where no op is around a call, write the correlation where the op's id belongs.
+TEST(Kineto, ACorrelationIsNoOp) {
+  const ActivityTrace trace = ParseKineto(R"json({"traceEvents": [
+      {"ph": "X", "cat": "cpu_op", "name": "aten::to", "pid": 1, "tid": 2, "ts": 1, "dur": 1, "args": {"External id": 5}},
+      {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 7, "dur": 3, "args": {"External id": 6}},
+      {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 2, "ts": 8, "dur": 1,
+       "args": {"External id": 5, "correlation": 5}},
+      {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 9, "dur": 3,
+       "args": {"External id": 5, "correlation": 5}}]})json",
+                                          "trace.json")
+                                  .trace;
+  EXPECT_TRUE(trace.external.empty());
+  const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.ops.size(), 1u);
+  EXPECT_EQ(trace.markers[correlation.ops[0].marker].name, "aten::mm");
+}
+
+TEST(Kineto, TellsTheGpuThatWorked) {
+  const auto read = [](const char* devices) {
+    return ParseKineto(
+               std::string(R"({"deviceProperties": )") + devices +
+                   R"(, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 9,
+                               "dur": 3, "args": {"device": 1}}]})",
+               "trace.json")
+        .gpu;
+  };
+  EXPECT_EQ(read(R"([{"id": 0, "name": "Tesla T4"}, {"id": 1, "name": "NVIDIA H200"}])"), "NVIDIA H200");
+  EXPECT_EQ(read("[]"), "");
+  EXPECT_EQ(read("7"), "");
+}
+
+TEST(Kineto, RocmSaysHost) {
+  const Copy copy = ParseKineto(R"json({"traceEvents": [{"ph": "X", "cat": "gpu_memcpy", "ts": 9, "dur": 3,
+      "name": "Memcpy HtoD (Host -> Device)", "pid": 1, "tid": 7}]})json",
+                                "trace.json")
+                        .trace.copies.at(0);
+  EXPECT_EQ(copy.from, MemoryKind::kPageable);
+  EXPECT_EQ(copy.to, MemoryKind::kDevice);
+}
+
 TEST(Kineto, QuotesInNamesAreMended) {
   const KinetoTrace read = ParseKineto(
       "{\"traceEvents\": [\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"f<\"a\">\", \"pid\": 0, "

@@ -110,6 +110,19 @@ TEST(Sanitiser, OverlapsOnAStreamAreLeftOutWithinTheClocksResolutionKept) {
   Expect(Sanitise(trace), Verdict::kRepaired, Fault::kOverlap, 1, 99);
 }
 
+// Programmatic dependent launch: kernels of Hopper begin while the last blocks of their predecessor run.
+TEST(Sanitiser, EarlyStartsAreKeptWhereTheLaunchAllowsThem) {
+  ActivityTrace trace = SoundTrace(100);
+  for (std::size_t i = 1; i < 100; ++i) trace.kernels[i].start = trace.kernels[i - 1].end - 3'000;
+  EXPECT_EQ(Sanitise(trace).verdict, Verdict::kRefused);
+  for (ApiCall& call : trace.calls) call.name = "cudaLaunchKernelExC";
+  const SanitisedTrace result = Sanitise(trace);
+  EXPECT_EQ(result.trace.kernels.size(), 100u) << result.sentence;
+  EXPECT_EQ(result.Find(Fault::kOverlap), nullptr);
+  trace.kernels[9].end = trace.kernels[20].end;  // one that covers its successors is corrupt all the same
+  EXPECT_NE(Sanitise(trace).Find(Fault::kCorruptDuration), nullptr);
+}
+
 TEST(Sanitiser, OtherStreamsAndEqualStampsAreNoOverlap) {
   ActivityTrace trace = SoundTrace(100);
   trace.kernels[40].end = trace.kernels[42].end;

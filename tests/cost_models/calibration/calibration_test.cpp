@@ -281,7 +281,11 @@ TEST(Calibrate, StepsArePredictedAndNothingIsFittedToThem) {
   ASSERT_EQ(result.steps.size(), 1u);
   const StepFit& step = result.steps.front();
   EXPECT_EQ(step.ops.workload, "mlp");
-  EXPECT_EQ(step.ops.untold, 1);
+  ASSERT_EQ(step.ops.untold.size(), 1u);
+  EXPECT_EQ(step.ops.untold[0].why, "aten::strange");
+  EXPECT_NEAR(step.ops.untold[0].us, 10, 0.01);
+  EXPECT_NEAR(step.ops.told_us + step.ops.untold[0].us, step.ops.device_us, 0.01);
+  EXPECT_THAT(AccountOf(step.ops), ::testing::MatchesRegex("[0-9.]+ % told; aten::strange [0-9.]+ %"));
   ASSERT_EQ(step.points.size(), 2u);
   EXPECT_EQ(step.points[0].tier, 'A');  // that very product was probed
   EXPECT_EQ(step.points[0].calls, 2);

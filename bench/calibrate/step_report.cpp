@@ -1,0 +1,67 @@
+#include "bench/calibrate/step_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kShown = 10;  // of ops, and of reasons
+
+double TimeOf(const cost_models::StepOp& op) {
+  return op.op.hot.median_us * static_cast<double>(op.op.hot.count);
+}
+
+std::string ShareText(double us, double of) {
+  return fmt::format("{:.1f} %", 100 * us / of);
+}
+
+TextTable Account(const cost_models::StepOps& steps) {
+  TextTable table;
+  table.AddColumn("share", TextTable::Align::kRight);
+  table.AddColumn("of the device's time");
+  table.AddRow({ShareText(steps.told_us, steps.device_us), "told: ops with name, shapes and kernels"});
+  double others = 0;
+  for (std::size_t i = 0; i < steps.untold.size(); ++i) {
+    const cost_models::UntoldTime& time = steps.untold[i];
+    if (i < kShown) {
+      table.AddRow({ShareText(time.us, steps.device_us), "not told: " + time.why});
+    } else {
+      others += time.us;
+    }
+  }
+  if (others > 0)
+    table.AddRow({ShareText(others, steps.device_us),
+                  fmt::format("not told: {} other ops", steps.untold.size() - kShown)});
+  return table;
+}
+
+TextTable LongestOps(const cost_models::StepOps& steps) {
+  std::vector<cost_models::StepOp> ops = steps.ops;
+  std::ranges::stable_sort(ops, std::ranges::greater{}, TimeOf);
+  TextTable table;
+  table.AddColumn("longest told ops");
+  for (const char* title : {"calls", "median", "share"}) table.AddColumn(title, TextTable::Align::kRight);
+  for (std::size_t i = 0; i < std::min(kShown, ops.size()); ++i) {
+    const std::string both = ops[i].second ? " and " + ops[i].second->phase : "";
+    table.AddRow({LabelOf(ops[i].op) + both, std::to_string(ops[i].op.hot.count),
+                  TimeText(ops[i].op.hot.median_us), ShareText(TimeOf(ops[i]), steps.device_us)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string PrintStepOps(const std::string& source, const cost_models::StepOps& steps) {
+  std::string text = Wrapped(
+      fmt::format("{}: {} on the device; {}", source, TimeText(steps.device_us), steps.verdict), 0, kColumns);
+  text += Account(steps).ToString(2);
+  if (!steps.ops.empty()) text += "\n" + LongestOps(steps).ToString(2);
+  return text + "\n";
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,369 @@
+#include "cost_models/calibration/framework_ops.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace berth::cost_models {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Shape = std::vector<std::pair<std::string, std::int64_t>>;
+
+// One op without its number format, which is the same for all of a call.
+struct Work {
+  const char* op;
+  const char* phase;
+  Shape shape;
+};
+using Told = std::variant<std::vector<Work>, std::string>;  // else why not
+
+constexpr char kNoShapes[] = "recorded without shapes (torch.profiler: record_shapes=True)";
+constexpr char kNoArguments[] = "recorded without arguments (\"Concrete Inputs\")";
+constexpr char kTwoShapes[] = "operands of two shapes";
+
+const sim::Attribute::List* ListAt(const profiler::Marker& marker, const char* key) {
+  const sim::Attribute* found = sim::FindAttribute(marker.attributes, key);
+  return found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
+}
+
+std::optional<Dims> Numbers(const sim::Attribute& value) {
+  const auto* list = std::get_if<sim::Attribute::List>(&value.value);
+  if (list == nullptr) return std::nullopt;
+  Dims numbers;
+  for (const sim::Attribute& item : *list) {
+    const auto* whole = std::get_if<std::int64_t>(&item.value);
+    if (whole == nullptr) return std::nullopt;
+    numbers.push_back(*whole);
+  }
+  return numbers;
+}
+
+std::int64_t Product(const Dims& dims) {
+  std::int64_t product = 1;
+  for (const std::int64_t dim : dims) product *= dim;
+  return product;
+}
+
+// The arguments of a call as its marker has them: sizes of tensors, and in newer versions the other values as text.
+class Arguments {
+ public:
+  explicit Arguments(const profiler::Marker& marker) : values_(ListAt(marker, "Concrete Inputs")) {
+    const sim::Attribute::List* const dims = ListAt(marker, "Input Dims");
+    if (dims == nullptr) return;
+    for (const sim::Attribute& entry : *dims) {
+      std::vector<Dims> tensors;
+      if (const auto one = Numbers(entry)) {
+        tensors.push_back(*one);
+      } else if (const auto* list = std::get_if<sim::Attribute::List>(&entry.value)) {
+        for (const sim::Attribute& item : *list)
+          if (const auto tensor = Numbers(item)) tensors.push_back(*tensor);
+      }
+      inputs_.push_back(std::move(tensors));
+    }
+  }
+
+  // Empty for what is no tensor, and for tensors without elements.
+  Dims tensor(std::size_t i) const {
+    const bool one = i < inputs_.size() && inputs_[i].size() == 1;
+    return one && std::ranges::all_of(inputs_[i][0], [](std::int64_t dim) { return dim > 0; }) ? inputs_[i][0]
+                                                                                               : Dims{};
+  }
+  // Of a tensor, or of all tensors of a list; 0 = none, or a number.
+  std::int64_t elements(std::size_t i) const {
+    std::int64_t sum = 0;
+    for (const Dims& dims : i < inputs_.size() ? inputs_[i] : std::vector<Dims>{})
+      if (!dims.empty()) sum += Product(dims);
+    return sum;
+  }
+  // Whole numbers of an argument such as "[1, 1]" or "2"; nothing where arguments were not recorded.
+  std::optional<Dims> numbers(std::size_t i) const {
+    if (values_ == nullptr || i >= values_->size()) return std::nullopt;
+    const auto* text = std::get_if<std::string>(&(*values_)[i].value);
+    if (text == nullptr) return std::nullopt;
+    Dims found;
+    const char *at = text->data(), *const end = at + text->size();
+    while (at < end) {
+      std::int64_t number = 0;
+      const auto [next, error] = std::from_chars(at, end, number);
+      if (error == std::errc{}) found.push_back(number);
+      at = error == std::errc{} ? next : at + 1;
+    }
+    return found;
+  }
+
+ private:
+  std::vector<std::vector<Dims>> inputs_;  // [argument][tensor of a list]
+  const sim::Attribute::List* values_;
+};
+
+Told One(const char* op, Shape shape, const char* phase = "forward") {
+  return std::vector<Work>{{op, phase, std::move(shape)}};
+}
+
+// ---- contractions -----------------------------------------------------------------------------------------
+
+// Of the arguments at `first` and behind it: of addmm and baddbmm the matrix that is added comes before them.
+template <std::size_t first>
+Told Matrices(const char* op, const Arguments& with) {
+  const Dims a = with.tensor(first), b = with.tensor(first + 1);
+  if (a.size() != 2 || b.size() != 2) return kNoShapes;
+  return One(op, {{"m", a[0]}, {"n", b[1]}, {"k", a[1]}});
+}
+template <std::size_t first>
+Told Batches(const char* op, const Arguments& with) {
+  const Dims a = with.tensor(first), b = with.tensor(first + 1);
+  if (a.size() != 3 || b.size() != 3) return kNoShapes;
+  return One(op, {{"batch", a[0]}, {"m", a[1]}, {"n", b[2]}, {"k", a[2]}});
+}
+
+// Of square images, square strides and the padding that keeps ceil(side / stride), as graphs of ours have them.
+struct Convolution {
+  Dims images, filter;  // NCHW, OIHW
+  std::optional<Dims> strides, paddings, dilations, groups;
+};
+Told Convolved(const char* op, const Convolution& made, std::initializer_list<const char*> phases) {
+  const auto& [images, filter, strides, paddings, dilations, groups] = made;
+  if (images.size() != 4 || filter.size() != 4) return kNoShapes;
+  if (!strides || !paddings || !dilations || !groups) return kNoArguments;
+  const auto all = [](const Dims& numbers, std::int64_t value) {
+    return std::ranges::all_of(numbers, [&](std::int64_t one) { return one == value; });
+  };
+  if (strides->empty() || paddings->empty() || !all(*strides, strides->front()) || images[2] != images[3])
+    return "a convolution that is not square";
+  if (!all(*dilations, 1) || !all(*groups, 1)) return "a convolution with dilations or groups";
+  const std::int64_t side = images[2], stride = strides->front();
+  if (stride < 1) return kNoArguments;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t padding = (*paddings)[std::min(axis, paddings->size() - 1)];
+    if ((side + 2 * padding - filter[2 + axis]) / stride + 1 != (side + stride - 1) / stride)
+      return "a convolution with another padding than SAME";
+  }
+  std::vector<Work> work;
+  for (const char* phase : phases) {
+    work.push_back({op,
+                    phase,
+                    {{"batch", images[0]},
+                     {"side", side},
+                     {"in", images[1]},
+                     {"out", filter[0]},
+                     {"kernel_h", filter[2]},
+                     {"kernel_w", filter[3]},
+                     {"stride", stride}}});
+  }
+  return work;
+}
+
+Told ConvolutionForward(const char* op, const Arguments& with) {
+  return Convolved(
+      op,
+      {with.tensor(0), with.tensor(1), with.numbers(3), with.numbers(2), with.numbers(4), with.numbers(5)},
+      {"forward"});
+}
+Told ConvolutionBackward(const char* op, const Arguments& with) {
+  return Convolved(
+      op,
+      {with.tensor(1), with.tensor(2), with.numbers(4), with.numbers(5), with.numbers(6), with.numbers(9)},
+      {"data_gradient", "filter_gradient"});
+}
+
+// ---- what moves bytes ---------------------------------------------------------------------------------------
+
+Told Count(const char* op, std::int64_t count) {
+  if (count == 0) return kNoShapes;
+  return One(op, {{"elements", count}});
+}
+Told AllElements(const char* op, const Arguments& with) {
+  return Count(op, with.elements(0));
+}
+// A number, or a row that is read again and again, costs next to nothing beside the other operand.
+Told TwoOperands(const char* op, const Arguments& with) {
+  constexpr std::int64_t kSmall = 16;
+  const std::int64_t first = with.elements(0), second = with.elements(1);
+  if (first == second) return Count(op, first);
+  const std::int64_t most = std::max(first, second), least = std::min(first, second);
+  return most >= kSmall * least ? Count("scale", most) : Told(kTwoShapes);
+}
+
+Told Rows(const char* op, const Dims& dims, const char* phase) {
+  if (dims.empty()) return kNoShapes;
+  return One(op, {{"rows", Product(dims) / dims.back()}, {"columns", dims.back()}}, phase);
+}
+Told RowsForward(const char* op, const Arguments& with) {
+  return Rows(op, with.tensor(0), "forward");
+}
+Told RowsBackward(const char* op, const Arguments& with) {
+  return Rows(op, with.tensor(0), "backward");
+}
+
+Told Images(const char* op, const Dims& images, const char* phase) {
+  if (images.size() != 4) return kNoShapes;
+  if (images[2] != images[3]) return "images that are not square";
+  return One(op, {{"batch", images[0]}, {"side", images[2]}, {"channels", images[1]}}, phase);
+}
+Told ImagesForward(const char* op, const Arguments& with) {
+  return Images(op, with.tensor(0), "forward");
+}
+Told ImagesBackward(const char* op, const Arguments& with) {
+  return Images(op, with.tensor(0), "backward");
+}
+
+// Over the last axes, over the first ones, or over all.
+Told Reduction(const char* op, const Arguments& with) {
+  const Dims dims = with.tensor(0);
+  std::optional<Dims> axes = with.numbers(1);
+  if (dims.empty()) return kNoShapes;
+  if (!axes) return kNoArguments;
+  const auto rank = static_cast<std::int64_t>(dims.size()), count = static_cast<std::int64_t>(axes->size());
+  for (std::int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  std::ranges::sort(*axes);
+  const std::int64_t all = Product(dims);
+  if (count == 0 || count == rank) return One(op, {{"rows", 1}, {"columns", all}});
+  const bool neighbours = axes->back() - axes->front() == count - 1;
+  const bool last = axes->back() == rank - 1, first = axes->front() == 0;
+  if (!neighbours || last == first) return "a reduction over axes in the middle";
+  const auto split = dims.begin() + (last ? axes->front() : count);
+  const std::int64_t before = Product({dims.begin(), split});
+  return One(last ? op : "column_sum", {{"rows", before}, {"columns", all / before}});
+}
+
+// The numbers of rows are the argument at `ids`.
+template <std::size_t ids>
+Told Lookup(const char* op, const Arguments& with) {
+  const Dims table = with.tensor(0);
+  const std::int64_t tokens = with.elements(ids);
+  if (table.size() != 2 || tokens == 0) return kNoShapes;
+  return One(op, {{"rows", table[0]}, {"width", table[1]}, {"tokens", tokens}});
+}
+
+// ---- the table ----------------------------------------------------------------------------------------------
+
+// What a marker of this name did: the probes' word, and how its arguments say the shape. Sorted by name. Positions of
+// arguments are those of the signatures in PyTorch's native_functions.yaml.
+struct Row {
+  std::string_view name;
+  const char* op;
+  Told (*tell)(const char* op, const Arguments& with);
+};
+constexpr Row kRows[] = {
+    {"aten::_foreach_add_", "add", TwoOperands},
+    {"aten::_foreach_mul_", "mul", TwoOperands},
+    {"aten::_fused_adam_", "adam", AllElements},
+    {"aten::_fused_adamw_", "adamw", AllElements},
+    {"aten::_log_softmax", "softmax", RowsForward},
+    {"aten::_log_softmax_backward_data", "softmax", RowsBackward},
+    {"aten::_softmax", "softmax", RowsForward},
+    {"aten::_softmax_backward_data", "softmax", RowsBackward},
+    {"aten::add", "add", TwoOperands},
+    {"aten::add_", "add", TwoOperands},
+    {"aten::addmm", "gemm", Matrices<1>},
+    {"aten::baddbmm", "bmm", Batches<1>},
+    {"aten::bmm", "bmm", Batches<0>},
+    {"aten::cat", "copy", AllElements},
+    {"aten::clamp_min", "relu", AllElements},
+    {"aten::clamp_min_", "relu", AllElements},
+    {"aten::convolution_backward", "conv2d", ConvolutionBackward},
+    {"aten::copy_", "copy", AllElements},
+    {"aten::cudnn_batch_norm", "batch_norm", ImagesForward},
+    {"aten::cudnn_batch_norm_backward", "batch_norm", ImagesBackward},
+    {"aten::cudnn_convolution", "conv2d", ConvolutionForward},
+    {"aten::div", "div", TwoOperands},
+    {"aten::div_", "div", TwoOperands},
+    {"aten::embedding", "embedding", Lookup<1>},
+    {"aten::exp", "exp", AllElements},
+    {"aten::fill_", "fill", AllElements},
+    {"aten::gelu", "gelu", AllElements},
+    {"aten::gelu_backward", "gelu_grad", AllElements},
+    {"aten::index_select", "embedding", Lookup<2>},
+    {"aten::mean", "sum", Reduction},
+    {"aten::mm", "gemm", Matrices<0>},
+    {"aten::mul", "mul", TwoOperands},
+    {"aten::mul_", "mul", TwoOperands},
+    {"aten::native_batch_norm", "batch_norm", ImagesForward},
+    {"aten::native_batch_norm_backward", "batch_norm", ImagesBackward},
+    {"aten::native_layer_norm", "layer_norm", RowsForward},
+    {"aten::native_layer_norm_backward", "layer_norm", RowsBackward},
+    {"aten::neg", "neg", AllElements},
+    {"aten::pow", "pow", AllElements},
+    {"aten::relu", "relu", AllElements},
+    {"aten::relu_", "relu", AllElements},
+    {"aten::rsqrt", "rsqrt", AllElements},
+    {"aten::sigmoid", "sigmoid", AllElements},
+    {"aten::sigmoid_backward", "sigmoid_grad", AllElements},
+    {"aten::sqrt", "sqrt", AllElements},
+    {"aten::sub", "sub", TwoOperands},
+    {"aten::sub_", "sub", TwoOperands},
+    {"aten::sum", "sum", Reduction},
+    {"aten::tanh", "tanh", AllElements},
+    {"aten::tanh_backward", "tanh_grad", AllElements},
+    {"aten::threshold_backward", "relu_grad", AllElements},
+};
+
+// ---- number formats -----------------------------------------------------------------------------------------
+
+bool AnyContains(const std::vector<std::string_view>& kernels,
+                 std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(kernels, [&](std::string_view kernel) {
+    return std::ranges::any_of(parts,
+                               [&](std::string_view part) { return kernel.find(part) != kernel.npos; });
+  });
+}
+
+// In f32 and half-precision kernels' own names: cuBLAS, cuDNN, CUTLASS and PyTorch's templates.
+std::string FormatOfKernels(const std::vector<std::string_view>& kernels) {
+  if (AnyContains(kernels, {"bf16", "BFloat16", "bfloat16"})) return "bf16";
+  if (AnyContains(kernels, {"hgemm", "h16816", "h1688", "h884", "f16f16", "Half", "__half"})) return "f16";
+  return AnyContains(kernels, {"sgemm", "float", "f32", "s1688", "scudnn"}) ? "f32" : "";
+}
+
+// The type of the first tensor; where types were not recorded, what the kernels' names say.
+std::string FormatOf(const profiler::Marker& marker, const std::vector<std::string_view>& kernels) {
+  const sim::Attribute::List* const types = ListAt(marker, "Input type");
+  if (types == nullptr) return FormatOfKernels(kernels);
+  for (const sim::Attribute& type : *types) {
+    const auto* name = std::get_if<std::string>(&type.value);
+    if (name == nullptr) continue;
+    if (*name == "float") return "f32";
+    if (*name == "c10::Half") return "f16";
+    if (*name == "c10::BFloat16") return "bf16";
+    if (*name == "TensorList") return FormatOfKernels(kernels);
+    if (!name->empty() && *name != "Scalar") return "";
+  }
+  return "";
+}
+
+bool RunsInTf32(const std::vector<std::string_view>& kernels) {
+  return AnyContains(kernels, {"tf32", "_s1688"});
+}
+
+}  // namespace
+
+ToldOp TellOp(const profiler::Marker& marker, const std::vector<std::string_view>& kernels) {
+  const auto row = std::ranges::lower_bound(kRows, std::string_view(marker.name), {}, &Row::name);
+  if (row == std::end(kRows) || row->name != marker.name) return {.ops = {}, .why_not = marker.name};
+  if (ListAt(marker, "Input Dims") == nullptr) return {.ops = {}, .why_not = kNoShapes};
+  const Told told = row->tell(row->op, Arguments(marker));
+  if (const auto* why_not = std::get_if<std::string>(&told)) return {.ops = {}, .why_not = *why_not};
+  const std::string format = FormatOf(marker, kernels);
+  if (format.empty()) return {.ops = {}, .why_not = "other types than float, half and bfloat16"};
+  ToldOp made;
+  for (const Work& work : std::get<std::vector<Work>>(told)) {
+    const std::string_view op = work.op;
+    const bool contraction = op == "gemm" || op == "bmm" || op == "conv2d";
+    made.ops.push_back({.op = work.op,
+                        .phase = work.phase,
+                        .format = contraction && format == "f32" && RunsInTf32(kernels) ? "tf32" : format,
+                        .shape = work.shape});
+  }
+  return made;
+}
+
+std::vector<std::string_view> ToldNames() {
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) names.push_back(row.name);
+  return names;
+}
+
+}  // namespace berth::cost_models

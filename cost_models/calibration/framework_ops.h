@@ -1,0 +1,27 @@
+// PyTorch's ops in the words of probes: what a marker with its shapes did, so that it can be priced.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost_models/calibration/observations.h"
+#include "profiler/records.h"
+
+namespace berth::cost_models {
+
+struct ToldOp {
+  // What the call did, without times: one op, or the two gradients that one call of convolution_backward makes. Empty
+  // where it cannot be told.
+  std::vector<ObservedOp> ops;
+  std::string why_not;  // "recorded without shapes", "aten::max_pool2d_with_indices"; empty where it is told
+};
+
+// kernels: the names of what it ran on the device. They tell the number format where the marker does not, and TF32,
+// which no marker tells.
+ToldOp TellOp(const profiler::Marker& marker, const std::vector<std::string_view>& kernels);
+
+// All names that may be told, sorted: for documents and tests.
+std::vector<std::string_view> ToldNames();
+
+}  // namespace berth::cost_models

@@ -1,0 +1,160 @@
+#include "cost_models/calibration/framework_ops.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cost_models/calibration/probe_graph.h"
+#include "sim/formats/json_reader.h"
+
+namespace berth::cost_models {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// As torch.profiler writes the arguments.
+profiler::Marker MarkerOf(const char* name, const char* arguments) {
+  const formats::Document document = formats::ParseJson(arguments, "arguments");
+  profiler::Marker marker;
+  marker.name = name;
+  marker.attributes = std::get<sim::Attributes>(document.root().Free().value);
+  return marker;
+}
+
+std::vector<std::string> Labels(const char* name, const char* arguments,
+                                const std::vector<std::string_view>& kernels = {}) {
+  std::vector<std::string> labels;
+  for (const ObservedOp& op : TellOp(MarkerOf(name, arguments), kernels).ops) labels.push_back(LabelOf(op));
+  return labels;
+}
+
+std::string WhyNot(const char* name, const char* arguments) {
+  const ToldOp told = TellOp(MarkerOf(name, arguments), {});
+  EXPECT_THAT(told.ops, IsEmpty());
+  return told.why_not;
+}
+
+TEST(FrameworkOps, ProductsAreTold) {
+  EXPECT_THAT(Labels("aten::mm", R"({"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]})"),
+              ElementsAre("gemm f32 m=64 n=16 k=32"));
+  EXPECT_THAT(Labels("aten::addmm", R"({"Input Dims": [[16], [64, 32], [32, 16], [], []],
+                                        "Input type": ["c10::Half", "c10::Half", "c10::Half", "Scalar", "Scalar"]})"),
+              ElementsAre("gemm f16 m=64 n=16 k=32"));
+  EXPECT_THAT(
+      Labels("aten::bmm", R"({"Input Dims": [[8, 64, 32], [8, 32, 16]], "Input type": ["float", "float"]})"),
+      ElementsAre("bmm f32 batch=8 m=64 n=16 k=32"));
+}
+
+TEST(FrameworkOps, Tf32IsSeenInTheKernelsOfContractionsAlone) {
+  const char* const product = R"({"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]})";
+  EXPECT_THAT(Labels("aten::mm", product,
+                     {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4>()"}),
+              ElementsAre("gemm tf32 m=64 n=16 k=32"));
+  EXPECT_THAT(Labels("aten::mm", product, {"ampere_sgemm_32x32_sliced1x4_tn"}),
+              ElementsAre("gemm f32 m=64 n=16 k=32"));
+  EXPECT_THAT(Labels("aten::relu", R"({"Input Dims": [[8]], "Input type": ["float"]})", {"some_tf32_kernel"}),
+              ElementsAre("relu f32 elements=8"));
+}
+
+// "[1, 1]" is an argument as newer versions record it.
+constexpr char kConvolution[] =
+    R"({"Input Dims": [[8, 64, 56, 56], [128, 64, 3, 3], [], [], [], [], [], [], []],
+    "Input type": ["float", "float", "", "", "", "", "", "", ""],
+    "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "False", "False", "True"]})";
+
+TEST(FrameworkOps, ConvolutionsAreToldByTheirArguments) {
+  EXPECT_THAT(Labels("aten::cudnn_convolution", kConvolution, {"sm80_xmma_fprop_implicit_gemm_tf32f32"}),
+              ElementsAre("conv2d tf32 batch=8 side=56 in=64 out=128 kernel_h=3 kernel_w=3 stride=2"));
+  std::string other = kConvolution;
+  other.replace(other.find("\"[1, 1]\""), 8, "\"[0, 0]\"");  // the padding
+  EXPECT_THAT(WhyNot("aten::cudnn_convolution", other.c_str()), HasSubstr("another padding than SAME"));
+  other = kConvolution;
+  other.replace(other.find("\"1\""), 3, "\"8\"");
+  EXPECT_THAT(WhyNot("aten::cudnn_convolution", other.c_str()), HasSubstr("dilations or groups"));
+  other = kConvolution;
+  other.resize(other.find(",\n    \"Concrete"));
+  EXPECT_THAT(WhyNot("aten::cudnn_convolution", (other + "}").c_str()), HasSubstr("without arguments"));
+}
+
+TEST(FrameworkOps, TheGradientsOfAConvolutionAreTwoOps) {
+  EXPECT_THAT(
+      Labels(
+          "aten::convolution_backward",
+          R"({"Input Dims": [[8, 128, 28, 28], [8, 64, 56, 56], [128, 64, 3, 3], [], [], [], [], [], [], [], []],
+                 "Input type": ["float", "float", "float", "", "", "", "", "", "", "", ""],
+                 "Concrete Inputs": ["", "", "", "[0]", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
+                                     "[True, True, False]"]})"),
+      ElementsAre("conv2d f32 data_gradient batch=8 side=56 in=64 out=128 kernel_h=3 kernel_w=3 stride=2",
+                  "conv2d f32 filter_gradient batch=8 side=56 in=64 out=128 kernel_h=3 kernel_w=3 stride=2"));
+}
+
+TEST(FrameworkOps, OperandsOfOneSizeOrOfNextToNone) {
+  const auto add = [](const char* dims) {
+    return std::string(R"({"Input type": ["float", "float", "Scalar"], "Input Dims": )") + dims + "}";
+  };
+  EXPECT_THAT(Labels("aten::add_", add("[[4, 8], [4, 8], []]").c_str()), ElementsAre("add f32 elements=32"));
+  EXPECT_THAT(Labels("aten::mul", add("[[64, 8], [], []]").c_str()), ElementsAre("scale f32 elements=512"));
+  EXPECT_THAT(Labels("aten::add", add("[[64, 8], [8], []]").c_str()), ElementsAre("scale f32 elements=512"));
+  EXPECT_EQ(WhyNot("aten::add", add("[[4, 8], [8], []]").c_str()), "operands of two shapes");
+  EXPECT_THAT(Labels("aten::_foreach_add_", R"({"Input Dims": [[[4, 8], [16]], [[4, 8], [16]], []],
+                     "Input type": ["TensorList", "TensorList", "Scalar"]})",
+                     {"multi_tensor_apply_kernel<float>"}),
+              ElementsAre("add f32 elements=48"));
+}
+
+TEST(FrameworkOps, ReductionsByTheirAxes) {
+  const auto sum = [](const char* axes) {
+    return std::string(
+               R"({"Input Dims": [[4, 8, 16], [], []], "Input type": ["float", "ScalarList", "Scalar"],
+                           "Concrete Inputs": ["", ")") +
+           axes + R"(", "False"]})";
+  };
+  EXPECT_THAT(Labels("aten::sum", sum("[-1]").c_str()), ElementsAre("sum f32 rows=32 columns=16"));
+  EXPECT_THAT(Labels("aten::sum", sum("[1, 2]").c_str()), ElementsAre("sum f32 rows=4 columns=128"));
+  EXPECT_THAT(Labels("aten::sum", sum("[0, 1]").c_str()), ElementsAre("column_sum f32 rows=32 columns=16"));
+  EXPECT_THAT(Labels("aten::mean", sum("[]").c_str()), ElementsAre("sum f32 rows=1 columns=512"));
+  EXPECT_THAT(WhyNot("aten::sum", sum("[1]").c_str()), HasSubstr("in the middle"));
+  EXPECT_THAT(WhyNot("aten::sum", sum("[0, 2]").c_str()), HasSubstr("in the middle"));
+}
+
+TEST(FrameworkOps, SaysWhyNot) {
+  EXPECT_EQ(WhyNot("aten::strange", R"({"Input Dims": [[4]]})"), "aten::strange");
+  EXPECT_THAT(WhyNot("aten::mm", "{}"), HasSubstr("without shapes"));
+  EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": "?", "Input type": 7})"), HasSubstr("without shapes"));
+  EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": [[0, 4], [4, 0]], "Input type": ["float", "float"]})"),
+              HasSubstr("without shapes"));
+  EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": [[4, 4], [4, 4]], "Input type": ["double", "double"]})"),
+              HasSubstr("other types"));
+}
+
+// What is told can be priced: as an op of a graph, or not at all.
+TEST(FrameworkOps, EveryNameIsOfAnOpOfGraphs) {
+  const std::vector<std::string_view> names = ToldNames();
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+  for (const std::string_view name : names) {
+    // Shapes and arguments that suit each of them: square images where four axes are looked for.
+    bool told = false;
+    for (
+        const char* arguments :
+        {R"({"Input Dims": [[8, 8], [8, 8], [8, 8]], "Input type": ["float", "float", "float"],
+              "Concrete Inputs": ["", "[0]", ""]})",
+         R"({"Input Dims": [[2, 8, 8], [2, 8, 8], [2, 8, 8]], "Input type": ["float", "float", "float"]})",
+         R"({"Input Dims": [[8, 4, 6, 6], [4, 4, 3, 3], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
+              "Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"]})",
+         R"({"Input Dims": [[8, 4, 6, 6], [8, 4, 6, 6], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
+              "Concrete Inputs": ["", "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "", "", "1"]})"}) {
+      for (const ObservedOp& op : TellOp(MarkerOf(std::string(name).c_str(), arguments), {}).ops) {
+        told = true;
+        EXPECT_TRUE(GraphOf(op).has_value()) << name << ": " << LabelOf(op);
+      }
+    }
+    EXPECT_TRUE(told) << name;
+  }
+}
+
+}  // namespace
+}  // namespace berth::cost_models
