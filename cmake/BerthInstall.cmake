@@ -39,7 +39,7 @@ endfunction()
 berth_with_includes(headers ${contracts})
 
 install(TARGETS berth_program berth_profile RUNTIME COMPONENT program)
-foreach(plugin berth_cpu_plugin berth_rl berth_mpi berth_cuda)
+foreach(plugin berth_cpu_plugin berth_rl berth_mpi berth_cuda berth_injection)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${plugins} COMPONENT program)
   endif()

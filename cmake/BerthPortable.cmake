@@ -7,7 +7,7 @@ function(berth_portable program)
   set_target_properties(berth_profile berth_cpu_plugin PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
   target_link_options(berth_cpu_plugin PRIVATE -Wl,--disable-new-dtags)
   if(TARGET berth_cuda)
-    list(APPEND extra $<TARGET_FILE:berth_cuda>)
+    list(APPEND extra $<TARGET_FILE:berth_cuda> $<TARGET_FILE:berth_injection>)
   endif()
   # DT_RPATH, not DT_RUNPATH: the libraries in the folder look for each other through the program's path.
   set_target_properties(${program} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")

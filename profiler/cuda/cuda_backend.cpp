@@ -24,9 +24,24 @@ std::string VersionText(int version) {  // 13000 is "13.0"
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-// What the driver's own tool answers to these questions; null without the tool.
+// As nvidia-smi names the device in use: its own numbers do not follow CUDA_VISIBLE_DEVICES.
+std::string UuidText(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    const bool group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    text += fmt::format("{}{:02x}", group ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+// What the driver's own tool answers to these questions about the device in use; null without the tool.
 sim::Attribute AskDriver(const std::string& fields) {
-  const std::string command = "nvidia-smi --query-gpu=" + fields + " --format=csv,noheader -i 0 2>/dev/null";
+  int device = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return {};
+  const std::string command = fmt::format("nvidia-smi --query-gpu={} --format=csv,noheader -i {} 2>/dev/null",
+                                          fields, UuidText(properties.uuid));
   std::FILE* const pipe = ::popen(command.c_str(), "r");
   char line[1024] = "";
   const bool answered = pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr;

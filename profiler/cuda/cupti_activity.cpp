@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <cupti.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "profiler/backend.h"
@@ -48,6 +49,7 @@ std::string ReasonOf(CUptiResult result) {
 struct Collected {
   std::mutex mutex;
   ActivityTrace trace;
+  CuptiActivity::OpenRanges ranges;
 };
 Collected& TheCollected() {
   static Collected collected;
@@ -65,7 +67,7 @@ void CUPTIAPI CompleteBuffer(CUcontext context, std::uint32_t stream, std::uint8
   Collected& collected = TheCollected();
   const std::lock_guard lock(collected.mutex);
   if (valid > 0) ++collected.trace.buffers;
-  CuptiActivity::Decode(buffer, valid, collected.trace);
+  CuptiActivity::Decode(buffer, valid, collected.trace, collected.ranges);
   std::size_t dropped = 0;
   if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) {
     collected.trace.lost_records += static_cast<std::int64_t>(dropped);
@@ -207,27 +209,24 @@ void Add(const CUpti_ActivityExternalCorrelation& record, ActivityTrace& trace) 
 }
 
 // A range comes as two records of one id; whichever is first waits as a marker without its other end.
-void Add(const CUpti_ActivityMarker2& record, ActivityTrace& trace) {
+void AddMarker(const CUpti_ActivityMarker2& record, ActivityTrace& trace, CuptiActivity::OpenRanges& ranges) {
   const bool starts = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0;
   const bool ends = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0;
   if (!starts && !ends) return;  // an instant
-  const auto id = static_cast<std::int64_t>(record.id);
-  const auto key = [](const Marker& marker) { return sim::FindNumber(marker.attributes, "range"); };
-  auto marker = std::find_if(trace.markers.rbegin(), trace.markers.rend(),
-                             [&](const Marker& one) { return key(one) == static_cast<double>(id); });
-  if (marker == trace.markers.rend()) {
-    Marker fresh;
-    fresh.what = Marker::What::kAnnotation;
-    fresh.attributes = {{"range", {id}}};
-    trace.markers.push_back(std::move(fresh));
-    marker = trace.markers.rbegin();
+  const auto [open, fresh] = ranges.try_emplace(record.id, trace.markers.size());
+  if (fresh) {
+    Marker& made = trace.markers.emplace_back();
+    made.what = Marker::What::kAnnotation;
+    made.attributes = {{"range", {static_cast<std::int64_t>(record.id)}}};
   }
-  if (record.name != nullptr) marker->name = record.name;
+  Marker& marker = trace.markers[open->second];
+  if (!fresh) ranges.erase(open);
+  if (record.name != nullptr) marker.name = record.name;
   if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) {
-    marker->process = record.objectId.pt.processId;
-    marker->thread = record.objectId.pt.threadId;
+    marker.process = record.objectId.pt.processId;
+    marker.thread = record.objectId.pt.threadId;
   }
-  (starts ? marker->start : marker->end) = static_cast<Nanos>(record.timestamp);
+  (starts ? marker.start : marker.end) = static_cast<Nanos>(record.timestamp);
 }
 
 // Adds the record at `at`; returns where it ends, or null for a kind that is not ours.
@@ -237,7 +236,8 @@ const std::uint8_t* AddAs(const CUpti_Activity* at, ActivityTrace& trace) {
   return reinterpret_cast<const std::uint8_t*>(at) + sizeof(Record);
 }
 
-const std::uint8_t* AddRecord(const CUpti_Activity* record, ActivityTrace& trace) {
+const std::uint8_t* AddRecord(const CUpti_Activity* record, ActivityTrace& trace,
+                              CuptiActivity::OpenRanges& ranges) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
@@ -260,7 +260,8 @@ const std::uint8_t* AddRecord(const CUpti_Activity* record, ActivityTrace& trace
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return AddAs<CUpti_ActivityExternalCorrelation>(record, trace);
     case CUPTI_ACTIVITY_KIND_MARKER:
-      return AddAs<CUpti_ActivityMarker2>(record, trace);
+      AddMarker(*reinterpret_cast<const CUpti_ActivityMarker2*>(record), trace, ranges);
+      return reinterpret_cast<const std::uint8_t*>(record) + sizeof(CUpti_ActivityMarker2);
     default:
       return nullptr;
   }
@@ -307,6 +308,7 @@ void CuptiActivity::Start() {
   {
     const std::lock_guard lock(collected.mutex);
     collected.trace = {};
+    collected.ranges.clear();
   }
   std::vector<std::string> refused;
   for (const KindRow& row : kKinds) {
@@ -333,26 +335,24 @@ ActivityTrace CuptiActivity::Stop() {
   return trace;
 }
 
-void CuptiActivity::PushExternal(Id external) {
-  cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
-                                         static_cast<std::uint64_t>(external));
-}
-void CuptiActivity::PopExternal() {
-  std::uint64_t last = 0;
-  cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
-}
-
 std::string CuptiActivity::Version() {
   std::uint32_t version = 0;
   return cuptiGetVersion(&version) == CUPTI_SUCCESS ? std::to_string(version) : "unknown";
 }
 
-void CuptiActivity::Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrace& trace) {
+void* CuptiActivity::Library() {
+  Dl_info found{};
+  if (::dladdr(reinterpret_cast<const void*>(&cuptiGetVersion), &found) == 0) return nullptr;
+  return ::dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+}
+
+void CuptiActivity::Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrace& trace,
+                           OpenRanges& ranges) {
   const std::uint8_t* end = buffer;  // of the last record that was added
   CUpti_Activity* record = nullptr;
   CUptiResult result = CUPTI_SUCCESS;
   while (bytes > 0 && (result = cuptiActivityGetNextRecord(buffer, bytes, &record)) == CUPTI_SUCCESS) {
-    end = AddRecord(record, trace);
+    end = AddRecord(record, trace, ranges);
     if (end == nullptr) end = buffer + bytes;  // of unknown length: what follows cannot be judged by place
   }
   if (bytes > 0 && (result != CUPTI_ERROR_MAX_LIMIT_REACHED || end < buffer + bytes)) ++trace.cut_records;

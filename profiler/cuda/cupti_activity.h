@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 
 #include "profiler/records.h"
 
@@ -26,14 +27,14 @@ class CuptiActivity {
   // Waits for the device's records and returns what came since Start(); times begin just above 0.
   ActivityTrace Stop();
 
-  // What is called from the thread between these belongs to the op whose marker has this external id.
-  static void PushExternal(Id external);
-  static void PopExternal();
   static std::string Version();
+  static void* Library();  // as dlopen() gives it; null where it cannot be told
 
+  // Places in ActivityTrace::markers of ranges of which one end was seen, by CUPTI's id.
+  using OpenRanges = std::unordered_map<std::uint32_t, std::size_t>;
   // Adds the records of one buffer, in any order; times as CUPTI gives them. A record that does not end within
-  // `bytes` counts as cut.
-  static void Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrace& trace);
+  // `bytes` counts as cut. `ranges` goes from buffer to buffer.
+  static void Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrace& trace, OpenRanges& ranges);
 
  private:
   bool recording_ = false;

@@ -1,5 +1,6 @@
-// berth-profile record: the CUDA driver itself opens the plug-in in every process of the command
-// (CUDA_INJECTION64_PATH), which records there and leaves one file for each process in a folder of ours.
+// berth-profile record: the CUDA driver itself opens libberth_injection.so in every process of the command
+// (CUDA_INJECTION64_PATH), and NVTX does (NVTX_INJECTION64_PATH); it records there and leaves one file for each process
+// in a folder of ours.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -96,13 +97,23 @@ Ended WaitFor(pid_t child) {
   return ended;
 }
 
-// Runs the command with the plug-in injected.
-Ended RunInjected(const std::vector<std::string>& command, const std::string& plugin,
+// The library that records, beside the plug-in.
+std::string FindInjection(const BackendRow& row) {
+  const fs::path found = fs::path(FindPlugin(row)).parent_path() / kInjectionLibrary;
+  std::error_code ignored;
+  if (!fs::exists(found, ignored))
+    throw Unavailable(found.string() + " is missing, which records in the command's processes");
+  return found.string();
+}
+
+// Runs the command with the library injected.
+Ended RunInjected(const std::vector<std::string>& command, const std::string& library,
                   const std::string& folder) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  ::setenv("CUDA_INJECTION64_PATH", plugin.c_str(), 1);
+  ::setenv("CUDA_INJECTION64_PATH", library.c_str(), 1);
+  ::setenv("NVTX_INJECTION64_PATH", library.c_str(), 1);
   ::setenv(kInjectionFolder, folder.c_str(), 1);
   std::fflush(nullptr);
   (void)Interrupted();  // from here on a signal is for the command to end on
@@ -156,10 +167,11 @@ void WriteOthers(const Options& options, const Recording& recording) {
 int Run(const Options& options) {
   const BackendRow& row = FindBackend("cuda");
   const std::unique_ptr<Backend> backend = OpenBackend(row);  // says at once why nothing could be recorded
+  const std::string injection = FindInjection(row);
   CheckOutputs(options);
   const TemporaryFolder folder;
   const auto start = std::chrono::steady_clock::now();
-  const Ended ended = RunInjected(options.command, FindPlugin(row), folder.path());
+  const Ended ended = RunInjected(options.command, injection, folder.path());
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Recording recording = Collected(folder.path());
   if (recording.parts.empty()) {

@@ -19,15 +19,21 @@ def _run(*command):
         return None
 
 
+def _first_gpu():
+    """The first GPU that CUDA shows, as nvidia-smi names it: by index or UUID."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip() or "0"
+
+
 def _query(fields):
     """The first GPU's answers of nvidia-smi by field; fields that this driver does not know are left out."""
-    text = _run("nvidia-smi", "--query-gpu=" + ",".join(fields), "--format=csv,noheader", "-i", "0")
+    of = ("--format=csv,noheader", "-i", _first_gpu())
+    text = _run("nvidia-smi", "--query-gpu=" + ",".join(fields), *of)
     if text is not None:
         return dict(zip(fields, (value.strip() for value in text.splitlines()[0].split(","))))
     answers = {}
     if _run("nvidia-smi", "-L") is not None:  # one unknown field fails the whole query
         for field in fields:
-            value = _run("nvidia-smi", "--query-gpu=" + field, "--format=csv,noheader", "-i", "0")
+            value = _run("nvidia-smi", "--query-gpu=" + field, *of)
             if value is not None:
                 answers[field] = value
     return answers

@@ -207,6 +207,14 @@ TEST_F(Calibrate, SumsUpForScripts) {
   ExpectRefused({probes_, "--out", folder_ / "p.onnx"}, "ends in .onnx");
 }
 
+TEST_F(Calibrate, StepsAloneAreTold) {
+  const ProgramResult told = RunBerth({"calibrate", "--steps", steps_, kineto_});
+  EXPECT_EQ(told.status, 0) << told.err;
+  EXPECT_THAT(told.out, AllOf(HasSubstr("mlp.trace: "), HasSubstr("not told: aten::strange"),
+                              HasSubstr("gemm f32 m=4096 n=3072 k=768"), HasSubstr("kineto.json: ")));
+  ExpectRefused({"--steps", probes_}, "is no recording of steps");
+}
+
 TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   ExpectRefused({steps_, "--out", out_}, "mlp.trace: records whole steps");
   ExpectRefused({kineto_, "--out", out_}, "kineto.json: records whole steps");

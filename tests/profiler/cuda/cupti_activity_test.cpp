@@ -2,6 +2,7 @@
 #include "profiler/cuda/cupti_activity.h"
 
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include <cupti.h>
@@ -28,10 +29,14 @@ class Buffer {
   std::size_t bytes() const { return words_.size() * 8; }
   ActivityTrace Decoded(std::size_t bytes) {
     ActivityTrace trace;
-    CuptiActivity::Decode(reinterpret_cast<std::uint8_t*>(words_.data()), bytes, trace);
+    CuptiActivity::OpenRanges ranges;
+    DecodeInto(bytes, trace, ranges);
     return trace;
   }
   ActivityTrace Decoded() { return Decoded(bytes()); }
+  void DecodeInto(std::size_t bytes, ActivityTrace& trace, CuptiActivity::OpenRanges& ranges) {
+    CuptiActivity::Decode(reinterpret_cast<std::uint8_t*>(words_.data()), bytes, trace, ranges);
+  }
 
  private:
   std::vector<std::uint64_t> words_;
@@ -146,6 +151,36 @@ TEST(CuptiActivity, BothEndsOfARangeBecomeOneMarker) {
   EXPECT_EQ(trace.markers[0].name, "step");
   EXPECT_EQ(trace.markers[0].start, 100);
   EXPECT_EQ(trace.markers[0].end, 200);
+}
+
+CUpti_ActivityMarker2 RangeEnd(std::uint32_t id, bool starts, std::uint64_t time) {
+  CUpti_ActivityMarker2 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MARKER;
+  record.flags = starts ? CUPTI_ACTIVITY_FLAG_MARKER_START : CUPTI_ACTIVITY_FLAG_MARKER_END;
+  record.id = id;
+  record.timestamp = time;
+  return record;
+}
+
+TEST(CuptiActivity, RangesGoFromBufferToBufferAndTheirIdsMayComeAgain) {
+  ActivityTrace trace;
+  CuptiActivity::OpenRanges ranges;
+  for (const auto& [id, starts, time] :
+       std::vector<std::tuple<std::uint32_t, bool, std::uint64_t>>{{1, true, 100},
+                                                                   {2, true, 110},
+                                                                   {2, false, 120},
+                                                                   {1, false, 200},
+                                                                   {1, true, 300},
+                                                                   {1, false, 400}}) {
+    Buffer one;
+    one.Add(RangeEnd(id, starts, time));
+    one.DecodeInto(one.bytes(), trace, ranges);
+  }
+  ASSERT_EQ(trace.markers.size(), 3u);
+  EXPECT_EQ(trace.markers[0].end - trace.markers[0].start, 100);
+  EXPECT_EQ(trace.markers[1].end - trace.markers[1].start, 10);
+  EXPECT_EQ(trace.markers[2].start, 300);
+  EXPECT_TRUE(ranges.empty());
 }
 
 TEST(CuptiActivity, AnEmptyBufferIsNoFault) {

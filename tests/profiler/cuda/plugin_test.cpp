@@ -61,7 +61,6 @@ TEST(CudaPlugin, RunsTheSmallestCasesOfEveryProbe) {
 TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {
   void* const plugin = dlopen(BERTH_BINARY_DIR "/profiler/cuda/libberth_cuda.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
-  EXPECT_NE(dlsym(plugin, "InitializeInjection"), nullptr);
   const auto make = reinterpret_cast<MakeBackend>(dlsym(plugin, kMakeBackendSymbol));
   ASSERT_NE(make, nullptr);
   try {
@@ -69,6 +68,14 @@ TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {
   } catch (const Unavailable& reason) {
     EXPECT_EQ(std::string(reason.what()).find("CUDA finds no device ("), 0u) << reason.what();
   }
+}
+
+TEST(CudaInjection, OpensForTheDriverAndForNvtx) {
+  void* const library =
+      dlopen(BERTH_BINARY_DIR "/profiler/cuda/libberth_injection.so", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (const char* function : {"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2"})
+    EXPECT_NE(dlsym(library, function), nullptr) << function;
 }
 
 }  // namespace

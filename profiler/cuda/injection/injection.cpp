@@ -1,4 +1,4 @@
-// What the CUDA driver calls in a process that `berth-profile record` started: records until the process ends, and
+// libberth_injection.so: what the CUDA driver calls in a process that `berth-profile record` started: records until the process ends, and
 // leaves one file, also where a signal ends it that it does not handle itself. Nothing here may fail the process: what goes wrong is a failed part with its reason.
 #include "profiler/injection.h"
 
@@ -8,13 +8,15 @@
 #include <string>
 #include <thread>
 
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "profiler/backend.h"
-#include "profiler/cuda/check.h"
 #include "profiler/cuda/cupti_activity.h"
 #include "profiler/host_machine.h"
+#include "profiler/nvtx_ops.h"
 #include "profiler/recording.h"
 
 namespace berth::profiler::cuda {
@@ -35,6 +37,7 @@ Part Finished() {
   try {
     cudaDeviceSynchronize();  // in a process that has closed CUDA already this fails, and there is nothing to wait for
     part.activity = recorder->Stop();
+    TellNvtxOps(*part.activity);
     part.outcome = Part::Outcome::kMeasured;
   } catch (const std::exception& error) {
     part.reason = error.what();
@@ -80,10 +83,30 @@ void LeaveOnSignals() {
   }
 }
 
+// CUPTI records ranges where NVTX opens CUPTI itself; it opens this library, which passes the call on.
+int PassToCupti(const char* function, void* get_export_table) {
+  void* const library = CuptiActivity::Library();
+  if (library == nullptr) return 0;
+  const auto initialize = reinterpret_cast<int (*)(void*)>(::dlsym(library, function));
+  return initialize == nullptr ? 0 : initialize(get_export_table);
+}
+
 }  // namespace
 }  // namespace berth::profiler::cuda
 
-extern "C" __attribute__((visibility("default"))) int InitializeInjection();
+extern "C" {
+__attribute__((visibility("default"))) int InitializeInjection();  // by the driver
+__attribute__((visibility("default"))) int InitializeInjectionNvtx(
+    void* get_export_table);  // by NVTX 1 and 2
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_export_table);  // by NVTX 3
+}
+
+int InitializeInjectionNvtx(void* get_export_table) {
+  return berth::profiler::cuda::PassToCupti("InitializeInjectionNvtx", get_export_table);
+}
+int InitializeInjectionNvtx2(void* get_export_table) {
+  return berth::profiler::cuda::PassToCupti("InitializeInjectionNvtx2", get_export_table);
+}
 
 int InitializeInjection() {
   using namespace berth::profiler::cuda;
