@@ -7,7 +7,7 @@
 //
 // Assumptions: the network is the one of ICLR'18 without bounded logits; `paper` has the learner of Mars as
 // recalled (10 placements an update from 5 groupings, 4 epochs, range 0.2, entropy 1e-3, Adam 3e-4, moving
-// average 0.9, -10 for what fails); `tuned` is the shared learner (docs/protocol.md#tuned) with 10
+// average 0.9, -10 for what fails); `tuned` is the shared learner and placer (docs/protocol.md#tuned) with 20
 // placements. Sizes as in `hierarchical`.
 //
 // Where it fails: as `hierarchical`; and the clip keeps each unit's ratio in range while the joint one of
@@ -27,9 +27,10 @@ std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
   policy.placements = 2;
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
+  policy.sequence.placer.aligned = policy.sequence.placer.centred = !paper;
   policy = ReadHierarchicalOptions(read, policy);
-  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 10, 3e-4, 0.3);
-  learner.batch = 10;
+  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
+  if (paper) learner.batch = 10;
   learner = ReadOneShotOptions(read, learner, policy.placements);
   read.Finish();
   return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {

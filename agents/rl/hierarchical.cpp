@@ -13,8 +13,8 @@
 // first 500 updates, only feasible draws after them. Adam at 0.1 on an LSTM is kept because it is published;
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
-// is zero. Preset `tuned`: the networks of `paper` without bounded logits, the shared learner
-// (docs/protocol.md#tuned), 4 placements of each grouping.
+// is zero. Preset `tuned`: the networks of `paper` without bounded logits, aligned and
+// centred, the shared learner (docs/protocol.md#tuned), 4 placements of each grouping.
 //
 // Assumptions, where nothing is known:
 //   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p; the
@@ -46,7 +46,8 @@ Options Defaults(const std::string& preset, bool full) {
   policy.groups = full ? 256 : 64;
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
-  options.learner = Tuned(OneShotOptions::Algorithm::kReinforce, 8, 3e-3, 0.3);
+  policy.sequence.placer.aligned = policy.sequence.placer.centred = preset == "tuned";
+  options.learner = Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
   if (preset == "paper") {
     policy.sequence.placer.temperature = 10;
     policy.sequence.placer.tanh_constant = 5;

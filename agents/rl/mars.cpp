@@ -16,9 +16,10 @@
 //   - the decoder starts from what the encoder ends the first segment with (ours, as in the other sequence models);
 //   - `paper`: 10 placements an update, 4 epochs, range 0.2 for each unit's ratio, entropy 1e-3, Adam 3e-4, moving
 //     average 0.9, reward -sqrt(s), -10 for what fails [recalled: low].
-// `tuned` changes the learner only: the shared one (docs/protocol.md#tuned) with PPO and 10 placements.
+// `tuned` changes the learner (docs/protocol.md#tuned), lets the decoder read the unit it is placing (`aligned`), which the
+// design as recalled does not say, and centres the logits (`centred`).
 // `pretrain=no` is the paper's ablation; `freeze=yes` keeps the encoder as pre-training left it; `graph=no` hides the
-// edges; `aligned=yes` lets the decoder read the unit it is placing, which the design as recalled does not say.
+// edges.
 //
 // Where it fails: as `rnn` in what a decision is rewarded by; and without `aligned` only attention, which must be
 // learned too, tells the decoder which unit it is placing.
@@ -29,7 +30,7 @@
 namespace berth::agents::rl {
 namespace {
 
-MarsOptions ReadMarsOptions(ParameterReader& read, bool full) {
+MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
   MarsOptions options;
   options.encoder_width = read.Int("encoder_width", full ? 256 : 128, 1, 8192);
   options.layers = static_cast<int>(read.Int("layers", 3, 1, 100));
@@ -41,7 +42,7 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool full) {
   SequencePlacer::Sizes& placer = options.sequence.placer;
   placer.width = full ? 512 : 128;
   placer.both_directions = true;
-  placer.aligned = read.Bool("aligned", false);
+  placer.aligned = placer.centred = !paper;
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;
@@ -53,9 +54,9 @@ std::unique_ptr<Agent> MakeMars(const Spec& spec) {
   ParameterReader read(spec);
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const bool full = read.Choice("size", {"small", "full"}) == "full";
-  const MarsOptions policy = ReadMarsOptions(read, full);
-  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 10, 1e-3, 0.1);
-  learner.batch = 10;
+  const MarsOptions policy = ReadMarsOptions(read, paper, full);
+  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
+  if (paper) learner.batch = 10;
   learner = ReadOneShotOptions(read, learner);
   read.Finish();
   return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {

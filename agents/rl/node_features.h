@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "agents/rl/tensors.h"
-#include "agents/unit_graph.h"
 #include "agents/task.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 

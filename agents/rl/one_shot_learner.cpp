@@ -1,7 +1,7 @@
 #include "agents/rl/one_shot_learner.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 #include <ATen/ATen.h>
 
@@ -12,6 +12,9 @@
 
 namespace berth::agents::rl {
 namespace {
+
+// Where the entropy is held, so that its weight can grow again.
+constexpr double kLeastEntropyWeight = 1e-3;
 
 // Sums the weights of the draws that share a row.
 at::Tensor WeightsOfRows(const std::vector<double>& weights, const Decisions& kind, at::ScalarType type) {
@@ -96,7 +99,8 @@ std::vector<double> OneShotLearner::WeightsOf(std::size_t t, const std::vector<E
 void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<Evaluation>& evaluations,
                            double part_spent) {
   UpdateRecord record;
-  record.entropy_weight = options_.entropy.At(part_spent);
+  entropies_.resize(draws.kinds.size());
+  WeighEntropies(part_spent);
   record.learning_rate = options_.LearningRateAt(part_spent, updates());
   const std::vector<double> weights =
       WeightsOf(t, evaluations, options_.ValidOnlyAt(part_spent, updates()), record);
@@ -114,6 +118,17 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
   Log(record);
 }
 
+void OneShotLearner::WeighEntropies(double part_spent) {
+  for (Entropy& kind : entropies_) {
+    if (options_.target.first == 0 || kind.fresh <= 0) {
+      kind.weight = options_.entropy.At(part_spent);
+    } else {
+      const double lack = options_.target.At(part_spent) - kind.last / kind.fresh;
+      kind.weight = std::clamp(kind.weight * std::exp(lack), kLeastEntropyWeight, 1.0);
+    }
+  }
+}
+
 void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights,
                              bool first_step, UpdateRecord& record) {
   // Under MPI each rank takes some of the draws and the gradients are summed: another number of ranks groups the same
@@ -124,11 +139,11 @@ void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vecto
   const Ranks::Share own = ranks.ShareOf(static_cast<std::size_t>(draws.size() / border));
   const std::int64_t first = static_cast<std::int64_t>(own.begin) * border;
   const std::int64_t count = static_cast<std::int64_t>(own.end - own.begin) * border;
-  Part part;
+  Part part{.entropies = std::vector<double>(draws.kinds.size(), 0.0)};
   if (count > 0) {
     const double share = static_cast<double>(count) / static_cast<double>(draws.size());
     part = PartOf(t, draws.Slice(first, count), {weights.begin() + first, weights.begin() + first + count},
-                  share, record.entropy_weight);
+                  share);
   } else {
     for (const at::Tensor& parameter : policy_->parameters())
       part.gradients.push_back(at::zeros_like(parameter));
@@ -136,17 +151,23 @@ void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vecto
   SumOverRanks(part.gradients, ranks);
   const double norm = optimiser_.Step(part.gradients, record.learning_rate, options_.clip);
   if (!first_step) return;
-  std::array<double, 3> sums = {part.loss, part.entropy, part.drift};
+  std::vector<double> sums = {part.loss, part.drift};
+  sums.insert(sums.end(), part.entropies.begin(), part.entropies.end());
   ranks.Sum(sums);
   record.loss = sums[0];
-  record.entropy = sums[1];
-  record.drift = sums[2];
+  record.drift = sums[1];
+  for (std::size_t k = 0; k < entropies_.size(); ++k) {
+    Entropy& kind = entropies_[k];
+    kind.last = sums[2 + k];
+    if (kind.fresh == 0) kind.fresh = kind.last;
+    record.entropy += kind.last / static_cast<double>(entropies_.size());
+    record.entropy_weight += kind.weight / static_cast<double>(entropies_.size());
+  }
   record.gradient_norm = norm;
 }
 
 OneShotLearner::Part OneShotLearner::PartOf(std::size_t t, const Draws& draws,
-                                            const std::vector<double>& weights, double share,
-                                            double entropy_weight) const {
+                                            const std::vector<double>& weights, double share) const {
   const std::vector<ActionTerms> terms = policy_->Evaluate(t, draws);
   BERTH_CHECK_EQ(terms.size(), draws.kinds.size());
   Part part;
@@ -155,12 +176,13 @@ OneShotLearner::Part OneShotLearner::PartOf(std::size_t t, const Draws& draws,
     const at::Tensor& logs = terms[k].log_probability;
     const at::Tensor drawn = draws.kinds[k].log_probability.to(logs.scalar_type());
     part.drift = std::max(part.drift, LargestDifference(logs.detach(), drawn));
-    part.entropy += share * terms[k].entropy.mean().item<double>() / static_cast<double>(terms.size());
+    part.entropies.push_back(share * terms[k].entropy.mean().item<double>());
+    const double entropy_weight = share * entropies_[k].weight;
     const at::Tensor rows = WeightsOfRows(weights, draws.kinds[k], logs.scalar_type());
     // Weights carry the draws' share of the batch, the mean entropy does not.
     const at::Tensor kind = options_.algorithm == OneShotOptions::Algorithm::kPpo
-                                ? PpoLoss(terms[k], drawn, rows, options_.range, share * entropy_weight)
-                                : ReinforceLoss(terms[k], rows, share * entropy_weight, options_.mean);
+                                ? PpoLoss(terms[k], drawn, rows, options_.range, entropy_weight)
+                                : ReinforceLoss(terms[k], rows, entropy_weight, options_.mean);
     loss = loss.defined() ? loss + kind : kind;
   }
   part.gradients = Gradients(loss, policy_->parameters());
@@ -184,6 +206,10 @@ void OneShotLearner::SaveState(StateWriter& out) const {
   SaveRng(rng_, out);
   optimiser_.Save(out);
   out.Put(episodes_);
+  out.Put<std::uint64_t>(entropies_.size());
+  for (const Entropy& kind : entropies_) {
+    for (const double number : {kind.fresh, kind.last, kind.weight}) out.Put(number);
+  }
   out.Put<std::uint64_t>(next_task_);
   for (const TaskState& state : states_) {
     state.baseline.Save(out);
@@ -197,6 +223,12 @@ void OneShotLearner::LoadState(StateReader& in) {
   rng_ = LoadRng(in);
   optimiser_.Load(in);
   episodes_ = in.Get<std::int64_t>();
+  const auto kinds = in.Get<std::uint64_t>();
+  if (kinds > 2) in.Fail("it has more kinds of decisions than any policy");
+  entropies_.resize(static_cast<std::size_t>(kinds));
+  for (Entropy& kind : entropies_) {
+    for (double* number : {&kind.fresh, &kind.last, &kind.weight}) *number = in.Get<double>();
+  }
   next_task_ = static_cast<std::size_t>(in.Get<std::uint64_t>());
   for (TaskState& state : states_) {
     state.baseline.Load(in);

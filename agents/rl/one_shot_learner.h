@@ -44,6 +44,9 @@ class OneShotLearner : public Learner {
   std::vector<Evaluation> Sample(std::size_t t, const Draws& draws);
   void Learn(std::size_t t, const Draws& draws, const std::vector<Evaluation>& evaluations,
              double part_spent);
+  // Sets the weights of the entropies for the coming update: as planned, or what they were times e to the power of what
+  // the last entropy lacked of its target.
+  void WeighEntropies(double part_spent);
   // One step of the optimiser on draws with their share of the batch's advantage; the first one of a batch is
   // logged.
   void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, bool first_step,
@@ -52,11 +55,10 @@ class OneShotLearner : public Learner {
   struct Part {
     Tensors gradients;
     double loss = 0;
-    double entropy = 0;
+    std::vector<double> entropies;  // by kind of decisions
     double drift = 0;
   };
-  Part PartOf(std::size_t t, const Draws& draws, const std::vector<double>& weights, double share,
-              double entropy_weight) const;
+  Part PartOf(std::size_t t, const Draws& draws, const std::vector<double>& weights, double share) const;
   std::vector<double> WeightsOf(std::size_t t, const std::vector<Evaluation>& evaluations, bool valid_only,
                                 UpdateRecord& record);
 
@@ -65,8 +67,14 @@ class OneShotLearner : public Learner {
   Rng rng_;
   Optimiser optimiser_;
   std::vector<TaskState> states_;  // by task
-  std::int64_t episodes_ = 0;      // draws learned from
-  std::size_t next_task_ = 0;      // round robin over the tasks
+  struct Entropy {
+    double fresh = 0;  // of the first update
+    double last = 0;   // of the last one
+    double weight = 0;
+  };
+  std::vector<Entropy> entropies_;  // by kind of decisions, from the first batch on
+  std::int64_t episodes_ = 0;       // draws learned from
+  std::size_t next_task_ = 0;       // round robin over the tasks
 };
 
 using PolicyFactory =

@@ -40,12 +40,13 @@ bool OneShotOptions::ValidOnlyAt(double part_spent, std::int64_t update) const {
   return part_spent >= valid_part || (valid_update > 0 && update >= valid_update);
 }
 
-OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate, double entropy) {
+OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate) {
   OneShotOptions options;
   options.algorithm = algorithm;
   options.batch = batch;
   options.learning_rate = {learning_rate, learning_rate / 10, 1};
-  options.entropy = {entropy, 0, 0.7};
+  options.entropy = {0.1, 0, 0.7};
+  options.target = {0.8, 0, 1};
   return options;
 }
 
@@ -94,6 +95,8 @@ OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions options,
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);
   options.entropy.last =
       read.Double("entropy_end", std::min(options.entropy.last, options.entropy.first), 0, 1000);
+  options.target.first = read.Double("target", options.target.first, 0, 1);
+  options.target.last = read.Double("target_end", std::min(options.target.last, options.target.first), 0, 1);
   options.clip = read.Double("clip", options.clip, 1e-9, 1e9);
   options.epochs = ReadCount(read, "epochs", options.epochs, 1);
   options.minibatches = ReadCount(read, "minibatches", options.minibatches, 1);

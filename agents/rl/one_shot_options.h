@@ -30,6 +30,8 @@ struct OneShotOptions {
   int step_from = 0;       // once every
   int step_every = 1;      // `step_every` updates
   LinearSchedule entropy{0.02, 0, 0.7};
+  LinearSchedule target{
+      0, 0, 1};         // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
   double clip = 1;      // of the norm of the gradient
   int epochs = 4;       // PPO: passes over a batch
   int minibatches = 1;  // PPO: steps per pass
@@ -40,9 +42,9 @@ struct OneShotOptions {
   bool ValidOnlyAt(double part_spent, std::int64_t update) const;
 };
 
-// The preset `tuned` of an agent: the learning rate falls to a tenth, the entropy's weight to 0. The three
-// numbers were chosen on scenarios that are in no table (results/tuning).
-OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate, double entropy);
+// The preset `tuned` of an agent: the learning rate falls to a tenth, the entropy linearly from 0.8 of a fresh policy's to 0.
+// Batch and rate were chosen on scenarios that are in no table (results/tuning).
+OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate);
 
 // What ICML'17 and ICLR'18 have in common: root reward, moving average, summed log-probabilities, no entropy
 // bonus.
@@ -52,7 +54,7 @@ OneShotOptions PublishedReinforce();
 OneShotOptions PublishedPpo();
 
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,
-// lr_end, entropy, entropy_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
+// lr_end, entropy, entropy_end, target, target_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
 // its parts must be multiples of it. Throws InputError for values out of range.
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
                                   std::int64_t draws_per_row = 1);

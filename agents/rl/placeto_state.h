@@ -11,8 +11,8 @@
 #include "agents/evaluator.h"
 #include "agents/rl/byte_state.h"
 #include "agents/rl/placeto_options.h"
-#include "agents/unit_graph.h"
 #include "agents/task.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 

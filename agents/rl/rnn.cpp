@@ -15,6 +15,8 @@
 //     batch;
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
+// Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol.md#tuned) and in two things of the network: the
+// decoder reads the group it is placing (`aligned`), and the logits are `centred`. Without either it collapses onto one device.
 //
 // `network=planner` is that of the sequence half of TensorFlow's open planner on these groups, which
 // Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
@@ -53,7 +55,8 @@ RnnOptions Defaults(const std::string& preset, const std::string& size, bool pla
   RnnOptions options;
   options.planner = planner;
   options.sequence.placer.width = size == "full" ? 512 : 128;
-  options.learner = Tuned(OneShotOptions::Algorithm::kReinforce, 8, 1e-3, 0.1);
+  options.learner = Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
+  options.sequence.placer.aligned = options.sequence.placer.centred = preset == "tuned";
   if (preset == "paper") {
     options.learner = PublishedReinforce();
     options.learner.batch = 10;

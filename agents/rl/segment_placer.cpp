@@ -89,7 +89,7 @@ at::Tensor SegmentPlacer::Pass(const at::Tensor& nodes, const at::Tensor& mean) 
     const at::Tensor wide = Apply(layer.widen, x, mean).relu();
     x = normed(layer.after_dense, x + Apply(layer.narrow, wide, mean));
   }
-  return Apply(output_, x, mean);
+  return Apply(output_, sizes_.centred ? x - x.mean(0, true) : x, mean);
 }
 
 at::Tensor SegmentPlacer::Logits(const at::Tensor& nodes) const {

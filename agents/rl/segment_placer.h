@@ -25,6 +25,7 @@ class SegmentPlacer {
     std::int64_t heads = 4;
     std::int64_t segment = 128;
     std::int64_t choices = 2;  // devices
+    bool centred = false;      // what the nodes have in common speaks through the output's bias alone
     int passes = 1;            // beyond the first, a pass also sees the probabilities of the one before (GO)
     bool superposition =
         true;  // the input of each dense layer is multiplied by 1 + mean over nodes times a weight

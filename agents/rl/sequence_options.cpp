@@ -7,6 +7,8 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
   placer.width = 2 * (read.Int("width", placer.width, 2, 8192) / 2);
   placer.attention = read.Choice("attention", {"additive", "dot"}) == "dot" ? Attention::Kind::kDot
                                                                             : Attention::Kind::kAdditive;
+  placer.aligned = read.Bool("aligned", placer.aligned);
+  placer.centred = read.Bool("centred", placer.centred);
   placer.temperature = read.Double("temperature", placer.temperature, 1e-6, 1e6);
   placer.tanh_constant = read.Double("tanh", placer.tanh_constant, 0, 1e6);
   options.noise = read.Double("noise", options.noise, 0, 100);

@@ -28,7 +28,8 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
       attention_(sizes.attention, sizes.width, type, init),
       embeddings_(GlorotMatrix(sizes.choices + 1, sizes.width, type, init)),
       output_{GlorotMatrix(2 * sizes.width, sizes.choices, type, init)} {
-  if (sizes.biases) output_.push_back(at::zeros({sizes.choices}, type).set_requires_grad(true));
+  if (sizes.biases || sizes.centred)
+    output_.push_back(at::zeros({sizes.choices}, type).set_requires_grad(true));
   for (const Tensors& part : {encoder_.parameters(), decoder_.parameters(), attention_.parameters(),
                               Tensors{embeddings_}, output_}) {
     Append(parameters_, part);
@@ -53,6 +54,10 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
                   {of_first(all.last.h), of_first(all.last.c)}};
   if (const std::int64_t rest = count - whole * length; rest > 0)
     encoded.memory.push_back(attention_.Memory(read(whole * length, 1, rest).h.transpose(0, 1)));
+  if (sizes_.centred) {
+    const at::Tensor untold = at::full({count, sequences}, sizes_.choices, at::kLong);
+    encoded.common = at::cat(Walked(encoded, untold), 1).mean(1, true);
+  }
   return encoded;
 }
 
@@ -69,9 +74,26 @@ at::Tensor SequencePlacer::GateSums(const at::Tensor& fed, const at::Tensor& bef
       at::cat({read, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1));
 }
 
-// `h` [sequences, queries, width].
-at::Tensor SequencePlacer::LogitsOf(const at::Tensor& h, const at::Tensor& memory) const {
-  at::Tensor logits = at::cat({h, attention_.Mix(h, memory)}, -1).matmul(output_[0]);
+Tensors SequencePlacer::Walked(const Encoded& encoded, const at::Tensor& before) const {
+  const std::int64_t sequences = encoded.last.h.size(0), draws = before.size(1) / sequences;
+  Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
+  const at::Tensor fed = Fed();
+  Tensors read;
+  std::int64_t first = 0;
+  for (const at::Tensor& memory : encoded.memory) {
+    const std::int64_t items = memory.size(1);
+    const Lstm::Output out = decoder_.Continue(GateSums(fed, before.narrow(0, first, items), memory), state);
+    const at::Tensor h = out.h.transpose(0, 1).reshape({sequences, draws * items, sizes_.width});
+    read.push_back(at::cat({h, attention_.Mix(h, memory)}, -1));
+    state = {out.last.h.detach(), out.last.c.detach()};
+    first += items;
+  }
+  return read;
+}
+
+// `read` [sequences, queries, 2 width].
+at::Tensor SequencePlacer::LogitsOf(const at::Tensor& read, const at::Tensor& common) const {
+  at::Tensor logits = (common.defined() ? read - common : read).matmul(output_[0]);
   if (output_.size() > 1) logits = logits + output_[1];
   if (sizes_.temperature != 1) logits = logits / sizes_.temperature;
   return sizes_.tanh_constant > 0 ? logits.tanh() * sizes_.tanh_constant : logits;
@@ -88,8 +110,9 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   for (const at::Tensor& memory : encoded.memory) {
     for (std::int64_t item = 0; item < memory.size(1); ++item) {
       state = walk.Step(GateSums(fed, before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
+      const at::Tensor h = state.h.view({sequences, draws, sizes_.width});
       at::Tensor logits =
-          LogitsOf(state.h.view({sequences, draws, sizes_.width}), memory).view({rows, sizes_.choices});
+          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), encoded.common).view({rows, sizes_.choices});
       if (noise > 0 && rng != nullptr) {
         noises.push_back(NoiseFor(logits, noise, *rng));
         logits = logits + noises.back();
@@ -105,22 +128,11 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
 }
 
 at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& actions) const {
-  const std::int64_t sequences = encoded.last.h.size(0), rows = actions.size(0), draws = rows / sequences;
+  const std::int64_t rows = actions.size(0);
   const at::Tensor start = at::full({1, rows}, sizes_.choices, at::kLong);
-  const at::Tensor before = at::cat({start, actions.t()});  // [items + 1, rows]
-  Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
-  const at::Tensor fed = Fed();
   Tensors logits;
-  std::int64_t first = 0;
-  for (const at::Tensor& memory : encoded.memory) {
-    const std::int64_t items = memory.size(1);
-    const Lstm::Output out = decoder_.Continue(GateSums(fed, before.narrow(0, first, items), memory), state);
-    const at::Tensor h = out.h.transpose(0, 1);  // [rows, items, width]
-    logits.push_back(LogitsOf(h.reshape({sequences, draws * items, sizes_.width}), memory)
-                         .view({rows, items, sizes_.choices}));
-    state = {out.last.h.detach(), out.last.c.detach()};
-    first += items;
-  }
+  for (const at::Tensor& read : Walked(encoded, at::cat({start, actions.t()})))
+    logits.push_back(LogitsOf(read, encoded.common).view({rows, -1, sizes_.choices}));
   return at::cat(logits, 1);
 }
 

@@ -31,14 +31,18 @@ class SequencePlacer {
     double temperature = 1;
     double tanh_constant = 0;  // 0 = logits are not bounded
     bool aligned = false;      // the decoder also reads the item's row of the memory as it names its choice
+    // What the items have in common speaks through the output's bias alone: from what the output reads is taken its mean
+    // over the items, in a walk that is told no choices.
+    bool centred = false;
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
 
   // Several sequences of one length, read once for all draws.
   struct Encoded {
-    Tensors memory;    // by segment: [sequences, items, width]
-    Lstm::State last;  // of the first segment: [sequences, width]
+    Tensors memory;     // by segment: [sequences, items, width]
+    Lstm::State last;   // of the first segment: [sequences, width]
+    at::Tensor common;  // [sequences, 1, 2 width]; undefined unless centred
   };
   Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
 
@@ -58,13 +62,15 @@ class SequencePlacer {
   // What the decoder's gates get, [items, rows, 4 width]: of the choices before, `before` [items, rows], and aligned of the
   // items themselves.
   at::Tensor GateSums(const at::Tensor& fed, const at::Tensor& before, const at::Tensor& memory) const;
-  at::Tensor LogitsOf(const at::Tensor& h, const at::Tensor& memory) const;
+  // Of `before` [items, rows], what the output reads, by segment: [sequences, rows / sequences * items, 2 width].
+  Tensors Walked(const Encoded& encoded, const at::Tensor& before) const;
+  at::Tensor LogitsOf(const at::Tensor& read, const at::Tensor& common) const;
 
   Sizes sizes_;
   Lstm encoder_, decoder_;
   Attention attention_;
   at::Tensor embeddings_;  // [choices + 1, width]; the last one starts
-  Tensors output_;         // [2 width, choices] and, with biases, [choices]
+  Tensors output_;         // [2 width, choices] and, with biases or centred, [choices]
   Tensors parameters_;
 };
 

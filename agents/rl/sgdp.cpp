@@ -18,16 +18,15 @@
 //   - segments of units in topological order, by depth and index (ours);
 //   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads
 //     (ours); the number of GO is 3, of SGDP 1.
-// `tuned` keeps the network and changes the learner: shaped reward, the others of the batch as baseline,
-// standardised advantages; learning rate and entropy are tuned (results/tuning).
+// `tuned` changes the learner (docs/protocol.md#tuned) and centres what the output reads over the units (`centred`): without
+// that the policy stays undecided under a high entropy weight and goes to one device under a low one.
 //
 // Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol.md#encoder-placer), which says
 // no more than its design. It learns as `mars` does, so that designs are compared and not learners;
 // learner=reinforce is the other candidate. Both its learner and its sizes are assumptions.
 //
 // Where they fail: devices of units are drawn independently, so two units that should move together find that
-// out only by chance, and with thousands of units all placements of a batch are about equally good; policies
-// collapse onto one device early where the entropy's weight is small. Units that look alike in surroundings
+// out only by chance, and with thousands of units all placements of a batch are about equally good. Units that look alike in surroundings
 // that look alike (two equal branches of one segment) get the same probabilities.
 #include <ATen/ATen.h>
 
@@ -155,6 +154,7 @@ std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, con
   placer.segment = read.Int("segment", full ? 256 : 128, 1, 1 << 20);
   placer.passes = static_cast<int>(read.Int("passes", 1, 1, 100));
   placer.superposition = superposition && read.Bool("superposition", true);
+  placer.centred = read.Bool("centred", !as_published);
   policy.graph = read.Bool("graph", true);
   const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
   read.Finish();
@@ -174,14 +174,14 @@ std::unique_ptr<Agent> MakeSgdp(const Spec& spec) {
   paper.batch = 16;
   paper.baseline = Baseline::kRunningMean;
   paper.entropy = {0.01, 0.001, 1};
-  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3, 0.3);
+  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3);
   return MakeGraphPlacer(spec, /*superposition=*/true, tuned, paper);
 }
 
 std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
   OneShotOptions paper = PublishedPpo();
   paper.batch = 10;
-  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 10, 3e-3, 0.3);
+  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3);
   return MakeGraphPlacer(spec, /*superposition=*/false, tuned, paper);
 }
 

@@ -175,7 +175,7 @@ TEST_P(EachLearner, FreshPolicyIsUndecidedWhereUnitsHaveManyNeighbours) {
   const std::string path = InTemp("fresh.ckpt");
   const bool walks =
       std::string(FindAgent(GetParam().name)->parameters).find("episodes=") != std::string::npos;
-  SearchOnce(*GetParam().make(Spec::Parse(GetParam().name)), made->task, walks ? 4 * 41 : 17,
+  SearchOnce(*GetParam().make(Spec::Parse(GetParam().name)), made->task, walks ? 4 * 41 : 21,
              {.checkpoint = path});
   EXPECT_GT(FirstEntropy(path + ".log.csv"), 0.9 * std::log(2));
 }
