@@ -270,6 +270,7 @@ std::string Evaluator::SaveState() const {
   state["task"] = Fingerprint(impl_->task);
   state["samples"] = impl_->samples;
   state["proposals"] = proposals_;
+  state["screens"] = screens_;
   std::vector<std::uint64_t> distinct(impl_->distinct.begin(), impl_->distinct.end());
   std::sort(distinct.begin(), distinct.end());
   state["distinct"] = std::move(distinct);
@@ -296,6 +297,7 @@ void Evaluator::RestoreState(const std::string& text) {
     }
     const auto samples = state.at("samples").get<std::int64_t>();
     const auto proposals = state.at("proposals").get<std::int64_t>();
+    const auto screens = state.at("screens").get<std::int64_t>();
     const auto distinct = state.at("distinct").get<std::vector<std::uint64_t>>();
     auto best = state.at("best").get<UnitPlacement>();
     std::vector<CurvePoint> curve;
@@ -317,6 +319,7 @@ void Evaluator::RestoreState(const std::string& text) {
     impl_->opened = Clock::now();
     impl_->samples = samples;
     proposals_ = proposals;
+    screens_ = screens;
     impl_->distinct = {distinct.begin(), distinct.end()};
     impl_->best = std::move(best);
     impl_->best_runtime = curve.empty() ? 0 : curve.back().best;

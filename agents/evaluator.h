@@ -74,8 +74,8 @@ class Evaluator {
   // per episode for Placeto.
   void CountProposal() { ++proposals_; }
 
-  // An agent looked at a placement by an estimate of its own, to choose what to sample: no sample, but told beside them.
-  void CountScreen() { ++screens_; }
+  // An agent looked at so many placements by screens, to choose what to sample: no samples, but told beside them.
+  void CountScreens(std::int64_t count) { screens_ += count; }
   std::int64_t screens() const { return screens_; }
 
   std::int64_t budget() const;

@@ -66,9 +66,8 @@ const std::vector<AgentRow>& Agents() {
        "start=random,batch=20,elite=0.1,rate=0.3,explore=0.01", AgentKind::kSearch, MakeCrossEntropy},
       {"brute_force", "every assignment: exact, tiny problems only", "", "limit=1000000", AgentKind::kSearch,
        MakeBruteForce},
-      {"pilot",
-       "plans on a quick estimate of the schedule, samples where the plan ends, climbs with screened moves",
-       "", "screen=20,plan=10000,hot=0.02,kick=3,patience=200", AgentKind::kSearch, MakePilot},
+      {"pilot", "plans on screens, samples where the plan ends, climbs with screened moves", "",
+       "screen=32,plan=40000,chains=16,hot=0.02,kick=3,patience=200", AgentKind::kSearch, MakePilot},
       {"factored",
        "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its "
        "neighbour is",

@@ -1,6 +1,7 @@
 // The numbers of the rules `published` (docs/model.md section 8). Internal to sim/.
 #pragma once
 
+#include "sim/exact.h"
 #include "sim/units.h"
 
 namespace berth::sim {
@@ -10,6 +11,11 @@ inline constexpr Picos kSendPause = 25'000'000;  // of a channel after a sending
 
 inline Picos PauseAfterOp(Picos cost) {
   return cost > 0 ? kOpPause : 0;
+}
+
+inline Picos SendTime(Bytes bytes) {
+  constexpr std::int64_t kBytesPerMicro = 7600;
+  return MulDivNearest(bytes, kPicosPerMicro, kBytesPerMicro);
 }
 
 inline Picos FloorMicro(Picos time) {

@@ -6,16 +6,6 @@
 #include "sim/published/rules.h"
 
 namespace berth::sim {
-namespace {
-
-constexpr Bytes kBytesPerMicro = 7600;
-
-Picos SendTime(Bytes bytes) {
-  __extension__ using Wide = __int128;
-  return static_cast<Picos>((Wide{bytes} * kPicosPerMicro + kBytesPerMicro / 2) / kBytesPerMicro);
-}
-
-}  // namespace
 
 // By producer, in the order of consumers. Counts `producers` on the way.
 std::vector<std::vector<PublishedWiring::Reader>> PublishedWiring::NamedReaders(const OpGraph& graph) {

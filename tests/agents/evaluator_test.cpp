@@ -188,6 +188,7 @@ TEST_F(EvaluatorTest, GoesOnFromItsState) {
   first.Evaluate({0, 0, 0});
   first.Evaluate({1, 1, 1});
   first.CountProposal();
+  first.CountScreens(16);
   const std::string state = first.SaveState();
 
   Evaluator second(task_, Budget(10));
@@ -198,6 +199,7 @@ TEST_F(EvaluatorTest, GoesOnFromItsState) {
     EXPECT_EQ(evaluator->samples(), 4);
     EXPECT_EQ(evaluator->distinct(), 3);
     EXPECT_EQ(evaluator->proposals(), 1);
+    EXPECT_EQ(evaluator->screens(), 16);
     EXPECT_EQ(evaluator->best_runtime(), kSplit);
     EXPECT_EQ(evaluator->samples_to_best(), 4);
     EXPECT_THAT(evaluator->curve(), SizeIs(3));

@@ -1,0 +1,91 @@
+#include "sim/screen.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sim/error.h"
+#include "sim/parallel.h"
+#include "sim/screen/pass.h"
+#include "sim/screen/plan.h"
+
+namespace berth::sim {
+
+struct Screen::Impl {
+  ScreenPlan plan;
+  std::size_t cluster_devices;
+  std::vector<std::int32_t> number;  // by device of the cluster: in plan.devices; -1 = none
+  int threads;
+  std::vector<std::unique_ptr<ScreenState>> states;  // by slot, made by the thread that uses it
+
+  Impl(const Problem& problem, std::span<const std::int32_t> unit_of_op, std::span<const DeviceIndex> devices,
+       int the_threads)
+      : plan(problem, unit_of_op, devices),
+        cluster_devices(problem.cluster().devices.size()),
+        number(cluster_devices, -1),
+        threads(ResolveThreads(the_threads)),
+        states(static_cast<std::size_t>(threads)) {
+    for (std::size_t d = 0; d < plan.devices.size(); ++d)
+      number[static_cast<std::size_t>(plan.devices[d])] = static_cast<std::int32_t>(d);
+  }
+
+  // The first bit of a device's in a set that begins at bit 0.
+  std::size_t BitOf(DeviceIndex device) const {
+    const std::int32_t d = number[static_cast<std::size_t>(device)];
+    BERTH_CHECK_LE(0, d);
+    return static_cast<std::size_t>(d) * ScreenPlan::kAbreast;
+  }
+
+  void Place(std::span<const std::vector<DeviceIndex>> placements, ScreenState& state) const {
+    constexpr std::size_t kBits = ScreenPlan::kDevicesOfWord * ScreenPlan::kAbreast;  // of a word
+    for (const std::vector<DeviceIndex>& placement : placements)
+      BERTH_CHECK_EQ(placement.size(), static_cast<std::size_t>(plan.units));
+    std::ranges::fill(state.place, 0);
+    for (std::size_t unit = 0; unit < static_cast<std::size_t>(plan.units); ++unit) {
+      ScreenPlan::Word* const set = state.place.data() + unit * plan.words;
+      for (std::size_t i = 0; i < placements.size(); ++i) {
+        const std::size_t bit = BitOf(placements[i][unit]) + i;
+        set[bit / kBits] |= ScreenPlan::Word{1} << bit % kBits;
+      }
+    }
+  }
+
+  void RunGroup(std::span<const std::vector<DeviceIndex>> placements, std::size_t first, int slot,
+                Result& result) {
+    std::unique_ptr<ScreenState>& state = states[static_cast<std::size_t>(slot)];
+    if (state == nullptr) state = std::make_unique<ScreenState>(plan);
+    const std::size_t count = std::min(ScreenPlan::kAbreast, placements.size() - first);
+    Place(placements.subspan(first, count), *state);
+    ScreenPasses().front().run(plan, *state);
+    for (std::size_t i = 0; i < count; ++i) {
+      result.runtime[first + i] = state->runtime.of[i];
+      for (std::size_t d = 0; d < plan.devices.size(); ++d)
+        result.peak[(first + i) * cluster_devices + static_cast<std::size_t>(plan.devices[d])] =
+            state->peak[d].of[i];
+    }
+  }
+};
+
+Screen::Screen(const Problem& problem, std::span<const std::int32_t> unit_of_op,
+               std::span<const DeviceIndex> devices, int threads) {
+  if (devices.size() > kMostDevices) {
+    throw InputError("a screen takes at most " + std::to_string(kMostDevices) + " devices, cluster " +
+                     problem.cluster().name + " gives it " + std::to_string(devices.size()));
+  }
+  impl_ = std::make_unique<Impl>(problem, unit_of_op, devices, threads);
+}
+Screen::~Screen() = default;
+Screen::Screen(Screen&&) noexcept = default;
+Screen& Screen::operator=(Screen&&) noexcept = default;
+
+Screen::Result Screen::Run(std::span<const std::vector<DeviceIndex>> placements) {
+  Result result{std::vector<Picos>(placements.size()),
+                std::vector<Bytes>(placements.size() * impl_->cluster_devices)};
+  const std::size_t groups = (placements.size() + ScreenPlan::kAbreast - 1) / ScreenPlan::kAbreast;
+  ParallelFor(groups, impl_->threads, [&](std::size_t group, int slot) {
+    impl_->RunGroup(placements, group * ScreenPlan::kAbreast, slot, result);
+  });
+  return result;
+}
+
+}  // namespace berth::sim

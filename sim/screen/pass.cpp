@@ -1,0 +1,37 @@
+#include "sim/screen/pass.h"
+
+namespace berth::sim {
+namespace {
+
+std::vector<ScreenPass> FindPasses() {
+  std::vector<ScreenPass> passes;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    passes.push_back({"avx512", RunAvx512});
+  if (__builtin_cpu_supports("avx2")) passes.push_back({"avx2", RunAvx2});
+#endif
+  passes.push_back({"portable", RunPortable});
+  return passes;
+}
+
+}  // namespace
+
+ScreenState::ScreenState(const ScreenPlan& plan)
+    : place(static_cast<std::size_t>(plan.units) * plan.words),
+      inbox(plan.steps.size()),
+      thread(plan.devices.size()),
+      free(thread.size()),
+      out(thread.size()),
+      receives_from(thread.size()),
+      receives_to(thread.size()),
+      arrival(thread.size()),
+      live(thread.size()),
+      peak(thread.size()) {}
+
+std::span<const ScreenPass> ScreenPasses() {
+  static const std::vector<ScreenPass> passes = FindPasses();
+  return passes;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,395 @@
+// The pass itself, compiled for each kind of vector: who includes it defines BERTH_INLINE, with which every function is
+// inlined into the one that names the vectors. (What is compiled for other vectors is taken apart before it is inlined.)
+// Internal to sim/screen/.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/published/rules.h"
+#include "sim/screen.h"
+#include "sim/screen/pass.h"
+
+namespace berth::sim {
+namespace {
+
+using Word = ScreenPlan::Word;
+using Id = ScreenPlan::Id;
+
+constexpr std::size_t kMostWords = Screen::kMostDevices / ScreenPlan::kDevicesOfWord;
+
+template <int kBytes>
+struct VectorOf;
+template <>
+struct VectorOf<16> {
+  typedef std::int64_t Type __attribute__((vector_size(16)));
+};
+template <>
+struct VectorOf<32> {
+  typedef std::int64_t Type __attribute__((vector_size(32)));
+};
+template <>
+struct VectorOf<64> {
+  typedef std::int64_t Type __attribute__((vector_size(64)));
+};
+
+// A number for each placement, in vectors of so many bytes.
+template <int kBytes>
+struct Wide {
+  using Vector = typename VectorOf<kBytes>::Type;
+  static constexpr std::size_t kVectors = sizeof(ScreenRow) / kBytes;
+  Vector v[kVectors];
+
+  BERTH_INLINE static Wide All(std::int64_t number) {
+    Wide all;
+    for (std::size_t i = 0; i < kVectors; ++i) all.v[i] = Vector{} + number;
+    return all;
+  }
+  BERTH_INLINE static Wide Load(const ScreenRow& row) {
+    Wide loaded;
+    for (std::size_t i = 0; i < kVectors; ++i)
+      __builtin_memcpy(&loaded.v[i], row.of.data() + i * kBytes / sizeof(std::int64_t), kBytes);
+    return loaded;
+  }
+  BERTH_INLINE void Store(ScreenRow& row) const {
+    for (std::size_t i = 0; i < kVectors; ++i)
+      __builtin_memcpy(row.of.data() + i * kBytes / sizeof(std::int64_t), &v[i], kBytes);
+  }
+  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] + b.v[i];
+    return c;
+  }
+  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] - b.v[i];
+    return c;
+  }
+  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+    return c;
+  }
+  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
+    return c;
+  }
+  // -1 for those whose bit is set, 0 for the others.
+  BERTH_INLINE static Wide Mask(Word bits) {
+    Wide mask;
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      Vector bit{};
+      for (std::size_t k = 0; k < kBytes / sizeof(std::int64_t); ++k)
+        bit[k] = std::int64_t{1} << (i * kBytes / sizeof(std::int64_t) + k);
+      mask.v[i] = ((Vector{} + static_cast<std::int64_t>(bits)) & bit) != 0;
+    }
+    return mask;
+  }
+  BERTH_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = mask.v[i] != 0 ? yes.v[i] : no.v[i];
+    return c;
+  }
+  BERTH_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) {
+    Wide c;
+    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = yes.v[i] & mask.v[i];
+    return c;
+  }
+  BERTH_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) {
+    Wide mask;
+    for (std::size_t i = 0; i < kVectors; ++i) mask.v[i] = a.v[i] >= b.v[i];
+    return mask;
+  }
+};
+
+// For each device the placements that have something there: a bit each.
+template <std::size_t kWords>
+struct Set {
+  Word w[kWords];
+
+  BERTH_INLINE static Set Of(const std::vector<Word>& sets, std::size_t first_word, std::size_t words) {
+    Set set;
+    for (std::size_t i = 0; i < kWords; ++i) set.w[i] = i < words ? sets[first_word + i] : 0;
+    return set;
+  }
+  BERTH_INLINE friend Set operator|(Set a, const Set& b) {
+    for (std::size_t i = 0; i < kWords; ++i) a.w[i] |= b.w[i];
+    return a;
+  }
+  BERTH_INLINE friend Set operator&(Set a, const Set& b) {
+    for (std::size_t i = 0; i < kWords; ++i) a.w[i] &= b.w[i];
+    return a;
+  }
+  BERTH_INLINE friend Set Without(Set a, const Set& b) {
+    for (std::size_t i = 0; i < kWords; ++i) a.w[i] &= ~b.w[i];
+    return a;
+  }
+  BERTH_INLINE bool empty() const {
+    Word any = 0;
+    for (std::size_t i = 0; i < kWords; ++i) any |= w[i];
+    return any == 0;
+  }
+  // On any device.
+  BERTH_INLINE Word Placements() const {
+    Word any = 0;
+    for (std::size_t i = 0; i < kWords; ++i) any |= w[i];
+    any |= any >> 32;
+    return (any | any >> 16) & ScreenPlan::kAll;
+  }
+};
+
+// The devices of a set, one after another.
+template <std::size_t kWords>
+class Devices {
+ public:
+  BERTH_INLINE explicit Devices(const Set<kWords>& set) : left_(set) { Skip(); }
+  BERTH_INLINE bool more() const { return word_ < kWords; }
+  BERTH_INLINE std::size_t device() const { return word_ * ScreenPlan::kDevicesOfWord + InWord(); }
+  BERTH_INLINE Word placements() const {
+    return left_.w[word_] >> InWord() * ScreenPlan::kAbreast & ScreenPlan::kAll;
+  }
+  BERTH_INLINE void Next() {
+    left_.w[word_] &= ~(ScreenPlan::kAll << InWord() * ScreenPlan::kAbreast);
+    Skip();
+  }
+
+ private:
+  BERTH_INLINE std::size_t InWord() const {
+    return static_cast<std::size_t>(std::countr_zero(left_.w[word_])) / ScreenPlan::kAbreast;
+  }
+  BERTH_INLINE void Skip() {
+    while (word_ < kWords && left_.w[word_] == 0) ++word_;
+  }
+  Set<kWords> left_;
+  std::size_t word_ = 0;
+};
+
+template <int kBytes, std::size_t kWords>
+class Pass {
+  using W = Wide<kBytes>;
+  using S = Set<kWords>;
+  using D = Devices<kWords>;
+
+ public:
+  BERTH_INLINE Pass(const ScreenPlan& plan, ScreenState& state)
+      : p_(plan), s_(state), cpus_(S::Of(plan.cpus, 0, plan.words)) {}
+
+  BERTH_INLINE void Run() {
+    Begin();
+    const auto steps = static_cast<Id>(p_.steps.size()) - 1;
+    for (Id step = 0; step < steps; ++step) RunOp(step);
+    W runtime = W::All(0);
+    for (std::size_t d = 0; d < p_.devices.size(); ++d) {
+      runtime = Max(runtime, W::Load(s_.free[d]));
+      if (p_.published) runtime = Max(runtime, W::Load(s_.out[d]));
+    }
+    runtime.Store(s_.runtime);
+  }
+
+ private:
+  template <typename T>
+  BERTH_INLINE static auto& At(T& rows, Id id) {
+    return rows[static_cast<std::size_t>(id)];
+  }
+  BERTH_INLINE S PlaceOf(Id unit) const {
+    return S::Of(s_.place, static_cast<std::size_t>(unit) * p_.words, p_.words);
+  }
+
+  BERTH_INLINE void Begin() {
+    const W zero = W::All(0);
+    for (std::size_t d = 0; d < p_.devices.size(); ++d) {
+      for (auto* rows : {&s_.thread, &s_.free, &s_.out, &s_.receives_from, &s_.receives_to, &s_.live})
+        zero.Store((*rows)[d]);
+    }
+    for (Id unit = 0; unit < p_.units; ++unit) {
+      const W bytes = W::All(At(p_.persistent, unit));
+      for (D at(PlaceOf(unit)); at.more(); at.Next()) {
+        ScreenRow& live = s_.live[at.device()];
+        (W::Load(live) + IfOnly(W::Mask(at.placements()), bytes)).Store(live);
+      }
+    }
+    for (std::size_t d = 0; d < p_.devices.size(); ++d) W::Load(s_.live[d]).Store(s_.peak[d]);
+  }
+
+  BERTH_INLINE void RunOp(Id index) {
+    const ScreenPlan::Step& step = At(p_.steps, index);
+    const S place = PlaceOf(step.unit);
+    W thread = W::Load(s_.thread[0]), free = W::All(0), out = free;
+    for (D at(place); at.more(); at.Next()) {
+      const W here = W::Mask(at.placements());
+      if (!p_.process) thread = Where(here, W::Load(s_.thread[at.device()]), thread);
+      free = Where(here, W::Load(s_.free[at.device()]), free);
+      out = Where(here, W::Load(s_.out[at.device()]), out);
+    }
+    ScreenState::Inbox& inbox = At(s_.inbox, index);
+    const W issued = Max(thread, W::Load(inbox.ready)) + DispatchOf(step, place);
+    const W end = Max(issued, free) + CostOf(index, place);
+    W release = W::Load(inbox.release) + W::All(step.working);
+    W::All(0).Store(inbox.ready);
+    W::All(0).Store(inbox.release);
+
+    free = end + W::All(step.pause);
+    thread = p_.process ? Where(W::Mask((place & cpus_).Placements()), end, issued) : issued;
+    if (p_.process) thread.Store(s_.thread[0]);
+    const Id last = At(p_.steps, index + 1).send;
+    for (Id send = step.send; send < last; ++send) Send(send, place, end, free, out, release);
+    const W taken = W::All(step.own + step.working);
+    for (D at(place); at.more(); at.Next()) {
+      const std::size_t d = at.device();
+      const W here = W::Mask(at.placements());
+      if (!p_.process) Where(here, thread, W::Load(s_.thread[d])).Store(s_.thread[d]);
+      Where(here, free, W::Load(s_.free[d])).Store(s_.free[d]);
+      Where(here, out, W::Load(s_.out[d])).Store(s_.out[d]);
+      const W live = W::Load(s_.live[d]) + IfOnly(here, taken);
+      Max(W::Load(s_.peak[d]), live).Store(s_.peak[d]);
+      (live - IfOnly(here, release)).Store(s_.live[d]);
+    }
+  }
+
+  BERTH_INLINE W DispatchOf(const ScreenPlan::Step& step, const S& place) const {
+    W dispatch = W::All(p_.dispatch_cost[0] * step.pays);
+    for (std::size_t k = 1; k < p_.kinds; ++k)
+      dispatch = Where(KindMask(k, place), W::All(p_.dispatch_cost[k] * step.pays), dispatch);
+    return dispatch;
+  }
+  BERTH_INLINE W CostOf(Id step, const S& place) const {
+    const Picos* of = p_.cost.data() + static_cast<std::size_t>(step) * p_.kinds;
+    W cost = W::All(of[0]);
+    for (std::size_t k = 1; k < p_.kinds; ++k) cost = Where(KindMask(k, place), W::All(of[k]), cost);
+    return cost;
+  }
+  BERTH_INLINE W KindMask(std::size_t kind, const S& place) const {
+    return W::Mask((place & S::Of(p_.kind, kind * p_.words, p_.words)).Placements());
+  }
+
+  // To all devices of its readers; adds to `release` what its op is the last to hold.
+  BERTH_INLINE void Send(Id index, const S& place, const W& end, W& free, W& out, W& release) {
+    const ScreenPlan::Send& send = At(p_.sends, index);
+    const Id reader_end = At(p_.sends, index + 1).reader;
+    S sent{};
+    for (Id r = send.reader; r < reader_end; ++r) sent = sent | PlaceOf(At(p_.readers, r).unit);
+    sent = Without(sent, place);
+    if (!sent.empty()) {
+      if (p_.published) {
+        SendOnce(send, sent, end, out);
+      } else {
+        SendEach(send, place, sent, end, free, out);
+      }
+    }
+    if (!sent.empty() || !(place & cpus_).empty()) Deliver(send.reader, reader_end, place, end);
+    if (send.bytes > 0 || send.own > 0) Hold(send, At(p_.sends, index + 1).holder, place, sent, release);
+  }
+
+  // The time of the transfer to a device.
+  BERTH_INLINE W MoveTime(const ScreenPlan::Send& send, std::size_t to, const S& place) const {
+    const Picos* of = p_.move_time.data() + send.times;
+    const auto first = static_cast<std::size_t>(p_.first_senders[to]);
+    const auto last = static_cast<std::size_t>(p_.first_senders[to + 1]);
+    W time = W::All(of[p_.route_kind[first]]);
+    for (std::size_t i = first + 1; i < last; ++i) {
+      const W from = W::Mask((place & S::Of(p_.senders, i * p_.words, p_.words)).Placements());
+      time = Where(from, W::All(of[p_.route_kind[i]]), time);
+    }
+    return time;
+  }
+
+  // Rules native: one transfer to each device.
+  BERTH_INLINE void SendEach(const ScreenPlan::Send& send, const S& place, const S& sent, const W& end,
+                             W& free, W& out) {
+    const bool waits = send.bytes > 0 && !p_.ideal;
+    for (D at(sent); at.more(); at.Next()) {
+      const std::size_t to = at.device();
+      const W here = W::Mask(at.placements());
+      const W begin = waits ? Max(end, out) : end;
+      W time = MoveTime(send, to, place);
+      if (waits && p_.devices.size() > 2) time = time + Overlap(to, here, begin, time);
+      const W arrival = begin + time;
+      if (waits) out = Where(here, arrival, out);
+      arrival.Store(s_.arrival[to]);
+      (W::Load(s_.live[to]) + IfOnly(here, W::All(send.bytes))).Store(s_.live[to]);
+      if (p_.blocking && send.bytes > 0) SlowDown(to, place, here, time, free);
+    }
+  }
+
+  // With the last transfer that began to arrive there before.
+  BERTH_INLINE W Overlap(std::size_t to, const W& here, const W& begin, const W& time) {
+    const W from = W::Load(s_.receives_from[to]), until = W::Load(s_.receives_to[to]);
+    const W overlap = IfOnly(AtLeast(begin, from), Max(Min(begin + time, until) - begin, W::All(0)));
+    const W through = begin + time + overlap;
+    const W last = IfOnly(here, AtLeast(through, until));
+    Where(last, begin, from).Store(s_.receives_from[to]);
+    Where(last, through, until).Store(s_.receives_to[to]);
+    return overlap;
+  }
+
+  // What both ends of a copy lose of their time.
+  BERTH_INLINE void SlowDown(std::size_t to, const S& place, const W& here, const W& time, W& free) {
+    for (D at(place); at.more(); at.Next()) {
+      const W from = IfOnly(here, W::Mask(at.placements()));
+      free = free + IfOnly(from, Lost(time, p_.slows[at.device()]));
+    }
+    ScreenRow& there = s_.free[to];
+    (W::Load(there) + IfOnly(here, Lost(time, p_.slows[to]))).Store(there);
+  }
+  BERTH_INLINE static W Lost(const W& time, std::int64_t parts) {
+    W lost;
+    for (std::size_t i = 0; i < W::kVectors; ++i) lost.v[i] = (time.v[i] >> 10) * parts;
+    return lost;
+  }
+
+  // Rules published: to all devices at once.
+  BERTH_INLINE void SendOnce(const ScreenPlan::Send& send, const S& sent, const W& end, W& out) {
+    const W arrival = Max(end, out) + W::All(At(p_.move_time, send.times));
+    for (D at(sent); at.more(); at.Next()) arrival.Store(s_.arrival[at.device()]);
+    out = Where(W::Mask(sent.Placements()), arrival + W::All(kSendPause), out);
+  }
+
+  // A reader on the op's own CPU waits for the end; one on its own accelerator is behind it in the queue.
+  BERTH_INLINE void Deliver(Id first, Id last, const S& place, const W& end) {
+    const S on_cpu = place & cpus_;
+    for (Id r = first; r < last; ++r) {
+      const ScreenPlan::Reader& reader = At(p_.readers, r);
+      const S at_reader = PlaceOf(reader.unit);
+      ScreenRow& row = At(s_.inbox, reader.step).ready;
+      W ready = W::Load(row);
+      if (const S local = at_reader & on_cpu; !local.empty())
+        ready = Max(ready, IfOnly(W::Mask(local.Placements()), end));
+      for (D at(Without(at_reader, place)); at.more(); at.Next())
+        ready = Max(ready, IfOnly(W::Mask(at.placements()), W::Load(s_.arrival[at.device()])));
+      ready.Store(row);
+    }
+  }
+
+  // From the last holder on a device on the storage there is free.
+  BERTH_INLINE void Hold(const ScreenPlan::Send& send, Id last, const S& place, const S& sent, W& release) {
+    S left = place | sent;  // storage whose last holder is not found yet
+    for (Id h = last; h-- > send.holder && !left.empty();) {
+      const ScreenPlan::Reader& holder = At(p_.holders, h);
+      const S at = PlaceOf(holder.unit) & left;
+      if (at.empty()) continue;
+      left = Without(left, at);
+      const W bytes = IfOnly(W::Mask((at & place).Placements()), W::All(send.own)) +
+                      IfOnly(W::Mask(Without(at, place).Placements()), W::All(send.bytes));
+      ScreenRow& row = At(s_.inbox, holder.step).release;
+      (W::Load(row) + bytes).Store(row);
+    }
+    release = release + IfOnly(W::Mask((left & place).Placements()), W::All(send.own));
+  }
+
+  const ScreenPlan& p_;
+  ScreenState& s_;
+  const S cpus_;
+};
+
+template <int kBytes>
+BERTH_INLINE void Run(const ScreenPlan& plan, ScreenState& state) {
+  if (plan.words == 1) return Pass<kBytes, 1>(plan, state).Run();
+  if (plan.words == 2) return Pass<kBytes, 2>(plan, state).Run();
+  Pass<kBytes, kMostWords>(plan, state).Run();
+}
+
+}  // namespace
+}  // namespace berth::sim
