@@ -14,7 +14,12 @@ namespace berth::sim {
 struct Screen::Impl {
   ScreenPlan plan;
   std::size_t cluster_devices;
-  std::vector<std::int32_t> number;  // by device of the cluster: in plan.devices; -1 = none
+  // By device of the cluster: where the first placement's bit is in a set; 0 = it is none of the screen's.
+  struct Bit {
+    ScreenPlan::Word first = 0;
+    std::size_t word = 0;
+  };
+  std::vector<Bit> bits;
   int threads;
   std::vector<std::unique_ptr<ScreenState>> states;  // by slot, made by the thread that uses it
 
@@ -22,32 +27,30 @@ struct Screen::Impl {
        int the_threads)
       : plan(problem, unit_of_op, devices),
         cluster_devices(problem.cluster().devices.size()),
-        number(cluster_devices, -1),
+        bits(cluster_devices),
         threads(ResolveThreads(the_threads)),
         states(static_cast<std::size_t>(threads)) {
-    for (std::size_t d = 0; d < plan.devices.size(); ++d)
-      number[static_cast<std::size_t>(plan.devices[d])] = static_cast<std::int32_t>(d);
-  }
-
-  // The first bit of a device's in a set that begins at bit 0.
-  std::size_t BitOf(DeviceIndex device) const {
-    const std::int32_t d = number[static_cast<std::size_t>(device)];
-    BERTH_CHECK_LE(0, d);
-    return static_cast<std::size_t>(d) * ScreenPlan::kAbreast;
+    for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+      const std::size_t place = d % ScreenPlan::kDevicesOfWord * ScreenPlan::kAbreast;
+      bits[static_cast<std::size_t>(plan.devices[d])] = {ScreenPlan::Word{1} << place,
+                                                         d / ScreenPlan::kDevicesOfWord};
+    }
   }
 
   void Place(std::span<const std::vector<DeviceIndex>> placements, ScreenState& state) const {
-    constexpr std::size_t kBits = ScreenPlan::kDevicesOfWord * ScreenPlan::kAbreast;  // of a word
     for (const std::vector<DeviceIndex>& placement : placements)
       BERTH_CHECK_EQ(placement.size(), static_cast<std::size_t>(plan.units));
     std::ranges::fill(state.place, 0);
+    bool known = true;
     for (std::size_t unit = 0; unit < static_cast<std::size_t>(plan.units); ++unit) {
       ScreenPlan::Word* const set = state.place.data() + unit * plan.words;
       for (std::size_t i = 0; i < placements.size(); ++i) {
-        const std::size_t bit = BitOf(placements[i][unit]) + i;
-        set[bit / kBits] |= ScreenPlan::Word{1} << bit % kBits;
+        const Bit& bit = bits[static_cast<std::size_t>(placements[i][unit])];
+        set[bit.word] |= bit.first << i;
+        known = known && bit.first != 0;
       }
     }
+    BERTH_CHECK(known);  // else a placement uses what is none of the screen's devices
   }
 
   void RunGroup(std::span<const std::vector<DeviceIndex>> placements, std::size_t first, int slot,

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -28,28 +30,46 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void RunAsProcess(const sim::Problem& problem, std::span<const sim::Placement> placements, NumberPipe& go,
+// Runs so many placements of a case, from the first of them on.
+using RunPart = std::function<void(std::size_t first, std::size_t count)>;
+using MakeRun = RunPart (*)(const LoadedCase& one, int threads);
+
+RunPart Simulate(const LoadedCase& one, int threads) {
+  auto simulator = std::make_shared<sim::BatchSimulator>(one.loaded.problem(), threads);
+  return [&one, simulator](std::size_t first, std::size_t count) {
+    const auto outcomes = simulator->Run(std::span(one.placements).subspan(first, count));
+    benchmark::DoNotOptimize(outcomes.data());
+  };
+}
+
+RunPart Screen(const LoadedCase& one, int threads) {
+  auto screen = std::make_shared<sim::Screen>(ScreenByOp(one, threads));
+  return [rows = DevicesOf(one), screen](std::size_t first, std::size_t count) {
+    const auto result = screen->Run(std::span(rows).subspan(first, count));
+    benchmark::DoNotOptimize(result.runtime.data());
+  };
+}
+
+void RunAsProcess(const LoadedCase& one, MakeRun make, std::size_t first, std::size_t count, NumberPipe& go,
                   NumberPipe& done) {
   go.CloseWriter();
-  sim::BatchSimulator simulator(problem, 1);
-  simulator.Run(placements.first(1));
+  const RunPart run = make(one, 1);
+  run(first, 1);
   double number = 0;
   done.Write(&number, 1);
   go.Read(&number, 1);  // until its writer is closed
   const Clock::time_point start = Clock::now();
-  const auto outcomes = simulator.Run(placements);
-  benchmark::DoNotOptimize(outcomes.data());
-  number = static_cast<double>(placements.size()) / SecondsSince(start);
+  run(first, count);
+  number = static_cast<double>(count) / SecondsSince(start);
   done.Write(&number, 1);
 }
 
 // What `processes` processes reach together when they start at once [placements/s].
-double RateOfProcesses(const sim::Problem& problem, std::span<const sim::Placement> placements,
-                       int processes) {
+double RateOfProcesses(const LoadedCase& one, MakeRun make, int processes) {
   NumberPipe go, done;
-  const std::size_t share = placements.size() / static_cast<std::size_t>(processes);
+  const std::size_t share = one.placements.size() / static_cast<std::size_t>(processes);
   for (std::size_t i = 0; i < static_cast<std::size_t>(processes); ++i)
-    StartChild([&] { RunAsProcess(problem, placements.subspan(i * share, share), go, done); });
+    StartChild([&] { RunAsProcess(one, make, i * share, share, go, done); });
   done.CloseWriter();
   double rate = 0, number = 0;
   bool all = true;
@@ -64,22 +84,20 @@ double RateOfProcesses(const sim::Problem& problem, std::span<const sim::Placeme
   return rate;
 }
 
-void Batch(benchmark::State& state, const SpeedCase& from, int threads) {
+void Batch(benchmark::State& state, const SpeedCase& from, MakeRun make, int threads) {
   const LoadedCase& one = Load(from);
-  const sim::Problem& problem = one.loaded.problem();
-  sim::BatchSimulator simulator(problem, threads);
-  simulator.Run(one.placements);
+  const RunPart run = make(one, threads);
+  run(0, one.placements.size());
   double ours = 0, theirs = 0;  // seconds a placement, summed over the iterations
   for (auto _ : state) {
-    theirs += 1 / RateOfProcesses(problem, one.placements, threads);
+    theirs += 1 / RateOfProcesses(one, make, threads);
     const Clock::time_point start = Clock::now();
-    const auto outcomes = simulator.Run(one.placements);
-    benchmark::DoNotOptimize(outcomes.data());
+    run(0, one.placements.size());
     const double seconds = SecondsSince(start);
     state.SetIterationTime(seconds);
     ours += seconds / static_cast<double>(one.placements.size());
   }
-  DescribeProblem(state, problem);
+  DescribeProblem(state, one.loaded.problem());
   CountOps(state, static_cast<std::int64_t>(one.placements.size()) * one.loaded.graph().size());
   state.counters["threads/processes"] = theirs / ours;
   state.counters["goal"] = 0.9;
@@ -89,12 +107,19 @@ void Batch(benchmark::State& state, const SpeedCase& from, int threads) {
 
 void RegisterBatchBenchmarks() {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  for (const char* rules : {"published", "native"}) {
+  struct Kind {
+    const char* name;
+    const char* rules;
+    MakeRun make;
+  };
+  for (const Kind& kind : {Kind{"published", "published", Simulate}, Kind{"native", "native", Simulate},
+                           Kind{"screen", "native", Screen}}) {
     for (const int ops : {100, 1'000, 10'000}) {
       for (int threads = 2; threads <= cores; threads *= 2) {
         benchmark::RegisterBenchmark(
-            fmt::format("batch/{}/ops:{}/threads:{}", rules, ops, threads).c_str(), Batch,
-            SpeedCase{fmt::format("random_dag(ops={})", ops), "k80(gpus=3)", rules, "fifo"}, threads)
+            fmt::format("batch/{}/ops:{}/threads:{}", kind.name, ops, threads).c_str(), Batch,
+            SpeedCase{fmt::format("random_dag(ops={})", ops), "k80(gpus=3)", kind.rules, "fifo"}, kind.make,
+            threads)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
       }

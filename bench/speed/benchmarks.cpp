@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
     RegisterBatchBenchmarks();
     RegisterEvaluatorBenchmarks();
     RegisterSearchBenchmarks();
+    RegisterScreenBenchmarks();
     RegisterLoadBenchmarks();
     RegisterScalingBenchmarks();
     benchmark::RunSpecifiedBenchmarks();

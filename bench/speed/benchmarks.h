@@ -21,6 +21,7 @@ void DescribeProblem(benchmark::State& state, const sim::Problem& problem);
 void RegisterEngineBenchmarks();   // one placement after another, one thread
 void RegisterScalingBenchmarks();  // the same over ops, edges and devices: what the plots show
 void RegisterBatchBenchmarks();    // n threads against n processes
+void RegisterScreenBenchmarks();   // screens beside the engine
 void RegisterLoadBenchmarks();     // from a file's text to a problem that can be simulated
 void RegisterEvaluatorBenchmarks();
 void RegisterSearchBenchmarks();  // samples of searches against those of random search

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "bench/random_placements.h"
@@ -60,6 +61,20 @@ std::string StarName(int devices) {
 LoadedCase::LoadedCase(const SpeedCase& from) : loaded(LoadProblem(from)) {
   const std::int64_t wanted = 2'000'000 / loaded.graph().size();
   placements = DrawPlacements(loaded.graph(), loaded.cluster(), std::clamp<std::int64_t>(wanted, 4, 500), 1);
+}
+
+sim::Screen ScreenByOp(const LoadedCase& one, int threads) {
+  std::vector<std::int32_t> units(one.loaded.graph().ops.size());
+  std::iota(units.begin(), units.end(), 0);
+  std::vector<sim::DeviceIndex> devices(one.loaded.cluster().devices.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  return {one.loaded.problem(), units, devices, threads};
+}
+
+std::vector<std::vector<sim::DeviceIndex>> DevicesOf(const LoadedCase& one) {
+  std::vector<std::vector<sim::DeviceIndex>> rows;
+  for (const sim::Placement& placement : one.placements) rows.push_back(placement.device);
+  return rows;
 }
 
 const LoadedCase& Load(const SpeedCase& from) {

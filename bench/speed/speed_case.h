@@ -7,6 +7,7 @@
 
 #include "bench/loaded_problem.h"
 #include "sim/placement.h"
+#include "sim/screen.h"
 
 namespace berth::bench {
 
@@ -28,6 +29,10 @@ struct LoadedCase {
   // Enough of them that a branch predictor cannot learn a run by heart, as long as they fit into some megabytes.
   std::vector<sim::Placement> placements;
 };
+
+// A screen of its placements, as rows of devices, each op a unit.
+sim::Screen ScreenByOp(const LoadedCase& one, int threads);
+std::vector<std::vector<sim::DeviceIndex>> DevicesOf(const LoadedCase& one);
 
 // Not to be called by two threads at a time.
 const LoadedCase& Load(const SpeedCase& from);

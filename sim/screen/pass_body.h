@@ -3,6 +3,7 @@
 // Internal to sim/screen/.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -180,7 +181,10 @@ class Pass {
   BERTH_INLINE void Run() {
     Begin();
     const auto steps = static_cast<Id>(p_.steps.size()) - 1;
-    for (Id step = 0; step < steps; ++step) RunOp(step);
+    for (Id step = 0; step < steps; ++step) {
+      FetchReaders(std::min(step + kAhead, steps));
+      RunOp(step);
+    }
     W runtime = W::All(0);
     for (std::size_t d = 0; d < p_.devices.size(); ++d) {
       runtime = Max(runtime, W::Load(s_.free[d]));
@@ -212,6 +216,17 @@ class Pass {
       }
     }
     for (std::size_t d = 0; d < p_.devices.size(); ++d) W::Load(s_.live[d]).Store(s_.peak[d]);
+  }
+
+  // What a later step writes to, else waited for where the graph is larger than the cache.
+  BERTH_INLINE void FetchReaders(Id step) const {
+    const Id last =
+        At(p_.sends, At(p_.steps, std::min(step + 1, static_cast<Id>(p_.steps.size()) - 1)).send).reader;
+    for (Id r = At(p_.sends, At(p_.steps, step).send).reader; r < last; ++r) {
+      const auto* const inbox = reinterpret_cast<const char*>(&At(s_.inbox, At(p_.readers, r).step));
+      for (std::size_t line = 0; line < sizeof(ScreenState::Inbox); line += 64)
+        __builtin_prefetch(inbox + line, 1);
+    }
   }
 
   BERTH_INLINE void RunOp(Id index) {
@@ -379,6 +394,7 @@ class Pass {
     release = release + IfOnly(W::Mask((left & place).Placements()), W::All(send.own));
   }
 
+  static constexpr Id kAhead = 3;  // steps
   const ScreenPlan& p_;
   ScreenState& s_;
   const S cpus_;
