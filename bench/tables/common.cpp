@@ -49,6 +49,16 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("cross_entropy", "cross-entropy", "cross_entropy", "")};
 }
 
+std::vector<TableColumn> ControlColumns(const std::string& devices) {
+  return {{"factored", "control learner", "factored", CellKind::kSearched, "", true, false, devices, ""},
+          {"factored_copy", "control learner, copying", "factored(action=copy)", CellKind::kSearched, "",
+           true, false, devices, ""}};
+}
+
+void Append(const std::vector<TableColumn>& more, std::vector<TableColumn>* columns) {
+  columns->insert(columns->end(), more.begin(), more.end());
+}
+
 std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns) {
   const std::set<std::string> kept = {"cpu_only", "single_gpu", "expert",       "scotch",
                                       "mincut",   "metis",      "heft",         "m_topo",

@@ -15,6 +15,12 @@ namespace berth::bench {
 // are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
 
+// Learning without a network (docs/protocol.md#controls), on the devices and groups of the table's learners: what a
+// learner has to reach before anything is said of its method.
+std::vector<TableColumn> ControlColumns(const std::string& devices);
+
+void Append(const std::vector<TableColumn>& more, std::vector<TableColumn>* columns);
+
 // Of a table's columns those of a block that changes the machine's rules: what is fixed by a rule, partitioners, list
 // schedulers and local search.
 std::vector<TableColumn> VariantColumns(std::vector<TableColumn> columns);

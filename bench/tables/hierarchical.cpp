@@ -34,8 +34,8 @@ std::vector<TableColumn> Columns() {
   // What our settings change (docs/protocol.md#presets).
   columns.push_back({"hierarchical_paper", "Hierarchical (preset paper)", "hierarchical(preset=paper)",
                      CellKind::kSearched, "", true, true, "", ops});
-  const std::vector<TableColumn> extra = ExtraColumns("");
-  columns.insert(columns.end(), extra.begin(), extra.end());
+  Append(ControlColumns(""), &columns);
+  Append(ExtraColumns(""), &columns);
   return columns;
 }
 

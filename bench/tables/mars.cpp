@@ -31,8 +31,8 @@ std::vector<TableColumn> Columns() {
   learner("encoder_placer", "Encoder-placer", "encoder_placer");
   learner("mars", "Mars", "mars");
   learner("mars_no_pretraining", "Mars, no pre-training", "mars(pretrain=no)");
-  const std::vector<TableColumn> extra = ExtraColumns("");
-  columns.insert(columns.end(), extra.begin(), extra.end());
+  Append(ControlColumns(""), &columns);
+  Append(ExtraColumns(""), &columns);
   return columns;
 }
 

@@ -41,13 +41,8 @@ std::vector<TableColumn> GpuColumns() {
   // What Placeto's authors probably ran (docs/protocol.md#rnn); learner and settings are ours.
   columns.push_back({"rnn", "RNN", "rnn(network=planner)", CellKind::kSearched, "rnn", true, true, "gpu", "",
                      "rnn_samples"});
-  // The controls: what learning without a network finds.
-  columns.push_back(
-      {"factored", "control learner", "factored", CellKind::kSearched, "", true, false, "gpu", ""});
-  columns.push_back({"factored_copy", "control learner, copying", "factored(action=copy)",
-                     CellKind::kSearched, "", true, false, "gpu", ""});
-  const std::vector<TableColumn> extra = ExtraColumns("gpu");
-  columns.insert(columns.end(), extra.begin(), extra.end());
+  Append(ControlColumns("gpu"), &columns);
+  Append(ExtraColumns("gpu"), &columns);
   return columns;
 }
 

@@ -40,8 +40,8 @@ std::vector<TableColumn> Columns() {
   };
   columns.push_back({"hdp", "HDP", "hierarchical", CellKind::kSearched, "hdp", true, true, gpus, ops});
   columns.push_back({"sgdp", "SGDP", "sgdp", CellKind::kSearched, "sgdp", true, true, gpus, ""});
-  const std::vector<TableColumn> extra = ExtraColumns(gpus);
-  columns.insert(columns.end(), extra.begin(), extra.end());
+  Append(ControlColumns(gpus), &columns);
+  Append(ExtraColumns(gpus), &columns);
   return columns;
 }
 
