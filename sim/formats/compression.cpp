@@ -89,7 +89,8 @@ std::string FromGzip(std::string_view compressed, const std::string& source) {
     compressed.remove_prefix(given - stream.avail_in);
     if (status == Z_BUF_ERROR) throw InputError(source + ": ends in the middle of its gzip data");
     if (status != Z_OK && status != Z_STREAM_END)
-      throw InputError(source + ": is not valid gzip data" + (stream.msg ? std::string(": ") + stream.msg : ""));
+      throw InputError(source + ": is not valid gzip data" +
+                       (stream.msg != nullptr ? std::string(": ") + stream.msg : ""));
   }
   return output.Take();
 }
