@@ -101,6 +101,7 @@ nlohmann::ordered_json ToJson(const TableResults& results, const SearchSource& s
     add("samples", record->samples);
     add("samples_to_best", record->samples_to_best);
     add("samples_to_1pct", record->samples_to_1pct);
+    if (record->screens) run["screens"] = *record->screens;
     add("lower_bound_us", record->lower_bound_us);
     add("wall_seconds", record->wall_seconds);
     run["command"] = record->command;

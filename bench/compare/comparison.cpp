@@ -1,5 +1,6 @@
 #include "bench/compare/comparison.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -77,6 +78,9 @@ ReportPage MakeComparison(const TableResults& results,
   ReportSection settings{
       .title = "Settings", .header = {"agent", "all its settings"}, .left_columns = 2, .folded = true};
   bool sampled = false, open = false;
+  const bool screens = std::ranges::any_of(
+      block.columns, [&](const TableColumn& column) { return cell_of(column).screens.has_value(); });
+  if (screens) searches.header.insert(searches.header.begin() + 3, "screens");
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = cell_of(column);
     if (cell.records.empty()) continue;
@@ -92,6 +96,7 @@ ReportPage MakeComparison(const TableResults& results,
                              cell.sampled ? Count(cell.samples_to_best) : kNothing,
                              cell.sampled ? Count(cell.samples_to_1pct) : kNothing,
                              TimeText(1e6 * cell.wall_seconds / cell.seeds)});
+    if (screens) searches.rows.back().insert(searches.rows.back().begin() + 3, Count(cell.screens));
   }
   found.sentences = {
       "best: seconds of one step, median over the seeds whose search found a placement that fits.",

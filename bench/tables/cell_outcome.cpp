@@ -37,6 +37,7 @@ void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& re
   record.wall_seconds = evaluator.wall_seconds();
   record.simulator_seconds = evaluator.simulator_seconds();
   record.machine_seconds = evaluator.machine_seconds();
+  if (evaluator.screens() > 0) record.screens = evaluator.screens();
   if (!sampled) return;
   record.distinct = evaluator.distinct();
   record.proposals = evaluator.proposals();

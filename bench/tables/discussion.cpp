@@ -249,10 +249,14 @@ RenderedSection SamplesSection(const TableResults& results) {
   const auto text = [](const std::optional<double>& count) {
     return count ? CountText(std::llround(*count)) : std::string("–");
   };
-  for (const Named& n :
-       Select(results, [](const Named& c) { return c.column->sampled && c.cell->samples; })) {
+  const std::vector<Named> cells =
+      Select(results, [](const Named& c) { return c.column->sampled && c.cell->samples; });
+  const bool screens = std::ranges::any_of(cells, [](const Named& n) { return n.cell->screens.has_value(); });
+  if (screens) section.header.push_back("screens in all");
+  for (const Named& n : cells) {
     section.rows.push_back({n.name, text(n.cell->samples_to_1pct), text(n.cell->samples_to_best),
                             text(n.cell->samples), text(n.cell->proposals), text(n.cell->published_samples)});
+    if (screens) section.rows.back().push_back(text(n.cell->screens));
   }
   return section;
 }

@@ -59,6 +59,7 @@ const std::vector<Field>& Fields() {
       {"curve_agent_seconds", &CellRecord::curve_agent_seconds},
       {"simulator_seconds", &CellRecord::simulator_seconds},
       {"wall_seconds", &CellRecord::wall_seconds},
+      {"screens", &CellRecord::screens},  // the last: rows without any have no such column
   };
   return fields;
 }
@@ -132,14 +133,22 @@ CellRecord FromFields(const std::vector<std::string>& fields, const std::string&
 std::string PrintRows(std::vector<CellRecord> records) {
   std::sort(records.begin(), records.end(),
             [](const CellRecord& a, const CellRecord& b) { return SortKey(a) < SortKey(b); });
-  std::string text = PrintCsvLine(RecordFields());
-  for (const CellRecord& record : records) text += PrintCsvLine(ToFields(record));
+  const bool screens =
+      std::ranges::any_of(records, [](const CellRecord& r) { return r.screens.has_value(); });
+  const auto print = [&](std::vector<std::string> fields) {
+    if (!screens) fields.pop_back();
+    return PrintCsvLine(fields);
+  };
+  std::string text = print(RecordFields());
+  for (const CellRecord& record : records) text += print(ToFields(record));
   return text;
 }
 
 std::vector<CellRecord> ParseRows(std::string_view text, const std::string& source) {
   const std::vector<CsvLine> lines = ParseCsv(text, source);
-  if (lines.empty() || lines.front() != RecordFields()) {
+  std::vector<std::string> header = RecordFields();
+  if (!lines.empty() && lines.front().size() < header.size()) header.pop_back();
+  if (lines.empty() || lines.front() != header) {
     throw InputError(fmt::format(
         "{}:1: the header is not that of this version's rows; `berth table NAME --export` writes them anew.",
         source));
@@ -147,11 +156,11 @@ std::vector<CellRecord> ParseRows(std::string_view text, const std::string& sour
   std::vector<CellRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::string where = fmt::format("{}: row {}", source, i);
-    if (lines[i].size() != RecordFields().size()) {
-      throw InputError(
-          fmt::format("{} has {} fields, {} are wanted.", where, lines[i].size(), RecordFields().size()));
-    }
-    records.push_back(FromFields(lines[i], where));
+    std::vector<std::string> fields = lines[i];
+    if (fields.size() != header.size())
+      throw InputError(fmt::format("{} has {} fields, {} are wanted.", where, fields.size(), header.size()));
+    fields.resize(RecordFields().size());
+    records.push_back(FromFields(fields, where));
   }
   return records;
 }

@@ -51,6 +51,7 @@ struct CellRecord {
   std::string curve_agent_seconds;  // at each point of the curve: wall time outside of the simulator
   std::optional<double> simulator_seconds;
   std::optional<double> wall_seconds;
+  std::optional<std::int64_t> screens;  // where the agent made any
 };
 
 // Names of the fields in the order of the struct: the header of rows.csv and the columns of the store.

@@ -65,6 +65,7 @@ void Summarise(CellSummary& cell) {
   cell.samples_to_best = MedianOf(records, &CellRecord::samples_to_best, 1);
   cell.samples_to_1pct = MedianOf(records, &CellRecord::samples_to_1pct, 1);
   cell.proposals = MedianOf(records, &CellRecord::proposals, 1);
+  cell.screens = MedianOf(records, &CellRecord::screens, 1);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct CellSummary {
   std::optional<double> samples_to_best;
   std::optional<double> samples_to_1pct;
   std::optional<double> proposals;
+  std::optional<double> screens;
   double wall_seconds = 0;                  // sum over seeds
   std::optional<PublishedCell> published;   // runtime [s] or OOM
   std::optional<double> published_samples;  // placements sampled, as the paper counts them

@@ -95,6 +95,17 @@ TEST(Compare, ReportNamesAgentsBoundAndSeeds) {
               Not(HasSubstr("no difference is decided")));
 }
 
+TEST(Compare, ScreensStandBesideSamplesWhereThereAreAny) {
+  const auto result = RunBerth(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1"}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("samples  screens  to best"));
+  EXPECT_THAT(RunBerth(Compare({"random", "heft"}, {"--seeds", "1"})).out, Not(HasSubstr("screens")));
+  const auto json =
+      JsonOf(RunBerth(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1", "--json", "-"})));
+  EXPECT_FALSE(json["runs"][0].contains("screens"));
+  EXPECT_GT(json["runs"][1]["screens"], 160);
+}
+
 TEST(Compare, TablesFitEightyColumns) {
   const auto result = RunBerth(Compare({"random", "local_search", "annealing(hot=0.125,cold=0.0625)",
                                         "annealing(hot=0.25,cold=0.03125,start=trivial)"},

@@ -39,6 +39,17 @@ TEST(Record, RowsReadBackEqualAndSorted) {
   EXPECT_EQ(PrintRows(ParseRows(text, "rows.csv")), text);
 }
 
+// Rows of tables whose agents make none are as they were.
+TEST(Record, ScreensAreAColumnWhereThereAreAny) {
+  std::vector<CellRecord> records = TinyRecords();
+  EXPECT_EQ(PrintRows(records).find("screens"), std::string::npos);
+  records.front().screens = 40'032;
+  const std::string text = PrintRows(records);
+  EXPECT_EQ(PrintRows(ParseRows(text, "rows.csv")), text);
+  EXPECT_NE(text.find(",screens\n"), std::string::npos);
+  EXPECT_NE(text.find(",40032\n"), std::string::npos);
+}
+
 TEST(Record, RefusesANumberThatIsNoneNamingRowAndField) {
   std::string text = PrintRows({MakeRecord("rnnlm", "random", "searched", 1, 1.25)});
   text.replace(text.find("1250000"), 7, "12x0000");
