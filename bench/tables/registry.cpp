@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/tables/derived.h"
+#include "bench/tables/gate.h"
 #include "bench/tables/table.h"
 #include "bench/tables/tables.h"
 #include "sim/error.h"
@@ -37,6 +38,9 @@ const std::vector<DerivedRow>& DerivedTables() {
        RenderBudget},
       {"robustness", "what final placements lose under sharing, queues and costs that their agents never saw",
        EvaluateRobustness, RenderRobustness},
+      {"gate",
+       "does an agent learn at all: balance, chains, tiny graphs, and itself without learning on real ones",
+       EvaluateGate, RenderGate},
   };
   return rows;
 }

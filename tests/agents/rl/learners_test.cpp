@@ -198,6 +198,26 @@ TEST_P(EachLearner, LearnsTheOneDecisionThatMatters) {
   EXPECT_LT(greedy.runtimes.back(), 300 * sim::kPicosPerMicro);
 }
 
+// The cheapest case of the learning gate that no single device solves: two chains whose copies take as long as their ops.
+TEST_P(EachLearner, PlacesChainsInContiguousPieces) {
+  const std::string parameters = FindAgent(GetParam().name)->parameters;
+  if (parameters.find("aligned=") == std::string::npos || parameters.find("groups=") != std::string::npos)
+    GTEST_SKIP() << "does not learn this: chains that look alike get the same probabilities, groups mix them";
+  constexpr int kLength = 8;
+  std::vector<TestOp> ops;
+  for (int i = 0; i < 2 * kLength; ++i)
+    ops.push_back({10'000, 100'000'000, i < 2 ? std::vector<int>{} : std::vector<int>{i - 2}});
+  const auto made = MakeTestTask(ops);
+  const Samples samples =
+      SearchOnce(*GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name)))), made->task, 3000);
+  const auto mean = [&](std::size_t first) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + 300; ++i) sum += sim::ToMicros(samples.runtimes[i]) / 300;
+    return sum - kLength * 10'000;  // above the optimum
+  };
+  EXPECT_LT(mean(samples.runtimes.size() - 300), mean(0) / 2);
+}
+
 // The policy itself, not only its luckiest draw: ops of two types, each ten times as fast on a device of its
 // own.
 TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {

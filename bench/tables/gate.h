@@ -1,0 +1,66 @@
+// The learning gate: does an agent learn at all (docs/protocol.md#gate)? Small problems whose optimum is known, and real
+// ones on which an agent must beat itself without learning. Not a word about whose paper is right.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/tables/derived.h"
+
+namespace berth::bench {
+
+struct GateCase {
+  std::string key;    // "balance_64_4"
+  std::string title;  // "64 equal ops, 4 devices"
+  std::string graph, cluster, grouper;
+  std::int64_t samples = 0;
+  double goal_s = 0;        // the optimum by hand; 0 = brute force finds it, or nothing is known of it
+  bool exhaustive = false;  // brute force finds it
+  bool real() const { return goal_s == 0 && !exhaustive; }
+};
+const std::vector<GateCase>& GateCases();
+
+// An agent, and itself without learning.
+struct GateAgent {
+  std::string title, spec, untrained;
+  bool control = false;  // no network: a case that none of these meets says nothing of one that has one
+};
+const std::vector<GateAgent>& GateAgents();
+
+struct GateRun {
+  std::string gate_case, agent;  // key and spec
+  std::int64_t seed = 1;
+  double seconds = 0;  // of the best placement found; infinite = none fits
+  double late_s =
+      0;  // mean of the last tenth of the samples, as if memory were unlimited: what the policy has become
+  double goal_s = 0;
+  double single_device = 0;               // part of the last tenth of the samples that use one device alone
+  double entropy = 0, gradient_norm = 0;  // of the last update [nat]; not finite where an agent logs none
+};
+// A run for each case, seed and spec; the same numbers with any number of threads.
+std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
+                             int seeds, const DerivedOptions& options);
+
+std::string PrintGateRuns(const std::vector<GateRun>& runs);
+std::vector<GateRun> ParseGateRuns(const std::string& csv);
+
+struct GateVerdict {
+  bool learned = true;
+  std::vector<std::string> missed;  // keys of cases
+};
+// Where the optimum is known, the last tenth of the samples must be at most half as far above it, in the mean, as those of
+// `random`, by the median seed: the best of many draws says little of who drew them. A real case is met if the mean over
+// seeds of the best is below that without learning by ten times the standard error of their difference.
+inline constexpr double kGatePart = 0.5;
+inline constexpr char kGateRandom[] = "random";
+// Whether a control meets it, so that it counts.
+bool Counts(const GateCase& gate, const std::vector<GateRun>& runs);
+// Of the cases that count.
+GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
+                  const std::vector<GateRun>& runs);
+
+std::string EvaluateGate(const std::vector<TableResults>& tables, const DerivedOptions& options);
+RenderedTable RenderGate(const std::vector<TableResults>& tables, const std::string& rows);
+
+}  // namespace berth::bench
