@@ -110,11 +110,11 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 LoadedProblem::LoadedProblem(const ProblemSource& source)
     : catalogue_(LoadCatalogue(source)),
       graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
-  const auto model = LoadModel(source, *catalogue_);
-  cluster_ = LoadOverridden(source, *model, *catalogue_);
+  model_ = LoadModel(source, *catalogue_);
+  cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Price(*model); });
+                     [&] { Price(*model_); });
 }
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)

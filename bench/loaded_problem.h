@@ -50,6 +50,7 @@ class LoadedProblem {
   const sim::OpGraph& graph() const { return graph_; }
   const sim::Cluster& cluster() const { return cluster_; }
   const sim::Problem& problem() const { return *problem_; }
+  const sim::CostModel& model() const { return *model_; }  // not where it was made by others
 
  private:
   void Price(const sim::CostModel& model);
@@ -57,6 +58,7 @@ class LoadedProblem {
   std::unique_ptr<const cost_models::Catalogue> catalogue_;  // of the problem's cluster file and --sheet
   sim::OpGraph graph_;
   sim::Cluster cluster_;
+  std::unique_ptr<const sim::CostModel> model_;
   std::unique_ptr<sim::Problem> problem_;
 };
 

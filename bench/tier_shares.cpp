@@ -1,6 +1,10 @@
 #include "bench/tier_shares.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+
+#include "cost_models/parameters.h"
 
 namespace berth::bench {
 
@@ -21,6 +25,25 @@ std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
     }
     shares.push_back(share);
   }
+  return shares;
+}
+
+std::vector<OriginShare> SharesByOrigin(const sim::Problem& problem, const sim::Placement& placement,
+                                        const sim::CostModel& model) {
+  std::map<std::string, double> by_origin;
+  double all = 0;
+  for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
+    const sim::DeviceIndex d = placement.device[static_cast<std::size_t>(op)];
+    const double us = sim::ToMicros(problem.costs().at(op, d));
+    all += us;
+    if (us <= 0) continue;
+    const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
+    by_origin[cost_models::PriceOrigin(model, problem.graph(), op, device)] += us;
+  }
+  std::vector<OriginShare> shares;
+  for (const auto& [origin, us] : by_origin)
+    if (!origin.empty()) shares.push_back({origin, us / all});
+  std::ranges::stable_sort(shares, std::greater(), &OriginShare::share);
   return shares;
 }
 

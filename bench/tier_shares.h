@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cost_model.h"
 #include "sim/simulator.h"
 
 namespace berth::bench {
@@ -19,5 +20,14 @@ struct TierShare {
 
 // By kind of the cluster's devices, in the order in which they appear.
 std::vector<TierShare> SharesByTier(const sim::Problem& problem);
+
+// What the prices rest on where the model can say (cost_models::PriceOrigin), with its share of the time of all ops on
+// the devices they run on; the largest first.
+struct OriginShare {
+  std::string origin;
+  double share = 0;
+};
+std::vector<OriginShare> SharesByOrigin(const sim::Problem& problem, const sim::Placement& placement,
+                                        const sim::CostModel& model);
 
 }  // namespace berth::bench

@@ -7,7 +7,7 @@
 namespace berth::cost_models {
 namespace {
 
-class Chain : public sim::CostModel, public ParameterUser {
+class Chain : public sim::CostModel, public ParameterUser, public OriginTeller {
  public:
   Chain(const Spec& spec, const Catalogue& catalogue) {
     if (!spec.named.empty()) {
@@ -43,6 +43,13 @@ class Chain : public sim::CostModel, public ParameterUser {
       if (auto price = link->Predict(graph, op, device)) return price;
     }
     return std::nullopt;
+  }
+
+  std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
+    for (const auto& link : links_) {
+      if (link->Predict(graph, op, device)) return PriceOrigin(*link, graph, op, device);
+    }
+    return {};
   }
 
  private:

@@ -8,5 +8,6 @@ namespace berth::cost_models {
 std::string_view EmbeddedDevices();
 std::string_view EmbeddedLinks();
 std::string_view EmbeddedEfficiency();
+std::string_view EmbeddedPrices();  // berth.cost_model
 
 }  // namespace berth::cost_models

@@ -9,30 +9,37 @@
 // A CPU has lines in place of curves (cpu_line.h), which need no structural model: tier B within the bytes that were
 // measured, tier C outside.
 //
+// Tables by shape (ratio_tables.h) stand in place of a curve where the file has them. Without a file the model has
+// those that ship with berth (data/prices.json): what others measured, of the kinds they measured, and of all of them
+// together for any other GPU whose sheet has rates, but those that published tables rest on (DeviceSheet::structural).
+// Tier B for a kind that was measured, within the measured work; tier C for others, with the interval that GPUs left out
+// of the fit gave.
+//
 // Curves belong to the structural model they were made with; a file made with other rates or efficiencies is
-// refused. Classes and kinds without a curve are left to the next model of a chain. Without a file it answers
-// nothing.
+// refused. Classes and kinds without either are left to the next model of a chain.
 
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "cost_models/models.h"
 #include "cost_models/ratio_curve.h"
+#include "cost_models/ratio_tables.h"
 #include "cost_models/roofline.h"
 #include "sim/error.h"
 
 namespace berth::cost_models {
 namespace {
 
-class Fitted : public sim::CostModel, public ParameterUser {
+class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller {
  public:
   Fitted(const Spec& spec, const Catalogue& catalogue) : catalogue_(catalogue) {
     ParameterReader read(spec);
     const std::string file = read.String("file", "");
     read.Finish();
     name_ = read.Canonical();
-    if (file.empty()) return;
+    if (file.empty()) return;  // ShippedPrices(), once a device asks
     parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
     for (const KindParameters& kind : parameters_->kinds) {
       if (!kind.curves.empty()) AddKind(kind);
@@ -47,8 +54,22 @@ class Fitted : public sim::CostModel, public ParameterUser {
     return {parameters_};
   }
 
+  std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
+    const auto tables = TablesFor(device);
+    const OpWork work = WorkOf(graph, op);
+    const RatioTables* found = tables ? FindTables(tables->tables, work) : nullptr;
+    if (found == nullptr) return {};
+    const Provenance& from = tables->from->provenance;
+    return fmt::format("{} {} ({}, {}): {} of {}, error {:.0f} %",
+                       from.source.empty() ? "measured on" : "measured by others on",
+                       tables->own ? device.kind : "other GPUs",
+                       from.source.empty() ? from.machine : from.source, from.date, found->family,
+                       found->dtype, 100 * found->held_out_error);
+  }
+
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
                                     const sim::Device& device) const override {
+    if (const auto tables = TablesFor(device)) return PriceOf(*tables, WorkOf(graph, op));
     const auto kind = kinds_.find(device.kind);
     const auto lines = lines_.find(device.kind);
     if (kind == kinds_.end() && lines == lines_.end()) return std::nullopt;
@@ -75,6 +96,36 @@ class Fitted : public sim::CostModel, public ParameterUser {
     Tf32Classes tf32;
     const std::vector<RatioCurve>* curves = nullptr;
   };
+
+  struct Tables {
+    std::span<const RatioTables> tables;
+    const DeviceSheet* sheet = nullptr;
+    bool own = false;  // of this kind
+    const Parameters* from = nullptr;
+  };
+
+  std::optional<Tables> TablesFor(const sim::Device& device) const {
+    const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
+    if (sheet == nullptr || !sheet->HasRates() || sheet->multiprocessors == 0) return std::nullopt;
+    if (parameters_ == nullptr && sheet->structural) return std::nullopt;
+    const Parameters& from = parameters_ != nullptr ? *parameters_ : ShippedPrices();
+    const KindParameters* kind = from.Find(device.kind);
+    if (kind != nullptr && !kind->tables.empty()) return Tables{kind->tables, sheet, true, &from};
+    if (kind != nullptr || from.any_gpu.empty()) return std::nullopt;
+    return Tables{from.any_gpu, sheet, false, &from};
+  }
+
+  static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work) {
+    const RatioTables* found = FindTables(tables.tables, work);
+    if (found == nullptr) return std::nullopt;
+    const double us = TablesMicros(*found, work, *tables.sheet);
+    const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
+    const auto& range = found->evidence.range;
+    const bool inside = range && size >= range->first && size <= range->second;
+    const bool measured = tables.own && inside && !ShapeFamilyOf(work).borrowed;
+    return sim::Price{us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural, us * found->low_ratio,
+                      us * found->high_ratio};
+  }
 
   static sim::Price PriceOf(const CpuLine& line, const CpuLines& lines, const OpWork& work) {
     const double us = LineMicros(line, lines.cache_bytes, work);

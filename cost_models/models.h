@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cost_models/cost_models.h"
@@ -21,6 +22,14 @@ class ParameterUser {
  public:
   virtual ~ParameterUser() = default;
   virtual std::vector<std::shared_ptr<const Parameters>> UsedParameters() const = 0;
+};
+
+// A model that can say what an op's price rests on. A chain asks its members.
+class OriginTeller {
+ public:
+  virtual ~OriginTeller() = default;
+  virtual std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op,
+                               const sim::Device& device) const = 0;
 };
 
 // Half and double: data-sheet rooflines are off by 32 to 51 % on average on the H100 GEMMs that Vidur

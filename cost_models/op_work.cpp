@@ -163,8 +163,12 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   work.bytes = BytesMoved(graph, op, row);
   work.dtype = DtypeOf(graph, op);
   work.elements = ElementsWritten(graph, op, row);
+  if (!op.outputs.empty() && !op.outputs.front().shape.empty())
+    work.row = static_cast<double>(op.outputs.front().shape.back());
   work.family = FamilyOf(op.type, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
+  if (work.op_class == OpClass::kConvolution && work.product && op.outputs.front().shape.front() > 0)
+    work.positions = work.product->rows / static_cast<double>(op.outputs.front().shape.front());
   return work;
 }
 

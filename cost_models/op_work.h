@@ -25,6 +25,8 @@ struct OpWork {
   std::string_view dtype;                // of the first output, else of the first input; "" if not known
   std::optional<MatrixProduct> product;  // where the output's tile grid can be derived
   double elements = 0;                   // written
+  double row = 0;                        // length of the first output's last dimension; 0 if not known
+  double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;               // FamilyOf()
 };
 

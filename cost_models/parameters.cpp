@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/embedded_data.h"
 #include "cost_models/models.h"
 #include "cost_models/roofline.h"
 #include "sim/error.h"
@@ -44,6 +45,18 @@ void CheckSameMachine(const Parameters& a, const Parameters& b) {
 std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model) {
   const auto* user = dynamic_cast<const ParameterUser*>(&model);
   return user != nullptr ? user->UsedParameters() : std::vector<std::shared_ptr<const Parameters>>();
+}
+
+const Parameters& ShippedPrices() {
+  static const Parameters shipped =
+      ParseParameters(EmbeddedPrices(), "cost_models/data/prices.json", BuiltinCatalogue());
+  return shipped;
+}
+
+std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, sim::OpIndex op,
+                        const sim::Device& device) {
+  const auto* teller = dynamic_cast<const OriginTeller*>(&model);
+  return teller != nullptr ? teller->OriginOf(graph, op, device) : "";
 }
 
 std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind) {

@@ -16,10 +16,11 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/cpu_line.h"
 #include "cost_models/evidence.h"
+#include "cost_models/ratio_tables.h"
 
 namespace berth::cost_models {
 
-// All but `command` are required, and none may be guessed: say "published" where a table of a paper was
+// All but the last three are required, and none may be guessed: say "published" where a table of a paper was
 // fitted.
 struct Provenance {
   std::string machine;  // "NVIDIA H200, 2x Xeon …"
@@ -28,6 +29,9 @@ struct Provenance {
   std::string date;     // of the measurement, 2026-11-20
   std::string commit;   // of the berth that measured or fitted
   std::string command;  // that repeats it
+  std::string
+      source;  // who published the measurements, "sitar-lab/NeuSight@6945927"; empty: they are our own
+  std::string licence;  // of those
 };
 
 struct FittedNumber {
@@ -67,9 +71,10 @@ struct KindParameters {
   std::optional<FittedNumber> graph_node_us;  // one more node of a CUDA graph, an empty kernel included
   std::optional<Concurrency> concurrency;     // `concurrency: auto`
   std::optional<FittedNumber> overlap_copy;   // `overlap_copy: auto`
-  std::string structural;          // StructuralFingerprint() the curves belong to; empty without curves
-  std::vector<RatioCurve> curves;  // at most one for each class and dtype
-  CpuLines cpu_lines;              // of a CPU; none of an accelerator
+  std::string structural;           // StructuralFingerprint() the curves belong to; empty without curves
+  std::vector<RatioCurve> curves;   // at most one for each class and dtype
+  CpuLines cpu_lines;               // of a CPU; none of an accelerator
+  std::vector<RatioTables> tables;  // at most one for each family and dtype
 };
 
 // A link kind that a cluster may name: the time of a lone copy, and what each direction keeps of its bandwidth
@@ -103,6 +108,8 @@ struct Parameters {
   std::vector<KindParameters> kinds;
   std::vector<LinkParameters> links;
   std::vector<TableEntry> table;
+  // Of all kinds that have tables together, for GPUs without. Their held-out errors are of GPUs left out.
+  std::vector<RatioTables> any_gpu;
 
   const KindParameters* Find(const std::string& kind) const;  // null if absent
 };
@@ -125,6 +132,15 @@ std::unique_ptr<sim::HardwareCatalogue> CalibratedCatalogue(
 
 // The files that a cost model's answers rest on; those of a chain in its order.
 std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model);
+
+// The prices of real GPUs that ship with berth (compiled in from cost_models/data/prices.json). Read at the first use;
+// any thread.
+const Parameters& ShippedPrices();
+
+// What an op's price rests on, in a few words: "measured by others on t4 (…): gemm of f32, error 10 %". Empty where the
+// model has no more to say than the price's tier.
+std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, sim::OpIndex op,
+                        const sim::Device& device);
 
 // Names the structural model that ratio curves of a kind were made for: all rates and efficiencies that price
 // the kind, in 16 hexadecimal digits. Changes when any of them does.

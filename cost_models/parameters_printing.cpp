@@ -58,6 +58,28 @@ Json ToJson(const CpuLines& lines) {
   return json;
 }
 
+// A step is [feature, above, …] and what its answers add.
+Json ToJson(const RatioTables& tables) {
+  Json json;
+  json["family"] = tables.family;
+  json["dtype"] = tables.dtype;
+  json["log_ratio"] = tables.log_ratio;
+  json["low_ratio"] = tables.low_ratio;
+  json["high_ratio"] = tables.high_ratio;
+  json["held_out_error"] = tables.held_out_error;
+  AddEvidence(tables.evidence, &json);
+  json["steps"] = Json::array();
+  for (const RatioStep& step : tables.steps) {
+    Json questions = Json::array();
+    for (const auto& [feature, above] : step.questions) {
+      questions.push_back(feature);
+      questions.push_back(above);
+    }
+    json["steps"].push_back({std::move(questions), step.add});
+  }
+  return json;
+}
+
 Json ToJson(const KindParameters& kind) {
   Json json;
   json["kind"] = kind.kind;
@@ -79,6 +101,7 @@ Json ToJson(const KindParameters& kind) {
   if (kind.overlap_copy) json["overlap_copy"] = ToJson(*kind.overlap_copy, "value");
   if (!kind.structural.empty()) json["structural"] = kind.structural;
   for (const RatioCurve& curve : kind.curves) json["curves"].push_back(ToJson(curve));
+  for (const RatioTables& tables : kind.tables) json["tables"].push_back(ToJson(tables));
   if (!kind.cpu_lines.lines.empty()) json["cpu_lines"] = ToJson(kind.cpu_lines);
   return json;
 }
@@ -123,12 +146,15 @@ std::string PrintParameters(const Parameters& parameters) {
   provenance["date"] = from.date;
   provenance["commit"] = from.commit;
   if (!from.command.empty()) provenance["command"] = from.command;
+  if (!from.source.empty()) provenance["source"] = from.source;
+  if (!from.licence.empty()) provenance["licence"] = from.licence;
   return fmt::format(
       "{{\"format\": \"berth.cost_model\", \"version\": 1, \"name\": {},\n \"provenance\": {},\n \"kinds\": "
-      "[{}],\n{}"
+      "[{}],\n{}{}"
       " \"table\": [{}]}}\n",
       Json(parameters.name).dump(), provenance.dump(), Lines(parameters.kinds),
       parameters.links.empty() ? "" : " \"links\": [" + Lines(parameters.links) + "],\n",
+      parameters.any_gpu.empty() ? "" : " \"any_gpu\": [" + Lines(parameters.any_gpu) + "],\n",
       Lines(parameters.table));
 }
 

@@ -30,7 +30,8 @@ bool IsDate(std::string_view text) {
 }
 
 Provenance ReadProvenance(Value value) {
-  static constexpr std::string_view kKeys[] = {"machine", "driver", "library", "date", "commit", "command"};
+  static constexpr std::string_view kKeys[] = {"machine", "driver",  "library", "date",
+                                               "commit",  "command", "source",  "licence"};
   const Fields fields(value, kKeys);
   Provenance provenance;
   provenance.machine = fields.Require("machine").Name();
@@ -39,6 +40,8 @@ Provenance ReadProvenance(Value value) {
   provenance.date = fields.Require("date").Name();
   provenance.commit = fields.Require("commit").Name();
   provenance.command = fields.String("command", "");
+  provenance.source = fields.String("source", "");
+  provenance.licence = fields.String("licence", "");
   if (!IsDate(provenance.date)) {
     fields.Require("date").Fail(fmt::format("is '{}', but must be a day like 2026-11-20", provenance.date));
   }
@@ -143,6 +146,65 @@ CpuLines ReadCpuLines(Value value) {
   return made;
 }
 
+RatioStep ReadStep(Value value, std::size_t features) {
+  std::vector<Value> parts;
+  for (const Value part : value.items()) parts.push_back(part);
+  RatioStep step;
+  if (parts.size() != 2 || parts[0].size() != 2 * step.questions.size() ||
+      parts[1].size() != step.add.size()) {
+    value.Fail(fmt::format("must be [[feature, above, …], [add, …]] with {} questions and {} answers",
+                           step.questions.size(), step.add.size()));
+  }
+  std::size_t at = 0;
+  for (const Value item : parts[0].items()) {
+    RatioStep::Question& question = step.questions[at / 2];
+    if (at++ % 2 == 0) {
+      question.feature = static_cast<int>(item.Int(0, static_cast<std::int64_t>(features) - 1));
+    } else {
+      question.above = item.Number(-1e30, 1e30);
+    }
+  }
+  constexpr std::int64_t kMost = 100'000;  // a factor of e^10 in one step
+  at = 0;
+  for (const Value item : parts[1].items())
+    step.add[at++] = static_cast<std::int32_t>(item.Int(-kMost, kMost));
+  return step;
+}
+
+RatioTables ReadTables(Value value) {
+  static constexpr std::string_view kKeys[] = {"family",     "dtype",          "log_ratio", "low_ratio",
+                                               "high_ratio", "held_out_error", "samples",   "spread",
+                                               "fit_error",  "range",          "steps"};
+  static constexpr std::string_view kFamilies[] = {"gemm",        "batched_gemm", "convolution",
+                                                   "elementwise", "softmax",      "layer_norm"};
+  constexpr std::size_t kContractions = 3;
+  const Fields fields(value, kKeys);
+  RatioTables tables;
+  const std::size_t family = fields.Require("family").Choice(kFamilies);
+  tables.family = kFamilies[family];
+  tables.dtype = fields.Require("dtype").Name();
+  tables.log_ratio = fields.Require("log_ratio").Number(-20, 20);
+  tables.low_ratio = fields.Require("low_ratio").Number(1e-6, 1);
+  tables.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
+  tables.held_out_error = fields.Require("held_out_error").Number(0, 1e6);
+  tables.evidence = ReadEvidence(fields);
+  const std::size_t features = ShapeFeatureNames(family < kContractions).size();
+  for (const Value step : fields.Require("steps").items()) tables.steps.push_back(ReadStep(step, features));
+  if (tables.steps.size() > 1000) fields.Require("steps").Fail("has more than 1000 steps");
+  return tables;
+}
+
+std::vector<RatioTables> ReadAllTables(Value value) {
+  std::vector<RatioTables> all;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const Value entry : value.items()) {
+    all.push_back(ReadTables(entry));
+    if (!seen.emplace(all.back().family, all.back().dtype).second)
+      entry.Fail("is a second one of its family and dtype");
+  }
+  return all;
+}
+
 void ReadLaunch(Value value, KindParameters* kind) {
   static constexpr std::string_view kKeys[] = {"to_start", "kernel_gap", "graph_node"};
   const Fields fields(value, kKeys);
@@ -189,7 +251,7 @@ void ReadCurves(const Fields& fields, KindParameters* kind) {
 KindParameters ReadKind(Value value, const Catalogue& catalogue) {
   static constexpr std::string_view kKeys[] = {"kind",   "tf32",        "efficiency",   "dispatch",
                                                "launch", "concurrency", "overlap_copy", "structural",
-                                               "curves", "cpu_lines"};
+                                               "curves", "cpu_lines",   "tables"};
   const Fields fields(value, kKeys);
   KindParameters kind;
   kind.kind = fields.Require("kind").Name();
@@ -211,6 +273,7 @@ KindParameters ReadKind(Value value, const Catalogue& catalogue) {
   if (const auto overlap = fields.Find("overlap_copy"))
     kind.overlap_copy = ReadNumber(*overlap, "value", kLeastShare, 1);
   ReadCurves(fields, &kind);
+  if (const auto tables = fields.Find("tables")) kind.tables = ReadAllTables(*tables);
   if (const auto lines = fields.Find("cpu_lines")) kind.cpu_lines = ReadCpuLines(*lines);
   return kind;
 }
@@ -266,8 +329,8 @@ TableEntry ReadEntry(Value value, const Catalogue& catalogue) {
 Parameters ParseParameters(std::string_view json, const std::string& source, const Catalogue& catalogue) {
   const formats::Document document = formats::ParseJson(json, source);
   formats::CheckFormat(document, "berth.cost_model", 1);
-  static constexpr std::string_view kKeys[] = {"format", "version", "name", "provenance",
-                                               "kinds",  "links",   "table"};
+  static constexpr std::string_view kKeys[] = {"format", "version", "name",    "provenance",
+                                               "kinds",  "links",   "any_gpu", "table"};
   const Fields top(document.root(), kKeys);
   Parameters parameters;
   parameters.name = top.Require("name").Name();
@@ -289,6 +352,7 @@ Parameters ParseParameters(std::string_view json, const std::string& source, con
       }
     }
   }
+  if (const auto any = top.Find("any_gpu")) parameters.any_gpu = ReadAllTables(*any);
   std::set<std::pair<std::string, std::string>> seen;
   if (const auto table = top.Find("table")) {
     for (const Value value : table->items()) {

@@ -16,13 +16,6 @@ constexpr double kLeastDepth = 32;
 // Parts of a split contraction are written and read once, in f32.
 constexpr double kBytesPerPart = 8;
 
-double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32) {
-  const bool half = dtype == "f16" || dtype == "bf16" || dtype == "f8" || dtype == "i8" || dtype == "u8";
-  if (half && sheet.peak_f16 > 0) return sheet.peak_f16;
-  if (dtype == "f64" && sheet.peak_f64 > 0) return sheet.peak_f64;
-  return tf32 && sheet.peak_tf32 > 0 ? sheet.peak_tf32 : sheet.peak_f32;
-}
-
 double EfficiencyOf(const ClassEfficiency& efficiency, OpClass op_class) {
   return efficiency[static_cast<std::size_t>(op_class)];
 }
@@ -83,6 +76,13 @@ double CpuMicros(const OpWork& work, const DeviceSheet& sheet, const Rates& rate
 }
 
 }  // namespace
+
+double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32) {
+  const bool half = dtype == "f16" || dtype == "bf16" || dtype == "f8" || dtype == "i8" || dtype == "u8";
+  if (half && sheet.peak_f16 > 0) return sheet.peak_f16;
+  if (dtype == "f64" && sheet.peak_f64 > 0) return sheet.peak_f64;
+  return tf32 && sheet.peak_tf32 > 0 ? sheet.peak_tf32 : sheet.peak_f32;
+}
 
 ClassEfficiency DefaultEfficiency(const Catalogue& catalogue, sim::DeviceClass device_class) {
   ClassEfficiency efficiency{};

@@ -34,6 +34,9 @@ struct RooflineOptions {
   Tf32Classes tf32;   // contractions whose f32 ops use TF32 where the device has it
 };
 
+// Arithmetic of a number format [FLOP/s]; of f32 in TF32 where the device has it.
+double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32);
+
 // [us]; finite, >= 0, non-decreasing in flops and bytes. The sheet must have rates (DeviceSheet::HasRates).
 double RooflineMicros(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency,
                       const std::vector<Tile>& tiles, const RooflineOptions& options);

@@ -10,12 +10,15 @@
 #include "bench/calibrate/report.h"
 #include "bench/calibrate/step_report.h"
 #include "bench/commands/commands.h"
+#include "bench/console.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
 #include "bench/provenance.h"
 #include "bench/reference.h"
 #include "bench/tables/calibration.h"
 #include "cost_models/calibration/calibration.h"
+#include "cost_models/calibration/measured_rows.h"
+#include "cost_models/calibration/rows_fit.h"
 #include "profiler/kineto.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -47,20 +50,25 @@ NamedRecording ReadTrace(const std::string& path) {
   return {path, std::move(recording)};
 }
 
+bool IsOfRows(const std::string& path) {
+  return path.ends_with(".csv") || path.ends_with(".csv.zst");
+}
+
 class CalibrateCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("TRACE", traces_,
                    "recordings of isolated probes: of `berth-profile run`, or copies, launch and ops of "
-                   "profiler/pytorch/record.py; .zst too")
+                   "profiler/pytorch/record.py; or .csv tables of ops that anybody measured; .zst too")
         ->option_text("TRACE...");
     app.add_option("--out", out_,
                    "the berth.cost_model to write, with STEM.report.txt and STEM.report.html beside it; with "
                    "--table the folder for testbed.json and fit.md, else results/T")
         ->option_text("OUT");
-    app.add_option("--kind", kinds_,
-                   "what the machine's gpu or cpu is in the catalogue, gpu=h200; else a GPU is told by its "
-                   "name and a CPU is cpu (may be repeated)")
+    app.add_option(
+           "--kind", kinds_,
+           "what the machine's gpu or cpu, or a device of a .csv table, is in the catalogue, gpu=h200; "
+           "else a GPU is told by its name and a CPU is cpu (may be repeated)")
         ->option_text("CLASS=KIND");
     app.add_option(
            "--sheet", sheets_,
@@ -94,6 +102,7 @@ class CalibrateCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app, {"berth calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
+              "berth calibrate t4.csv --out t4.json",
               "berth calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
               "berth calibrate --steps trace.json.gz", "berth calibrate --table hierarchical --out testbed"});
   }
@@ -106,6 +115,10 @@ class CalibrateCommand : public Command {
           "alone (what "
           "they tell) is wanted.");
     if (steps_alone) return TellSteps();
+    const auto rows = std::ranges::count_if(traces_, IsOfRows);
+    if (rows > 0 && static_cast<std::size_t>(rows) < traces_.size())
+      throw InputError("tables of measured ops (.csv) and recordings are fitted apart; give either.");
+    if (rows > 0) return CalibrateRows();
     table_.empty() ? CalibrateTraces() : CalibrateTestbed();
   }
 
@@ -192,6 +205,33 @@ class CalibrateCommand : public Command {
       options.kinds[kind.substr(0, equals)] = kind.substr(equals + 1);
     }
     return options;
+  }
+
+  void CalibrateRows() {
+    if (!steps_.empty() || ops_.cold || !tf32_.empty() || !json_.empty())
+      throw InputError(
+          "--steps, --cold, --tf32 and --json belong to recordings, not to tables of measured ops.");
+    const Outputs outputs = CheckedOutputs();
+    cost_models::RowsFitOptions options{.kinds = {},
+                                        .only = {},
+                                        .name = name_,
+                                        .command = CurrentProvenance().command,
+                                        .commit = CurrentProvenance().revision,
+                                        .progress = {}};
+    for (const auto& [device, kind] : Options().kinds) {
+      (device == "gpu" ? options.only : options.kinds[device]) = kind;
+    }
+    options.progress = [](const std::string& what) { Tell(fmt::format("fitting {}\n", what)); };
+    std::vector<cost_models::MeasuredRows> tables;
+    for (const std::string& path : traces_)
+      tables.push_back(cost_models::ParseMeasuredRows(formats::ReadFile(path), formats::SourceOf(path)));
+    formats::PrepareOutput(out_);
+    const cost_models::RowsFit fit = cost_models::FitRows(tables, options, *LoadSheets(sheets_));
+    const std::string text = cost_models::PrintRowsFit(fit);
+    cost_models::WriteParameters(outputs.parameters.string(), fit.parameters);
+    formats::WriteFile(outputs.text.string(), text);
+    fmt::print("{}\n{} and {} are written.\n", text, outputs.parameters.string(),
+               outputs.text.filename().string());
   }
 
   void CalibrateTraces() {

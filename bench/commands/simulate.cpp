@@ -12,6 +12,7 @@
 #include "bench/provenance.h"
 #include "bench/reference.h"
 #include "bench/report.h"
+#include "bench/tier_shares.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -68,10 +69,17 @@ class SimulateCommand : public Command {
     if (!json_.empty())
       formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
     if (json_.empty() && trace_ != "-" && timeline_ != "-" && html_ != "-" && save_ != "-")
-      fmt::print("{}", PrintReport(outcome, problem, placement));
+      fmt::print("{}{}", PrintReport(outcome, problem, placement), OriginText(loaded, placement));
   }
 
  private:
+  static std::string OriginText(const LoadedProblem& loaded, const sim::Placement& placement) {
+    std::string text;
+    for (const auto& [origin, share] : SharesByOrigin(loaded.problem(), placement, loaded.model()))
+      text += fmt::format("  {:5.1f} % {}\n", 100 * share, origin);
+    return text;
+  }
+
   // Standard output holds one document.
   void CheckStandardOutput() const {
     const char* first = nullptr;

@@ -1,9 +1,13 @@
-# Writes the catalogue's YAML files as byte arrays into one C++ source: `cmake -DOUT=… -DDIR=… -P embed.cmake`.
+# Writes the catalogue's files as byte arrays into one C++ source: `cmake -DOUT=… -DDIR=… -P embed.cmake`.
 # Bytes, not string literals: literals have a size limit and escapes.
 file(WRITE ${OUT}.new "#include \"cost_models/embedded_data.h\"\n\nnamespace berth::cost_models {\n")
-foreach(name Devices Links Efficiency)
-  string(TOLOWER ${name} file)
-  file(READ ${DIR}/${file}.yaml hex HEX)
+foreach(file devices.yaml links.yaml efficiency.yaml prices.json)
+  string(REGEX REPLACE "[.].*" "" name ${file})
+  string(SUBSTRING ${name} 0 1 first)
+  string(TOUPPER ${first} first)
+  string(SUBSTRING ${name} 1 -1 rest)
+  set(name ${first}${rest})
+  file(READ ${DIR}/${file} hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   file(APPEND ${OUT}.new "namespace {\nconstexpr unsigned char k${name}[] = {${bytes}};\n}\n"
        "std::string_view Embedded${name}() {\n"

@@ -1,0 +1,23 @@
+// The tables of ratio_tables.h from measured ops.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost_models/ratio_tables.h"
+
+namespace berth::cost_models {
+
+struct RatioRow {
+  std::vector<double> features;  // ShapeFeatures()
+  double log_ratio = 0;          // ln(measured / bound)
+};
+
+// kRatioSteps steps, each the questions that leave the least squares, at one of at most 48 quantiles of a feature; what
+// it adds is a fifth of its rows' mean, pulled towards 0 as if five more rows had 0. At least one row. Deterministic;
+// sums, products and quotients alone. Fills log_ratio and steps.
+inline constexpr int kRatioSteps = 100;
+RatioTables FitRatioTables(std::span<const RatioRow> rows);
+
+}  // namespace berth::cost_models

@@ -1,0 +1,451 @@
+#include "cost_models/calibration/rows_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "cost_models/calibration/ratio_tables_fit.h"
+#include "cost_models/portable_math.h"
+#include "cost_models/roofline.h"
+#include "sim/error.h"
+#include "sim/nearest_name.h"
+
+namespace berth::cost_models {
+namespace {
+
+constexpr std::size_t kHeldOutEvery = 5;
+constexpr std::size_t kLeastRows = 50;      // of a family, behind no host
+constexpr double kAtFloor = 1.15;           // rows below this many lowest percentiles are at the floor
+constexpr double kMostFloors = 2;           // of an op: times the least of its kind
+constexpr double kHidden = 1.25;            // rows below this many floors
+constexpr double kDefaultEventShare = 0.5;  // of the floor, where no element-wise op tells it
+constexpr double kMostEventShare = 0.8;
+constexpr double kClockMargin = 1.1;     // cards run above the clock of their data sheet
+constexpr double kWinograd = 4;          // convolutions may multiply that much less than is counted
+constexpr double kBeyondCaches = 256e6;  // [B] of tensors that no cache serves
+constexpr double kDisagreement = 2.5;
+
+struct Sample {
+  const MeasuredRow* row = nullptr;
+  std::string_view kind;
+  const DeviceSheet* sheet = nullptr;
+  std::string family;
+  double floor_us = 0;
+  double event_us = 0;
+  double bound_us = 0;
+  RatioRow ratio;
+
+  bool hidden() const { return row->us < kHidden * floor_us; }
+  double size() const { return IsContraction(row->work.op_class) ? row->work.flops : row->work.bytes; }
+};
+
+using Samples = std::vector<const Sample*>;
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+double Mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// What `share` of the values lie below.
+double Quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+// Rows that are left out, by kind and reason, with the place of the first.
+class LeftOut {
+ public:
+  void Add(const std::string& kind, const std::string& why, const std::string& place, std::int64_t rows = 1) {
+    auto& [count, first] = reasons_[{kind, why}];
+    if (count == 0) first = place;
+    count += rows;
+  }
+  std::vector<std::string> Sentences() const {
+    std::vector<std::string> sentences;
+    for (const auto& [key, value] : reasons_) {
+      sentences.push_back(fmt::format("{}: left out {} row{} {} (first: {})", key.first, value.first,
+                                      value.first == 1 ? "" : "s", key.second, value.second));
+    }
+    return sentences;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, std::string>> reasons_;
+};
+
+bool BeatsTheSheet(const OpWork& work, const DeviceSheet& sheet, double us) {
+  if (IsContraction(work.op_class)) {
+    const double least = ArithmeticMicros(work, sheet) / kClockMargin;
+    return us < (work.op_class == OpClass::kConvolution ? least / kWinograd : least);
+  }
+  return work.bytes > kBeyondCaches && us < MemoryMicros(work, sheet) / kClockMargin;
+}
+
+auto ShapeKey(const MeasuredRow& row) {
+  const MatrixProduct product = row.work.product.value_or(MatrixProduct{0, 0, 0, 0});
+  return std::tuple(row.op, row.name, std::string(row.work.dtype), product.count, product.rows,
+                    product.columns, product.depth, row.work.bytes, row.work.row);
+}
+
+// What a group of rows of one kind and op says of the host.
+double FloorOf(const std::vector<double>& us) {
+  const double least = kAtFloor * Quantile(us, 0.01);
+  std::vector<double> at;
+  for (const double one : us)
+    if (one < least) at.push_back(one);
+  return Median(at);
+}
+
+// The intercept of time over bytes, least relative squares, of the rows above two floors; as a share of the floor.
+// Nothing where too few are.
+std::optional<double> EventShare(const std::vector<const Sample*>& samples, double floor) {
+  double ones = 0, cross = 0, squares = 0, left = 0, right = 0;
+  std::size_t rows = 0;
+  for (const Sample* sample : samples) {
+    const double us = sample->row->us;
+    if (us < 2 * floor) continue;
+    const double a = 1 / us, b = sample->bound_us / us;
+    ones += a * a, cross += a * b, squares += b * b, left += a, right += b;
+    ++rows;
+  }
+  const double determinant = ones * squares - cross * cross;
+  if (rows < kLeastRows || determinant <= 0) return std::nullopt;
+  const double intercept = (left * squares - right * cross) / determinant;
+  return std::clamp(intercept / floor, 0.0, kMostEventShare);
+}
+
+double PredictedMicros(const RatioTables& tables, const Sample& sample) {
+  const double device = sample.bound_us * PortableExp(LogRatio(tables, sample.ratio.features));
+  return std::max(sample.floor_us, sample.event_us + device);
+}
+
+std::vector<double> Errors(const RatioTables& tables, const Samples& samples) {
+  std::vector<double> errors;
+  for (const Sample* sample : samples)
+    errors.push_back(std::abs(PredictedMicros(tables, *sample) / sample->row->us - 1));
+  return errors;
+}
+
+std::vector<double> Ratios(const RatioTables& tables, const Samples& samples) {
+  std::vector<double> ratios;
+  for (const Sample* sample : samples)
+    ratios.push_back(sample->ratio.log_ratio - LogRatio(tables, sample->ratio.features));
+  return ratios;
+}
+
+RatioTables Fit(const Samples& samples) {
+  std::vector<RatioRow> rows;
+  for (const Sample* sample : samples) rows.push_back(sample->ratio);
+  return FitRatioTables(rows);
+}
+
+Samples Where(const Samples& samples, const std::function<bool(const Sample&)>& wanted) {
+  Samples found;
+  for (const Sample* sample : samples)
+    if (wanted(*sample)) found.push_back(sample);
+  return found;
+}
+
+void Found(const Samples& samples, const std::vector<double>& held_out_ratios, RatioTables* tables) {
+  const Sample& first = *samples.front();
+  tables->family = first.family;
+  tables->dtype = first.row->work.dtype;
+  tables->evidence.samples = static_cast<std::int64_t>(samples.size());
+  tables->evidence.range = {first.size(), first.size()};
+  for (const Sample* sample : samples) {
+    tables->evidence.range->first = std::min(tables->evidence.range->first, sample->size());
+    tables->evidence.range->second = std::max(tables->evidence.range->second, sample->size());
+  }
+  if (held_out_ratios.empty()) return;
+  double squares = 0;
+  for (const double ratio : held_out_ratios) squares += ratio * ratio;
+  tables->evidence.fit_error = std::sqrt(squares / static_cast<double>(held_out_ratios.size()));
+  tables->low_ratio = std::min(1.0, PortableExp(Quantile(held_out_ratios, 0.05)));
+  tables->high_ratio = std::max(1.0, PortableExp(Quantile(held_out_ratios, 0.95)));
+}
+
+// Of one kind, family and number format.
+struct Group {
+  std::string kind;
+  Samples all;    // in the order of the tables
+  Samples above;  // the host
+};
+
+class RowsFitter {
+ public:
+  RowsFitter(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
+             const Catalogue& catalogue)
+      : tables_(tables), options_(options), catalogue_(catalogue) {}
+
+  RowsFit Run() {
+    for (const MeasuredRows& table : tables_) Take(table);
+    DropDisagreeing();
+    if (samples_.empty()) throw InputError(tables_.front().source + ": holds no row that can be used");
+    TellTheHost();
+    for (auto& sample : samples_) {
+      const double us = std::max(sample->row->us - sample->event_us, 0.05 * sample->row->us);
+      sample->ratio = {ShapeFeatures(sample->row->work, *sample->sheet), PortableLog(us / sample->bound_us)};
+      Group& group = groups_[{sample->family, std::string(sample->row->work.dtype)}]
+                         .try_emplace(std::string(sample->kind), Group{std::string(sample->kind), {}, {}})
+                         .first->second;
+      group.all.push_back(sample.get());
+      if (!sample->hidden()) group.above.push_back(sample.get());
+    }
+    for (auto& [key, kinds] : groups_) FitFamily(kinds);
+    result_.parameters.name = options_.name;
+    TellProvenance();
+    result_.left_out = left_out_.Sentences();
+    return std::move(result_);
+  }
+
+ private:
+  std::string KindOf(const MeasuredRow& row, const MeasuredRows& table) const {
+    const auto given = options_.kinds.find(row.device);
+    std::string kind = given != options_.kinds.end() ? given->second : row.device;
+    if (kind.empty()) kind = options_.only;
+    const DeviceSheet* sheet = catalogue_.FindSheet(kind);
+    const std::string place = fmt::format("{}:{}", table.source, row.line);
+    if (sheet == nullptr) {
+      throw InputError(
+          fmt::format("{}: the device '{}' is no kind of the catalogue{}; `berth list devices` shows "
+                      "them, and --sheet FILE describes another",
+                      place, kind, DidYouMean(kind, catalogue_.DeviceNames())));
+    }
+    if (!sheet->HasRates() || sheet->multiprocessors == 0) {
+      throw InputError(fmt::format(
+          "{}: the sheet of '{}' lacks peak_f32, memory_bandwidth or multiprocessors", place, kind));
+    }
+    return sheet->kind.name;
+  }
+
+  void Take(const MeasuredRows& table) {
+    if (table.unreadable > 0) {
+      left_out_.Add(table.facts.contains("device") ? table.facts.at("device") : table.source,
+                    "whose time or dimensions are no positive numbers",
+                    fmt::format("{}:{}", table.source, table.first_unreadable), table.unreadable);
+    }
+    for (const MeasuredRow& row : table.rows) {
+      const std::string kind = KindOf(row, table);
+      const std::string place = fmt::format("{}:{}", table.source, row.line);
+      if (!options_.only.empty() && kind != options_.only) {
+        left_out_.Add(kind, "of another GPU than " + options_.only, place);
+        continue;
+      }
+      auto sample = std::make_unique<Sample>();
+      sample->row = &row;
+      sample->sheet = catalogue_.FindSheet(kind);
+      sample->kind = sample->sheet->kind.name;
+      sample->family = ShapeFamilyOf(row.work).name;
+      sample->bound_us = BoundMicros(row.work, *sample->sheet);
+      if (BeatsTheSheet(row.work, *sample->sheet, row.us)) {
+        left_out_.Add(
+            kind, "faster than the peak of the data sheet; is their time in the unit of its column?", place);
+        continue;
+      }
+      places_.emplace(&row, place);
+      samples_.push_back(std::move(sample));
+    }
+  }
+
+  void DropDisagreeing() {
+    std::map<std::pair<std::string_view, decltype(ShapeKey(MeasuredRow{}))>, std::pair<double, double>> ends;
+    for (const auto& sample : samples_) {
+      const double us = sample->row->us;
+      const auto [found, fresh] = ends.try_emplace({sample->kind, ShapeKey(*sample->row)}, us, us);
+      found->second = {std::min(found->second.first, us), std::max(found->second.second, us)};
+    }
+    std::erase_if(samples_, [&](const auto& sample) {
+      const auto& [low, high] = ends.at({sample->kind, ShapeKey(*sample->row)});
+      if (high < kDisagreement * low) return false;
+      left_out_.Add(std::string(sample->kind),
+                    fmt::format("of shapes whose times disagree by {} times and more", kDisagreement),
+                    places_.at(sample->row));
+      return true;
+    });
+  }
+
+  void TellTheHost() {
+    std::map<std::pair<std::string_view, std::string>, std::vector<Sample*>> by_op;
+    for (auto& sample : samples_)
+      by_op[{sample->kind, sample->row->op + " " + sample->row->name}].push_back(sample.get());
+    std::map<std::string_view, double> least;                // floor by kind
+    std::map<std::string_view, std::vector<double>> shares;  // by kind, of its element-wise ops
+    const auto floor_of = [](const std::vector<Sample*>& samples) {
+      std::vector<double> us;
+      for (const Sample* sample : samples) us.push_back(sample->row->us);
+      return FloorOf(us);
+    };
+    for (const auto& [key, samples] : by_op) {
+      double& floor = least.try_emplace(key.first, INFINITY).first->second;
+      floor = std::min(floor, floor_of(samples));
+    }
+    for (auto& [key, samples] : by_op) {
+      const double floor = std::min(floor_of(samples), kMostFloors * least.at(key.first));
+      for (Sample* sample : samples) sample->floor_us = floor;
+      if (samples.front()->family != "elementwise") continue;
+      const auto share = EventShare({samples.begin(), samples.end()}, floor);
+      if (share) shares[key.first].push_back(*share);
+    }
+    for (auto& sample : samples_) {
+      const auto found = shares.find(sample->kind);
+      sample->event_us =
+          sample->floor_us * (found != shares.end() ? Median(found->second) : kDefaultEventShare);
+    }
+  }
+
+  void FitFamily(const std::map<std::string, Group>& kinds) {
+    std::vector<const Group*> enough;
+    for (const auto& [kind, group] : kinds) {
+      if (group.above.size() < kLeastRows) {
+        left_out_.Add(kind,
+                      fmt::format("of {}: fewer than {} take longer than the host", group.all.front()->family,
+                                  kLeastRows),
+                      places_.at(group.all.front()->row), static_cast<std::int64_t>(group.all.size()));
+        continue;
+      }
+      enough.push_back(&group);
+      FitKind(group);
+    }
+    if (enough.size() > 1) FitAnyGpu(enough);
+  }
+
+  void FitKind(const Group& group) {
+    if (options_.progress)
+      options_.progress(
+          fmt::format("{}: {} rows of {}", group.kind, group.all.size(), group.all.front()->family));
+    RowsClass& row = result_.classes.emplace_back();
+    row.kind = group.kind;
+    row.op = group.all.front()->family;
+    row.rows = static_cast<std::int64_t>(group.all.size());
+    row.hidden = row.rows - static_cast<std::int64_t>(group.above.size());
+    row.floor_us = group.all.front()->floor_us;
+    row.event_us = group.all.front()->event_us;
+    // Every fifth row is held out, whether the host hides it or not.
+    std::set<const Sample*> held;
+    for (std::size_t i = 0; i < group.all.size(); i += kHeldOutEvery) held.insert(group.all[i]);
+    const auto is_held = [&](const Sample& sample) { return held.contains(&sample); };
+    const RatioTables without = Fit(Where(group.above, [&](const Sample& one) { return !is_held(one); }));
+    const std::vector<double> errors = Errors(without, Where(group.above, is_held));
+    row.held_out = static_cast<std::int64_t>(errors.size());
+    row.held_out_error = Mean(errors);
+    row.held_out_median = Median(errors);
+    row.held_out_all = Mean(Errors(without, Where(group.all, is_held)));
+    row.largest_error = LargestError(group);
+    RatioTables tables = Fit(group.above);
+    Found(group.above, Ratios(without, Where(group.above, is_held)), &tables);
+    tables.held_out_error = row.held_out_error;
+    KindOfResult(group.kind).tables.push_back(std::move(tables));
+  }
+
+  // Of the fifth with most work, by the others.
+  static double LargestError(const Group& group) {
+    std::vector<double> sizes;
+    for (const Sample* sample : group.above) sizes.push_back(sample->size());
+    const double limit = Quantile(sizes, 0.8);
+    const RatioTables smaller =
+        Fit(Where(group.above, [&](const Sample& one) { return one.size() <= limit; }));
+    return Mean(Errors(smaller, Where(group.above, [&](const Sample& one) { return one.size() > limit; })));
+  }
+
+  void FitAnyGpu(const std::vector<const Group*>& groups) {
+    if (options_.progress) options_.progress(fmt::format("any GPU: {}", groups.front()->all.front()->family));
+    Samples all;
+    std::vector<double> ratios, errors;
+    for (const Group* left_out : groups) {
+      Samples others;
+      for (const Group* group : groups) {
+        if (group != left_out) others.insert(others.end(), group->above.begin(), group->above.end());
+      }
+      const RatioTables tables = Fit(others);
+      const std::vector<double> more = Ratios(tables, left_out->above);
+      ratios.insert(ratios.end(), more.begin(), more.end());
+      errors.push_back(Mean(Errors(tables, left_out->above)));
+      const auto row = std::ranges::find_if(result_.classes, [&](const RowsClass& one) {
+        return one.kind == left_out->kind && one.op == left_out->all.front()->family;
+      });
+      row->left_out_error = errors.back();
+      all.insert(all.end(), left_out->above.begin(), left_out->above.end());
+    }
+    RatioTables tables = Fit(all);
+    Found(all, ratios, &tables);
+    tables.held_out_error = Mean(errors);
+    result_.parameters.any_gpu.push_back(std::move(tables));
+  }
+
+  KindParameters& KindOfResult(const std::string& kind) {
+    auto& kinds = result_.parameters.kinds;
+    const auto found = std::ranges::find(kinds, kind, &KindParameters::kind);
+    if (found != kinds.end()) return *found;
+    kinds.emplace_back();
+    kinds.back().kind = kind;
+    return kinds.back();
+  }
+
+  void TellProvenance() {
+    const auto all = [&](const std::string& key) {
+      std::vector<std::string> told;
+      for (const MeasuredRows& table : tables_) {
+        const auto found = table.facts.find(key);
+        if (found != table.facts.end() && std::ranges::find(told, found->second) == told.end())
+          told.push_back(found->second);
+      }
+      return fmt::format("{}", fmt::join(told, "; "));
+    };
+    Provenance& provenance = result_.parameters.provenance;
+    provenance.machine = all("machine");
+    provenance.driver = all("driver").empty() ? "not told" : all("driver");
+    provenance.library = all("library");
+    for (const MeasuredRows& table : tables_)
+      provenance.date = std::max(provenance.date, table.facts.at("date"));
+    provenance.commit = options_.commit;
+    provenance.command = options_.command;
+    provenance.source = all("source");
+    provenance.licence = all("licence");
+    if (result_.parameters.name.empty()) result_.parameters.name = provenance.machine;
+  }
+
+  const std::vector<MeasuredRows>& tables_;
+  const RowsFitOptions& options_;
+  const Catalogue& catalogue_;
+  LeftOut left_out_;
+  std::vector<std::unique_ptr<Sample>> samples_;
+  std::map<const MeasuredRow*, std::string> places_;
+  std::map<std::pair<std::string, std::string>, std::map<std::string, Group>>
+      groups_;  // by family and format
+  RowsFit result_;
+};
+
+}  // namespace
+
+RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
+                const Catalogue& catalogue) {
+  BERTH_CHECK(!tables.empty());
+  return RowsFitter(tables, options, catalogue).Run();
+}
+
+std::string PrintRowsFit(const RowsFit& fit) {
+  const auto percent = [](double share) { return share > 0 ? fmt::format("{:.1f} %", 100 * share) : "-"; };
+  std::string text = fmt::format("{:<16} {:<14} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+                                 "kind", "family", "rows", "hidden", "floor us", "event us", "held out",
+                                 "median", "hidden +", "largest", "GPU out");
+  for (const RowsClass& one : fit.classes) {
+    text += fmt::format("{:<16} {:<14} {:>6} {:>6} {:>8.1f} {:>8.1f} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+                        one.kind, one.op, one.rows, one.hidden, one.floor_us, one.event_us,
+                        percent(one.held_out_error), percent(one.held_out_median), percent(one.held_out_all),
+                        percent(one.largest_error), percent(one.left_out_error));
+  }
+  for (const std::string& sentence : fit.left_out) text += sentence + "\n";
+  return text;
+}
+
+}  // namespace berth::cost_models

@@ -1,0 +1,60 @@
+// Parameters from tables of measured ops: the tables of ratio_tables.h for each device kind, and, of two kinds or more,
+// one set for GPUs that nobody measured.
+//
+// A time between two events around an op holds the host's share: while the device idles the host works on what comes
+// next, so the smallest ops all take the same floor. Per op: floor = median of the rows below 1.15 times their lowest
+// percentile, at most twice the
+// least floor of the kind, since large ops show none; what is taken off every row is the intercept of time over bytes of the element-wise ops as a share of
+// their floor (half of the floor where there are none). Rows below 1.25 floors say nothing of the device.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cost_models/calibration/measured_rows.h"
+#include "cost_models/parameters.h"
+
+namespace berth::cost_models {
+
+struct RowsFitOptions {
+  std::map<std::string, std::string>
+      kinds;         // of a device of the rows, {"T4": "t4"}; else it is a kind's name
+  std::string only;  // the kind that all rows are to be of; empty = any
+  std::string name;  // of the parameters; else the machine's
+  std::string command;
+  std::string commit;
+  std::function<void(const std::string& what)> progress;  // may be empty
+};
+
+// One op of one device kind. Errors are of predicted time, the host's share included, against the row's.
+struct RowsClass {
+  std::string kind;
+  std::string op;
+  std::int64_t rows = 0;    // good ones
+  std::int64_t hidden = 0;  // of those: behind the host
+  double floor_us = 0;
+  double event_us = 0;  // taken off
+  std::int64_t held_out = 0;
+  double held_out_error =
+      0;  // mean of |predicted / measured - 1|, every fifth row held out, none behind the host
+  double held_out_median = 0;  // of the same
+  double held_out_all = 0;     // mean, with those behind the host
+  double largest_error = 0;    // mean, the fifth of the rows with most work held out
+  double left_out_error = 0;   // mean, by the tables of the other GPUs; 0 where there are none
+};
+
+struct RowsFit {
+  Parameters parameters;
+  std::vector<RowsClass> classes;
+  std::vector<std::string> left_out;  // one sentence each: how many rows, why
+};
+
+// Throws InputError: rows of a kind that the catalogue lacks or that has no rates or multiprocessors, tables of two
+// machines for one kind, no good row at all.
+RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
+                const Catalogue& catalogue);
+
+std::string PrintRowsFit(const RowsFit& fit);
+
+}  // namespace berth::cost_models

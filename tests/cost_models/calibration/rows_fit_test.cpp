@@ -1,0 +1,102 @@
+// Tables of measured ops: what is read, what is refused, and left out.
+#include "cost_models/calibration/rows_fit.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cost_models/calibration/measured_rows.h"
+#include "tests/cost_models/testing.h"
+
+namespace berth::cost_models {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::InputErrorOf;
+
+constexpr const char* kFacts =
+    "# machine: made up\n# device: t4\n# library: none\n# date: 2026-11-22\n# source: a test\n# licence: "
+    "MIT\n";
+
+std::string Table(const std::string& lines) {
+  return kFacts + lines;
+}
+
+// Products at `share` of the T4's peak behind 10 us of the host, whose floor is 20 us.
+std::string Products(double share, const std::string& more = "") {
+  std::string text = Table("op,dtype,rows,columns,depth,us\n");
+  const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet("t4");
+  for (int rows = 8; rows <= 4096; rows *= 2) {
+    for (int columns = 16; columns <= 4096; columns *= 2) {
+      for (int depth = 16; depth <= 4096; depth *= 2) {
+        const double least = 2.0 * rows * columns * depth / sheet.peak_f32 * 1e6;
+        text += fmt::format("linear,f32,{},{},{},{}\n", rows, columns, depth,
+                            std::max(20.0, 10 + (least + sheet.kernel_us) / share));
+      }
+    }
+  }
+  return text + more;
+}
+
+RowsFit FitOf(const std::string& csv, const std::string& only = "") {
+  RowsFitOptions options;
+  options.only = only;
+  options.commit = "of a test";
+  return FitRows({ParseMeasuredRows(csv, "rows.csv")}, options, BuiltinCatalogue());
+}
+
+TEST(MeasuredRowsTest, TheTemplateIsOne) {
+  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/bench/rows/template.csv");
+  std::ostringstream text;
+  text << in.rdbuf();
+  const MeasuredRows rows = ParseMeasuredRows(text.str(), "template.csv");
+  ASSERT_EQ(rows.rows.size(), 6u);
+  EXPECT_EQ(rows.unreadable, 0);
+  EXPECT_EQ(rows.rows[0].work.flops, 2.0 * 512 * 1024 * 4096);
+  EXPECT_EQ(rows.rows[1].work.product->count, 96);
+  EXPECT_EQ(rows.rows[2].work.product->rows, 8 * 56 * 56);  // stride 1, padding 1, kernel 3: the side stays
+  EXPECT_EQ(rows.rows[3].work.bytes, 2.0 * 4 * 4096 * 1024);
+}
+
+TEST(MeasuredRowsTest, MillisecondsAreTimesToo) {
+  EXPECT_EQ(ParseMeasuredRows(Table("op,dtype,rows,columns,ms\nsoftmax,f32,4,8,2\n"), "r").rows[0].us, 2000);
+}
+
+TEST(MeasuredRowsTest, RefusesWhatItCannotMean) {
+  const auto error = [](const std::string& lines) {
+    return InputErrorOf([&] { ParseMeasuredRows(Table(lines), "r.csv"); });
+  };
+  EXPECT_THAT(error("op,dtype,rows,us,ms\n"), HasSubstr("r.csv:7: must name one column of time"));
+  EXPECT_THAT(error("op,dtype,rowz,us\n"), HasSubstr("'rowz' is no column of a table of rows"));
+  EXPECT_THAT(error("op,dtype,us\nlinaer,f32,1\n"), HasSubstr("r.csv:8: 'linaer' is no op"));
+  EXPECT_THAT(error("op,dtype,us\nlinear,f32\n"), HasSubstr("has 2 fields"));
+  EXPECT_THAT(InputErrorOf([] { ParseMeasuredRows("op,dtype,us\n", "r.csv"); }),
+              HasSubstr("does not say its machine"));
+}
+
+TEST(RowsFitTest, SaysWhichRowsItLeavesOut) {
+  const RowsFit fit = FitOf(Products(0.5,
+                                     "linear,f32,4000,4000,4000,1\n"      // a thousand times the peak
+                                     "linear,f32,3000,3000,3000,90000\n"  // and again, three times faster
+                                     "linear,f32,3000,3000,3000,30000\n"
+                                     "linear,f32,3000,3000,3000,-5\n"
+                                     "linear,f32,0,3000,3000,5\n"));
+  EXPECT_THAT(fit.left_out, Contains(HasSubstr("t4: left out 1 row faster than the peak")));
+  EXPECT_THAT(fit.left_out, Contains(HasSubstr("t4: left out 2 rows of shapes whose times disagree")));
+  EXPECT_THAT(fit.left_out,
+              Contains(HasSubstr("t4: left out 2 rows whose time or dimensions are no positive")));
+}
+
+TEST(RowsFitTest, RowsOfAnotherGpuAreLeftOutAndUnknownOnesRefused) {
+  EXPECT_THAT(InputErrorOf([] { FitOf(Products(0.5), "p4"); }), HasSubstr("no row that can be used"));
+  EXPECT_THAT(InputErrorOf([] { FitOf(Table("op,dtype,device,rows,columns,us\nsoftmax,f32,t5,4,8,2\n")); }),
+              HasSubstr("rows.csv:8: the device 't5' is no kind of the catalogue"));
+}
+
+}  // namespace
+}  // namespace berth::cost_models
