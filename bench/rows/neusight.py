@@ -127,7 +127,7 @@ def convert_graph(path, layers, out):
 
 BOARDS = {"P100": "p100-pcie-16gb", "T4": "t4", "A100-PCIE-40GB": "a100-pcie-40gb", "A100-80GB-PCIe": "a100-pcie-80gb",
           "A100-SXM4-40GB": "a100-sxm-40gb", "H100-80GB-HBM3": "h100"}
-PEERS = ("neusight_ms", "habitat_ms", "micro_ms", "roofline_ms")
+PREDICTED = ("neusight_ms", "habitat_ms", "micro_ms", "roofline_ms")
 
 
 def layers_of(model):
@@ -151,7 +151,7 @@ def convert_models(folder, berth, out):
     out.mkdir(parents=True, exist_ok=True)
     with (out / "models.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["gpu", "model", "simulated", "structural", "operators", *(peer[:-3] for peer in PEERS)])
+        writer.writerow(["gpu", "model", "simulated", "structural", "operators", *(peer[:-3] for peer in PREDICTED)])
         for case in csv.DictReader((folder / "models/predictions.csv").open()):
             gpu, model = case["gpu"], case["model"]
             if model.endswith(("-dp4", "-tp4")):  # collectives
@@ -163,7 +163,7 @@ def convert_models(folder, berth, out):
             simulated = [simulate(berth, graph, cluster),
                          simulate(berth, graph, cluster, ["--cost-model", "analytic"])]
             operators = sum_of_operators(folder / f"models/{gpu}/{model}.csv", layers_of(model))
-            times = [*simulated, operators, *(case[peer] for peer in PEERS)]
+            times = [*simulated, operators, *(case[peer] for peer in PREDICTED)]
             measured = float(case["measured_ms"])
             writer.writerow([gpu, model, *(f"{float(time) / measured:.3f}" if time != "" else "" for time in times)])
             graph.unlink()

@@ -21,7 +21,7 @@ constexpr std::size_t kHeldOutEvery = 5;
 constexpr std::size_t kLeastRows = 50;      // of a family, behind no host
 constexpr double kAtFloor = 1.15;           // rows below this many lowest percentiles are at the floor
 constexpr double kMostFloors = 2;           // of an op: times the least of its kind
-constexpr double kHidden = 1.25;            // rows below this many floors
+constexpr double kHidden = 1.25;            // rows below this many times the floor
 constexpr double kDefaultEventShare = 0.5;  // of the floor, where no element-wise op tells it
 constexpr double kMostEventShare = 0.8;
 constexpr double kClockMargin = 1.1;     // cards run above the clock of their data sheet
@@ -106,7 +106,7 @@ double FloorOf(const std::vector<double>& us) {
   return Median(at);
 }
 
-// The intercept of time over bytes, least relative squares, of the rows above two floors; as a share of the floor.
+// The intercept of time over bytes, least relative squares, of the rows above twice the floor; as a share of the floor.
 // Nothing where too few are.
 std::optional<double> EventShare(const std::vector<const Sample*>& samples, double floor) {
   double ones = 0, cross = 0, squares = 0, left = 0, right = 0;

@@ -5,7 +5,7 @@
 // next, so the smallest ops all take the same floor. Per op: floor = median of the rows below 1.15 times their lowest
 // percentile, at most twice the
 // least floor of the kind, since large ops show none; what is taken off every row is the intercept of time over bytes of the element-wise ops as a share of
-// their floor (half of the floor where there are none). Rows below 1.25 floors say nothing of the device.
+// their floor (half of the floor where there are none). Rows below 1.25 times it say nothing of the device.
 #pragma once
 
 #include <functional>
