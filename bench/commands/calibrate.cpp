@@ -51,7 +51,7 @@ NamedRecording ReadTrace(const std::string& path) {
 }
 
 bool IsOfRows(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".csv.zst");
+  return path.ends_with(".csv") || path.ends_with(".csv.zst") || path.ends_with(".csv.gz");
 }
 
 class CalibrateCommand : public Command {
@@ -108,13 +108,18 @@ class CalibrateCommand : public Command {
   }
 
   void Run() override {
-    const bool steps_alone = !steps_.empty() && traces_.empty() && out_.empty();
+    const bool steps_alone = !steps_.empty() && traces_.empty() && out_.empty() && table_.empty();
     if (!steps_alone && traces_.empty() == table_.empty())
       throw InputError(
           "either TRACE... --out PARAMETERS (fit to probes), --table T (fit to a table) or --steps TRACE... "
           "alone (what "
           "they tell) is wanted.");
-    if (steps_alone) return TellSteps();
+    if (steps_alone) {
+      if (steps_in_table_ || !json_.empty() || !kinds_.empty() || !tf32_.empty() || !name_.empty())
+        throw InputError(
+            "--steps TRACE... alone says which ops are told; other options need TRACE... --out PARAMETERS.");
+      return TellSteps();
+    }
     const auto rows = std::ranges::count_if(traces_, IsOfRows);
     if (rows > 0 && static_cast<std::size_t>(rows) < traces_.size())
       throw InputError("tables of measured ops (.csv) and recordings are fitted apart; give either.");

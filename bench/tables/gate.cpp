@@ -64,11 +64,11 @@ void ReadLog(const std::string& path, GateRun& run) {
   run.entropy = run.gradient_norm = std::nan("");
   if (!std::filesystem::exists(path)) return;
   const std::vector<CsvLine> lines = ParseCsv(formats::ReadFile(path), path);
+  if (lines.size() < 2) return;
   const CsvLine& header = lines.front();
   const auto column = [&](const char* name) {
     return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
   };
-  if (lines.size() < 2) return;
   run.entropy = Number(lines.back().at(column("entropy")));
   run.gradient_norm = Number(lines.back().at(column("gradient_norm")));
 }
@@ -95,7 +95,7 @@ void Search(const GateCase& gate, GateRun& run, const DerivedOptions& options) {
   std::filesystem::remove_all(folder);
   run.seconds = evaluator.has_best() ? sim::ToMicros(evaluator.best_runtime()) / 1e6 : kNothing;
   run.single_device = late == 0 ? 0 : static_cast<double>(single) / static_cast<double>(late);
-  run.late_s /= static_cast<double>(std::max<std::int64_t>(late, 1));
+  run.late_s = late == 0 ? std::nan("") : run.late_s / static_cast<double>(late);
   run.goal_s = gate.goal_s;
   if (!gate.exhaustive) return;
   agents::Evaluator all(task, {.budget = 1'000'000, .stop = options.stop});
@@ -118,6 +118,8 @@ std::optional<double> PartOfRandom(const GateCase& gate, const std::string& agen
   const std::vector<double> ours = Found(runs, gate.key, agent, &GateRun::late_s);
   const std::vector<double> random = Found(runs, gate.key, kGateRandom, &GateRun::late_s);
   if (ours.empty() || random.empty()) return std::nullopt;
+  // An agent that ended early has no late samples, and does not meet the case.
+  if (std::ranges::any_of(ours, [](double s) { return std::isnan(s); })) return std::nullopt;
   const double goal = Found(runs, gate.key, kGateRandom, &GateRun::goal_s).front();
   return (MedianByRank(ours) - goal) / (MedianByRank(random) - goal);
 }

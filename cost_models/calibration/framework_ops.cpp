@@ -20,7 +20,8 @@ struct Work {
 };
 using Told = std::variant<std::vector<Work>, std::string>;  // else why not
 
-constexpr char kNoShapes[] = "recorded without shapes (torch.profiler: record_shapes=True)";
+constexpr char kNoShapes[] =
+    "recorded without shapes (torch.profiler: record_shapes=True), or of another rank";
 constexpr char kNoArguments[] = "recorded without arguments (\"Concrete Inputs\")";
 constexpr char kTwoShapes[] = "operands of two shapes";
 
@@ -78,6 +79,17 @@ class Arguments {
       if (!dims.empty()) sum += Product(dims);
     return sum;
   }
+  // Of "True", or "[True, False, True]".
+  std::vector<bool> flags(std::size_t i) const {
+    if (values_ == nullptr || i >= values_->size()) return {};
+    const auto* text = std::get_if<std::string>(&(*values_)[i].value);
+    std::vector<bool> found;
+    for (std::size_t at = 0; text != nullptr && at < text->size(); ++at) {
+      if (text->compare(at, 4, "True") == 0) found.push_back(true);
+      if (text->compare(at, 5, "False") == 0) found.push_back(false);
+    }
+    return found;
+  }
   // Whole numbers of an argument such as "[1, 1]" or "2"; nothing where arguments were not recorded.
   std::optional<Dims> numbers(std::size_t i) const {
     if (values_ == nullptr || i >= values_->size()) return std::nullopt;
@@ -124,7 +136,7 @@ struct Convolution {
   Dims images, filter;  // NCHW, OIHW
   std::optional<Dims> strides, paddings, dilations, groups;
 };
-Told Convolved(const char* op, const Convolution& made, std::initializer_list<const char*> phases) {
+Told Convolved(const char* op, const Convolution& made, const std::vector<const char*>& phases) {
   const auto& [images, filter, strides, paddings, dilations, groups] = made;
   if (images.size() != 4 || filter.size() != 4) return kNoShapes;
   if (!strides || !paddings || !dilations || !groups) return kNoArguments;
@@ -162,11 +174,19 @@ Told ConvolutionForward(const char* op, const Arguments& with) {
       {with.tensor(0), with.tensor(1), with.numbers(3), with.numbers(2), with.numbers(4), with.numbers(5)},
       {"forward"});
 }
+// The gradients that its mask asks for: [images, filter, bias]; of the first layer of a network not the images'.
 Told ConvolutionBackward(const char* op, const Arguments& with) {
+  const std::vector<bool> transposed = with.flags(7), wanted = with.flags(10);
+  if (wanted.size() != 3 || transposed.size() != 1) return kNoArguments;
+  if (transposed[0]) return "a transposed convolution";
+  std::vector<const char*> phases;
+  if (wanted[0]) phases.push_back("data_gradient");
+  if (wanted[1]) phases.push_back("filter_gradient");
+  if (phases.empty()) return "a convolution that makes no gradient";
   return Convolved(
       op,
       {with.tensor(1), with.tensor(2), with.numbers(4), with.numbers(5), with.numbers(6), with.numbers(9)},
-      {"data_gradient", "filter_gradient"});
+      phases);
 }
 
 // ---- what moves bytes ---------------------------------------------------------------------------------------
@@ -314,7 +334,8 @@ bool AnyContains(const std::vector<std::string_view>& kernels,
 // In f32 and half-precision kernels' own names: cuBLAS, cuDNN, CUTLASS and PyTorch's templates.
 std::string FormatOfKernels(const std::vector<std::string_view>& kernels) {
   if (AnyContains(kernels, {"bf16", "BFloat16", "bfloat16"})) return "bf16";
-  if (AnyContains(kernels, {"hgemm", "h16816", "h1688", "h884", "f16f16", "Half", "__half"})) return "f16";
+  if (AnyContains(kernels, {"hgemm", "h16816", "h1688", "h884", "fp16", "f16f16", "_f16_", "Half", "__half"}))
+    return "f16";
   return AnyContains(kernels, {"sgemm", "float", "f32", "s1688", "scudnn"}) ? "f32" : "";
 }
 
@@ -335,7 +356,7 @@ std::string FormatOf(const profiler::Marker& marker, const std::vector<std::stri
 }
 
 bool RunsInTf32(const std::vector<std::string_view>& kernels) {
-  return AnyContains(kernels, {"tf32", "_s1688"});
+  return AnyContains(kernels, {"tf32", "_s1688"}) && !AnyContains(kernels, {"fp16", "_f16_"});
 }
 
 }  // namespace

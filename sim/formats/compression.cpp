@@ -28,18 +28,22 @@ class Output {
   // fill(free room) returns how much of it was used.
   template <typename Fill>
   void Add(const Fill& fill) {
-    const std::size_t size = content_.size();
-    content_.resize(std::max(size + kChunk, size + size / 2));
-    content_.resize(size + fill(content_.data() + size, content_.size() - size));
-    if (content_.size() > limit_) {
+    // Bytes behind `used_` are room that was made before.
+    if (content_.size() - used_ < kChunk) content_.resize(std::max(used_ + kChunk, used_ + used_ / 2));
+    used_ += fill(content_.data() + used_, content_.size() - used_);
+    if (used_ > limit_) {
       throw InputError(source_ + ": decompresses to more than " + std::to_string(limit_ >> 20) +
                        " MiB, which is not read");
     }
   }
-  std::string Take() { return std::move(content_); }
+  std::string Take() {
+    content_.resize(used_);
+    return std::move(content_);
+  }
 
  private:
   std::string content_;
+  std::size_t used_ = 0;
   const std::size_t limit_;
   const std::string& source_;
 };

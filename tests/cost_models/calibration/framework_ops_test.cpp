@@ -91,6 +91,33 @@ TEST(FrameworkOps, TheGradientsOfAConvolutionAreTwoOps) {
                   "conv2d f32 filter_gradient batch=8 side=56 in=64 out=128 kernel_h=3 kernel_w=3 stride=2"));
 }
 
+TEST(FrameworkOps, OnlyTheGradientsThatAreMade) {
+  const auto backward = [](const char* transposed, const char* mask) {
+    return std::string(R"({"Input Dims": [[8, 128, 28, 28], [8, 64, 56, 56], [128, 64, 3, 3]],
+                           "Input type": ["float", "float", "float"],
+                           "Concrete Inputs": ["", "", "", "[0]", "[2, 2]", "[1, 1]", "[1, 1]", ")") +
+           transposed + R"(", "[0, 0]", "1", ")" + mask + R"("]})";
+  };
+  EXPECT_THAT(Labels("aten::convolution_backward", backward("False", "[False, True, False]").c_str()),
+              ElementsAre(HasSubstr("filter_gradient")));
+  EXPECT_THAT(WhyNot("aten::convolution_backward", backward("True", "[True, True, False]").c_str()),
+              HasSubstr("transposed"));
+}
+
+TEST(FrameworkOps, FormatsAreSeenInKernelsWhereNoTypeWasRecorded) {
+  const auto told = [](const char* kernel) {
+    return Labels("aten::mm", R"({"Input Dims": [[64, 32], [32, 16]]})", {kernel});
+  };
+  for (const char* half :
+       {"turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_nn", "ampere_fp16_s16816gemm_fp16_64x64_nn",
+        "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", "cutlass_80_tensorop_f16_s16816gemm_f16_64x64",
+        "volta_hgemm_64x64_nn"})
+    EXPECT_THAT(told(half), ElementsAre("gemm f16 m=64 n=16 k=32")) << half;
+  EXPECT_THAT(told("ampere_bf16_s16816gemm_bf16_64x64_nn"), ElementsAre("gemm bf16 m=64 n=16 k=32"));
+  EXPECT_THAT(told("ampere_sgemm_128x64_nn"), ElementsAre("gemm f32 m=64 n=16 k=32"));
+  EXPECT_THAT(told("cutlass_80_tensorop_s1688gemm_64x64"), ElementsAre("gemm tf32 m=64 n=16 k=32"));
+}
+
 TEST(FrameworkOps, OperandsOfOneSizeOrOfNextToNone) {
   const auto add = [](const char* dims) {
     return std::string(R"({"Input type": ["float", "float", "Scalar"], "Input Dims": )") + dims + "}";
@@ -146,7 +173,7 @@ TEST(FrameworkOps, EveryNameIsOfAnOpOfGraphs) {
          R"({"Input Dims": [[8, 4, 6, 6], [4, 4, 3, 3], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
               "Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"]})",
          R"({"Input Dims": [[8, 4, 6, 6], [8, 4, 6, 6], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
-              "Concrete Inputs": ["", "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "", "", "1"]})"}) {
+              "Concrete Inputs": ["", "", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "", "1", "[True, True, False]"]})"}) {
       for (const ObservedOp& op : TellOp(MarkerOf(std::string(name).c_str(), arguments), {}).ops) {
         told = true;
         EXPECT_TRUE(GraphOf(op).has_value()) << name << ": " << LabelOf(op);
