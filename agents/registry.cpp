@@ -85,14 +85,16 @@ const std::vector<AgentRow>& Agents() {
            "ppo|reinforce (paper, code: reinforce)", "20", "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
-       "message passing, three pooled summaries, one unit at a time, REINFORCE; transfers to unseen graphs",
+       "message passing, three pooled summaries, a few units at a time, REINFORCE; transfers to unseen "
+       "graphs",
        "Addanki et al., NeurIPS 2019",
-       "preset=tuned|paper|code, rounds=8, episodes=4, passes=1, lr=1e-2 (paper, code: 1e-3), "
-       "lr_end=lr/10, entropy=0.01 (paper, code: 1), "
-       "entropy_end=0.001 (paper: 0, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, window=10, "
-       "greedy=25 (paper, code: 999), "
-       "start=uniform|single|random-each|best, scale=range|max (paper, code: max), mean=yes (paper, code: "
-       "no), graph=yes, starts=yes, "
+       "preset=tuned|walk|paper|code, rounds=2 (others: 8), episodes=4, passes=1, every=16 (others: 1), "
+       "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), reach=1 (others: 0 = unbounded), "
+       "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (walk: 0.01; paper, code: 1), "
+       "entropy_end=0 (walk: 0.001, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, "
+       "reward=decrease|best_later|final (tuned, code: best_later), baseline=moves|step (others: step), "
+       "window=10, greedy=0 (walk: 25; paper, code: 999), start=best|own|random-each|single (others: own), "
+       "scale=range|max (paper, code: max), mean=yes (paper, code: no), graph=yes, starts=yes, "
        "memory=no, penalty=2, limit_gb=0 (code: 8; 0 = the device's), cap_s=0 (code: 10; 0 = 10 reference "
        "runtimes), relative=yes (paper, code: no)",
        AgentKind::kLearner, MakeLearner},

@@ -5,18 +5,25 @@
 // in placeto_state.h.
 //
 // Ours, where nothing is published or the published choice was changed:
-//   - the start time of a unit is the earliest of its ops; the cost of a unit is that on its fastest device,
-//     and the memory feature its persistent and output bytes (both our own choice);
-//   - `tuned` and `paper` hold every device to its own capacity: on equal cards the published limit (our own
-//     choice, because the largest peak of unequal devices says nothing); `code` uses 8 GB and 10 s for all;
-//   - `tuned` divides costs by the task's reference runtime and start times by their largest distance from
-//     the unit in turn; its entropy schedule is ours. That the entropy weight of `paper` falls to 0 just at
-//     the end of the budget is an assumption: the schedule is not published;
-//   - a budget's rest that is shorter than an episode is walked, not learned from;
-//   - `tuned` takes means where the published network takes sums, which on groups of real networks saturate
-//     the softmax before anything is learned (placeto_network.h).
+//   - in all presets the start time of a unit is the earliest of its ops; the cost of a unit is that on its fastest
+//     device, and the memory feature its persistent and output bytes; what the end of the budget cuts is not
+//     learned from;
+//   - `paper` is the paper's learner: one unit between two evaluations, start times divided by their largest, sums over
+//     neighbours, reward in seconds, each of the parallel episodes with a start of its own (read in the program). That
+//     the entropy's weight falls to 0 just at the end of the budget is an assumption. Every device is held to its
+//     own capacity: on equal cards the published limit;
+//   - `code` has the program's 8 GB and 10 s, an entropy weight that never falls, and the reward to the best later
+//     placement: as it is released, the branch of the paper's reward cannot run, this one and `final` can;
+//   - `walk` is `paper` with means over neighbours and pools (sums saturate the softmax of a fresh policy,
+//     placeto_network.h), costs by the reference runtime, start times by their largest distance, and a learning rate
+//     and entropy of ours. It goes from a random start to the end: the one to apply to unseen graphs;
+//   - `tuned` searches one graph, from the best placement so far. Sixteen units get their devices between two
+//     evaluations, from one state; what is known is not evaluated again; a logit for staying holds the units that a pass
+//     moves at 2.5; the network's preferences stay within a tanh; steps that moved something are compared with one
+//     another. Network, features and penalty are the walk's, with two rounds of messages in place of eight.
 //
-// Where it fails: it spends |V| + 1 samples on an episode, so small budgets are few updates.
+// Where it fails: with one unit between two evaluations an episode is |V| + 1 samples, so small budgets are few updates;
+// and walks from random starts learn to end on one device, a local optimum.
 #include "agents/rl/learners.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"

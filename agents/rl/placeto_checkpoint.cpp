@@ -37,7 +37,8 @@ void PlacetoLearner::SaveState(StateWriter& out) const {
   for (const PlacetoEpisode& episode : batch_) episode.Save(out);
   for (const auto& state : states_) {
     state->baseline.Save(out);
-    out.PutList(state->start);
+    out.Put(state->stay);
+    state->best.Save(out);
     out.Put(state->episodes);
     out.Put(state->greedy);
   }
@@ -53,7 +54,8 @@ void PlacetoLearner::LoadState(StateReader& in) {
   for (PlacetoEpisode& episode : batch_) episode.Load(in);
   for (const auto& state : states_) {
     state->baseline.Load(in);
-    state->start = in.GetList<std::int32_t>();
+    state->stay = in.Get<double>();
+    state->best.Load(in);
     state->episodes = in.Get<std::int64_t>();
     state->greedy = in.Get<std::int64_t>();
   }

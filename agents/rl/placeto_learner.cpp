@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <ATen/ATen.h>
 
@@ -16,12 +17,26 @@ namespace {
 // Units x states of one chunk: its tensors stay in the cache, and its overhead is spread over many states.
 constexpr std::int64_t kRowsPerChunk = 4096;
 
+// Less their mean, in standard deviations; zeros where all are alike.
+std::vector<double> Standardised(std::vector<double> values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double variance = 0;
+  for (double& value : values) {
+    value -= mean;
+    variance += value * value / count;
+  }
+  for (double& value : values) value = variance > 0 ? value / std::sqrt(variance) : 0;
+  return values;
+}
+
 PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<const Task*>& tasks) {
   const std::int64_t devices = CommonDevices("placeto", tasks);
   return {.features = (options.memory ? 6 : 5) + devices,
           .devices = devices,
           .rounds = options.rounds,
-          .mean = options.mean};
+          .mean = options.mean,
+          .reach = options.reach};
 }
 
 PlacetoNetwork FreshNetwork(const PlacetoNetwork::Sizes& sizes, std::uint64_t seed) {
@@ -39,7 +54,12 @@ UnitPlacement SinglePlacement(const Task& task) {
 PlacetoLearner::TaskState::TaskState(const Task& task, const PlacetoOptions& options)
     : view(task, options),
       graph(view.graph(), options.graph, at::kFloat),
-      baseline(static_cast<std::size_t>(options.window)) {}
+      baseline(static_cast<std::size_t>(options.window)) {
+  const auto units = static_cast<double>(view.units());
+  if (options.moves > 0 && options.moves < units && view.devices() > 1) {
+    stay = std::log((units / options.moves - 1) * static_cast<double>(view.devices() - 1));
+  }
+}
 
 PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<const Task*>& tasks,
                                const std::vector<Evaluator*>& evaluators, const SearchOptions& search)
@@ -52,9 +72,12 @@ PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<
   for (const Task* task : tasks) {
     states_.push_back(std::make_unique<TaskState>(*task, options));
     TaskState& state = *states_.back();
-    state.start = state.view.ToSlots(options.start == PlacetoOptions::Start::kSingle
-                                         ? SinglePlacement(*task)
-                                         : StartPlacement(*task, search.seed));
+    for (int worker = 0; worker < options.episodes; ++worker) {
+      state.starts.push_back(state.view.ToSlots(options.start == PlacetoOptions::Start::kSingle
+                                                    ? SinglePlacement(*task)
+                                                : worker == 0 ? StartPlacement(*task, search.seed)
+                                                              : UniformPlacement(*task, start_rng_)));
+    }
   }
 }
 
@@ -65,20 +88,21 @@ bool PlacetoLearner::Step() {
   }
   Advance();
   if (!BatchDone()) return true;
-  std::erase_if(batch_, [](const PlacetoEpisode& episode) { return episode.greedy || !episode.complete; });
+  std::erase_if(batch_, [](const PlacetoEpisode& episode) { return episode.greedy || episode.cut; });
   if (!batch_.empty()) Learn();
   batch_.clear();
   return true;
 }
 
-void PlacetoLearner::RefreshStart(std::size_t task) {
-  TaskState& state = *states_[task];
+std::vector<std::int32_t> PlacetoLearner::StartOf(std::size_t task, std::size_t worker) {
+  const TaskState& state = *states_[task];
   if (options_.start == PlacetoOptions::Start::kRandomEach) {
-    state.start = state.view.ToSlots(UniformPlacement(state.view.task(), start_rng_));
+    return state.view.ToSlots(UniformPlacement(state.view.task(), start_rng_));
   }
   if (options_.start == PlacetoOptions::Start::kBest && evaluator(task).has_best()) {
-    state.start = state.view.ToSlots(evaluator(task).best());
+    return state.view.ToSlots(evaluator(task).best());
   }
+  return state.starts[worker];
 }
 
 std::int64_t PlacetoLearner::GreedyDue(const TaskState& state) const {
@@ -87,14 +111,14 @@ std::int64_t PlacetoLearner::GreedyDue(const TaskState& state) const {
   return state.episodes / options_.greedy + (options_.greedy_first ? 1 : 0);
 }
 
-void PlacetoLearner::AddEpisode(std::size_t task, std::int64_t samples_left, bool greedy) {
-  const TaskState& state = *states_[task];
+void PlacetoLearner::AddEpisode(std::size_t task, std::size_t worker, bool greedy) {
+  TaskState& state = *states_[task];
   PlacetoEpisode episode;
   episode.task = static_cast<std::int32_t>(task);
   episode.greedy = greedy;
-  episode.length = std::min(state.view.steps() + 1, samples_left);
-  episode.complete = episode.length == state.view.steps() + 1;
-  episode.start = state.start;
+  episode.length = state.view.steps();
+  episode.start = StartOf(task, worker);
+  episode.slots = episode.start;
   batch_.push_back(std::move(episode));
 }
 
@@ -108,8 +132,7 @@ bool PlacetoLearner::PlanGreedy() {
     const std::int64_t due = GreedyDue(state);
     if (due <= state.greedy || evaluator(task).remaining() == 0) continue;
     state.greedy = due;
-    RefreshStart(task);
-    AddEpisode(task, evaluator(task).remaining(), true);
+    AddEpisode(task, 0, true);
     return true;
   }
   return false;
@@ -117,18 +140,12 @@ bool PlacetoLearner::PlanGreedy() {
 
 // One task per parallel episode, round robin over those with samples left.
 bool PlacetoLearner::PlanSampled() {
-  std::vector<std::int64_t> left;
-  for (std::size_t task = 0; task < size(); ++task) left.push_back(evaluator(task).remaining());
-  std::vector<bool> fresh(states_.size(), false);
-  for (int slot = 0; slot < options_.episodes; ++slot) {
+  for (int worker = 0; worker < options_.episodes; ++worker) {
     for (std::size_t tried = 0; tried < states_.size(); ++tried) {
       const auto task = static_cast<std::size_t>(next_task_);
       next_task_ = (next_task_ + 1) % static_cast<std::int64_t>(states_.size());
-      if (left[task] == 0) continue;
-      if (!fresh[task]) RefreshStart(task);
-      fresh[task] = true;
-      AddEpisode(task, left[task], false);
-      left[task] -= batch_.back().length;
+      if (evaluator(task).remaining() == 0) continue;
+      AddEpisode(task, static_cast<std::size_t>(worker), false);
       break;
     }
   }
@@ -140,43 +157,88 @@ bool PlacetoLearner::BatchDone() const {
                      [](const PlacetoEpisode& episode) { return episode.done(); });
 }
 
-// One sample of each episode that is on the first unfinished task.
+// One step of each episode that is not over; before the first one, the evaluation of its start.
 void PlacetoLearner::Advance() {
-  std::vector<PlacetoEpisode*> episodes;
-  for (PlacetoEpisode& episode : batch_) {
-    if (!episode.done() && (episodes.empty() || episodes.front()->task == episode.task))
-      episodes.push_back(&episode);
+  for (std::size_t task = 0; task < size(); ++task) {
+    std::vector<PlacetoEpisode*> episodes;
+    for (PlacetoEpisode& episode : batch_) {
+      if (!episode.done() && static_cast<std::size_t>(episode.task) == task) episodes.push_back(&episode);
+    }
+    if (episodes.empty()) continue;
+    if (!episodes.front()->costs.empty()) Act(*states_[task], episodes);
+    Sample(task, episodes);
   }
-  const auto task = static_cast<std::size_t>(episodes.front()->task);
-  const TaskState& state = *states_[task];
-  if (episodes.front()->samples() > 0) Act(state, episodes);
+}
+
+// Notes where the episode is now if that need not be evaluated.
+bool PlacetoLearner::IsKnown(const TaskState& state, PlacetoEpisode& episode) const {
+  if (options_.repeats || (episode.steps == episode.length && episode.spent == 0)) return false;
+  if (episode.costs.empty()) {
+    if (episode.slots != state.best.slots) return false;
+    episode.Append(state.best);
+    return true;
+  }
+  if (episode.moved.back() != 0) return false;
+  episode.Repeat();
+  return true;
+}
+
+void PlacetoLearner::Sample(std::size_t task, const std::vector<PlacetoEpisode*>& episodes) {
+  TaskState& state = *states_[task];
+  std::vector<PlacetoEpisode*> asking;
   std::vector<UnitPlacement> placements;
-  for (const PlacetoEpisode* episode : episodes) {
-    const auto steps = static_cast<std::int64_t>(episode->actions.size());
-    placements.push_back(state.view.ToPlacement(state.view.SlotsBefore(*episode, steps)));
+  for (PlacetoEpisode* episode : episodes) {
+    if (IsKnown(state, *episode)) continue;
+    asking.push_back(episode);
+    placements.push_back(state.view.ToPlacement(episode->slots));
   }
-  const auto evaluations = evaluator(task).EvaluateBatch(placements, state.view.wants_starts());
-  BERTH_CHECK_EQ(evaluations.size(), placements.size());
-  for (std::size_t i = 0; i < episodes.size(); ++i) {
-    state.view.Record(evaluations[i], *episodes[i]);
-    if (episodes[i]->done()) evaluator(task).CountProposal();
+  std::vector<Evaluation> evaluations;
+  if (!asking.empty() && evaluator(task).remaining() > 0) {
+    evaluations = evaluator(task).EvaluateBatch(placements, state.view.wants_starts());
+  }
+  for (std::size_t i = 0; i < asking.size(); ++i) {
+    PlacetoEpisode& episode = *asking[i];
+    episode.cut = i >= evaluations.size();
+    if (episode.cut) continue;
+    const PlacetoSample sample = state.view.SampleOf(episode.slots, evaluations[i]);
+    if (evaluator(task).has_best() && evaluator(task).best() == placements[i]) state.best = sample;
+    episode.Append(sample);
+    ++episode.spent;
+  }
+  for (const PlacetoEpisode* episode : episodes) {
+    if (episode->done()) evaluator(task).CountProposal();
   }
 }
 
 void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes) {
   const c10::InferenceMode no_gradients;
+  const std::int64_t step = episodes.front()->steps;
   std::vector<PlacetoView::State> states;
-  for (const PlacetoEpisode* episode : episodes) states.push_back({episode, episode->samples() - 1});
+  for (const PlacetoEpisode* episode : episodes) states.push_back({episode, step});
   const at::Tensor logits =
-      network_.Logits(state.graph, state.view.Features(states), state.view.UnitsInTurn(states));
-  for (std::size_t i = 0; i < episodes.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i);
+      network_.Logits(state.graph, state.view.Features(states), state.view.UnitsInTurn(states), state.stay);
+  const at::Tensor chances = logits.to(at::kDouble).softmax(-1).contiguous();
+  const double* chance = chances.data_ptr<double>();
+  const std::span<const UnitIndex> units = state.view.UnitsOfStep(step);
+  const auto count = static_cast<std::int64_t>(units.size());
+  for (std::size_t e = 0; e < episodes.size(); ++e) {
+    PlacetoEpisode& episode = *episodes[e];
+    const auto row = static_cast<std::int64_t>(e) * count;
     // A greedy pass draws nothing, so that it does not move the draws of the episodes after it.
     const DrawnActions drawn =
-        DrawActions(logits.slice(0, row, row + 1), episodes[i]->greedy ? nullptr : &action_rng_);
+        DrawActions(logits.slice(0, row, row + count), episode.greedy ? nullptr : &action_rng_);
     CheckFinite(drawn.log_probability, name(), updates());
-    episodes[i]->actions.push_back(drawn.actions.item<std::int64_t>());
-    episodes[i]->log_probabilities.push_back(drawn.log_probability.item<double>());
+    episode.moved.push_back(0);
+    for (std::int64_t i = 0; i < count; ++i, chance += state.view.devices()) {
+      const std::int64_t slot = drawn.actions.data_ptr<std::int64_t>()[i];
+      std::int32_t& now = episode.slots[static_cast<std::size_t>(units[static_cast<std::size_t>(i)])];
+      episode.expected_moves += 1 - chance[now];
+      if (now != slot) episode.moved.back() = 1;
+      now = static_cast<std::int32_t>(slot);
+      episode.actions.push_back(slot);
+      episode.log_probabilities.push_back(drawn.log_probability.data_ptr<double>()[i]);
+    }
+    ++episode.steps;
   }
 }
 
@@ -199,12 +261,27 @@ void PlacetoLearner::Learn() {
     record.loss += results[c].loss;
     record.entropy += results[c].entropy;
     record.drift = std::max(record.drift, results[c].drift);
-    decisions += static_cast<double>(chunks[c].states.size());
+    decisions += static_cast<double>(chunks[c].advantages.size());
   }
   record.entropy /= std::max(decisions, 1.0);
   record.gradient_norm = optimiser_.Step(gradients, record.learning_rate, options_.clip);
+  SteerMoves();
   for (const auto& state : states_) record.episodes += state->episodes;
   Log(record);
+}
+
+// Learning says which units move, the logit for staying how many: learned alone, a policy that starts from the
+// best placement soon moves none.
+void PlacetoLearner::SteerMoves() {
+  if (options_.moves == 0) return;
+  for (std::size_t task = 0; task < size(); ++task) {
+    const Episodes episodes = EpisodesOf(task);
+    if (episodes.empty()) continue;
+    double moves = 0;
+    for (const PlacetoEpisode* episode : episodes) moves += episode->expected_moves;
+    moves /= static_cast<double>(episodes.size()) * options_.passes;
+    states_[task]->stay += 0.5 * std::log(std::clamp(moves / options_.moves, 0.1, 10.0));
+  }
 }
 
 std::vector<PlacetoLearner::ChunkResult> PlacetoLearner::LearnChunks(const std::vector<Chunk>& chunks,
@@ -240,27 +317,73 @@ std::vector<PlacetoLearner::ChunkResult> PlacetoLearner::LearnChunks(const std::
   return results;
 }
 
+PlacetoLearner::Episodes PlacetoLearner::EpisodesOf(std::size_t task) const {
+  Episodes episodes;
+  for (const PlacetoEpisode& episode : batch_) {
+    if (static_cast<std::size_t>(episode.task) == task) episodes.push_back(&episode);
+  }
+  return episodes;
+}
+
+std::vector<double> PlacetoLearner::ReturnsOf(const PlacetoEpisode& episode) const {
+  switch (options_.reward) {
+    case PlacetoOptions::Reward::kDecrease:
+      return ReturnsOfDecreases(episode.costs);
+    case PlacetoOptions::Reward::kBestLater:
+      return ReturnsToTheBestLater(episode.costs);
+    case PlacetoOptions::Reward::kFinal:
+      break;
+  }
+  return std::vector<double>(episode.costs.size() - 1, -episode.costs.back());
+}
+
+// [episode][step]
+std::vector<std::vector<double>> PlacetoLearner::AdvantagesOf(TaskState& state,
+                                                              const Episodes& episodes) const {
+  std::vector<std::vector<double>> advantages;
+  for (const PlacetoEpisode* episode : episodes) advantages.push_back(ReturnsOf(*episode));
+  if (options_.baseline == PlacetoOptions::Baseline::kStep) {
+    const std::vector<double> baseline = state.baseline.Update(advantages);
+    for (std::vector<double>& row : advantages) {
+      for (std::size_t t = 0; t < row.size(); ++t) row[t] -= baseline[t];
+    }
+    return advantages;
+  }
+  std::vector<double> of_moves;
+  for (std::size_t e = 0; e < episodes.size(); ++e) {
+    for (std::size_t t = 0; t < advantages[e].size(); ++t) {
+      if (episodes[e]->moved[t] != 0) of_moves.push_back(advantages[e][t]);
+    }
+  }
+  const std::vector<double> standardised = Standardised(of_moves);
+  auto next = standardised.begin();
+  for (std::size_t e = 0; e < episodes.size(); ++e) {
+    for (std::size_t t = 0; t < advantages[e].size(); ++t) {
+      advantages[e][t] = episodes[e]->moved[t] != 0 ? *next++ : 0;
+    }
+  }
+  return advantages;
+}
+
+// Step by step, the episodes of a task together: a chunk has equally many units in turn in each state.
 std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {
   std::vector<Chunk> chunks;
-  for (std::size_t task = 0; task < states_.size(); ++task) {
-    std::vector<const PlacetoEpisode*> episodes;
-    std::vector<std::vector<double>> returns;
-    for (const PlacetoEpisode& episode : batch_) {
-      if (static_cast<std::size_t>(episode.task) != task) continue;
-      episodes.push_back(&episode);
-      returns.push_back(ReturnsOfDecreases(episode.costs));
-    }
+  for (std::size_t task = 0; task < size(); ++task) {
+    TaskState& state = *states_[task];
+    const Episodes episodes = EpisodesOf(task);
     if (episodes.empty()) continue;
-    const std::vector<double> baseline = states_[task]->baseline.Update(returns);
-    const std::int64_t most =
-        std::max<std::int64_t>(kRowsPerChunk / std::max<std::int64_t>(states_[task]->view.units(), 1), 1);
-    bool full = true;
-    for (std::size_t e = 0; e < episodes.size(); ++e) {
-      for (std::size_t t = 0; t < baseline.size(); ++t) {
-        if (full) chunks.push_back({task, {}, {}});
-        chunks.back().states.push_back({episodes[e], static_cast<std::int64_t>(t)});
-        chunks.back().advantages.push_back(returns[e][t] - baseline[t]);
-        full = static_cast<std::int64_t>(chunks.back().states.size()) == most;
+    const std::vector<std::vector<double>> advantages = AdvantagesOf(state, episodes);
+    const auto most = static_cast<std::size_t>(
+        std::max<std::int64_t>(kRowsPerChunk / std::max<std::int64_t>(state.view.units(), 1), 1));
+    std::size_t in_turn = 0;  // in the states of the last chunk
+    for (std::int64_t step = 0; step < state.view.steps(); ++step) {
+      const std::size_t units = state.view.UnitsOfStep(step).size();
+      for (std::size_t e = 0; e < episodes.size(); ++e) {
+        if (units != in_turn || chunks.back().states.size() == most) chunks.push_back({task, {}, {}});
+        in_turn = units;
+        Chunk& chunk = chunks.back();
+        chunk.states.push_back({episodes[e], step});
+        chunk.advantages.insert(chunk.advantages.end(), units, advantages[e][static_cast<std::size_t>(step)]);
       }
     }
   }
@@ -270,21 +393,25 @@ std::vector<PlacetoLearner::Chunk> PlacetoLearner::MakeChunks() {
 PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, double entropy_weight) const {
   const TaskState& state = *states_[chunk.task];
   std::vector<std::int64_t> actions;
-  for (const auto& [episode, step] : chunk.states)
-    actions.push_back(episode->actions[static_cast<std::size_t>(step)]);
-  const at::Tensor logits =
-      network_.Logits(state.graph, state.view.Features(chunk.states), state.view.UnitsInTurn(chunk.states));
+  std::vector<double> drawn;
+  for (const auto& [episode, step] : chunk.states) {
+    const std::size_t first = state.view.FirstDecision(step);
+    for (std::size_t i = first; i < first + state.view.UnitsOfStep(step).size(); ++i) {
+      actions.push_back(episode->actions[i]);
+      drawn.push_back(episode->log_probabilities[i]);
+    }
+  }
+  const at::Tensor logits = network_.Logits(state.graph, state.view.Features(chunk.states),
+                                            state.view.UnitsInTurn(chunk.states), state.stay);
   const ActionTerms terms = TermsOfActions(logits, IndexTensor(actions), options_.entropy_floor);
   const at::Tensor loss = PolicyLoss(terms, chunk.advantages, entropy_weight);
   ChunkResult result;
   result.gradients = Gradients(loss, network_.parameters());
   result.loss = loss.item<double>();
   result.entropy = terms.entropy.sum().item<double>();
-  for (std::size_t i = 0; i < chunk.states.size(); ++i) {
-    const auto& [episode, step] = chunk.states[i];
-    const double drawn = episode->log_probabilities[static_cast<std::size_t>(step)];
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
     const double learned = terms.log_probability[static_cast<std::int64_t>(i)].item<double>();
-    result.drift = std::max(result.drift, std::abs(learned - drawn));
+    result.drift = std::max(result.drift, std::abs(learned - drawn[i]));
   }
   return result;
 }

@@ -1,9 +1,13 @@
 // Placeto's learning: episodes in parallel, one update of the weights after each batch of them
 // (docs/protocol.md#placeto).
 //
-// A run goes from batch to batch. The episodes of a batch that walk over the same task go in lockstep, so
-// that the evaluator gets their placements together: one step of the run is one sample of each. A batch that
-// is over is learned from by replaying all its states.
+// A run goes from batch to batch. The episodes of a batch go in lockstep, so that the evaluator gets those of
+// a task together. A batch that is over is learned from by replaying all its states; episodes that the end of
+// the budget cuts are not learned from.
+//
+// A step may leave the placement as it was, and a start may be the best sample so far. With `repeats` both are
+// evaluated all the same, as published; without, what is known is not asked for again, and an episode that has
+// then asked for nothing evaluates its last placement: each one spends at least one sample.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +43,17 @@ class PlacetoLearner : public Learner {
     PlacetoView view;
     PlacetoGraph graph;
     StepBaseline baseline;
-    std::vector<std::int32_t> start;  // slots that episodes start from
-    std::int64_t episodes = 0;        // learned from
-    std::int64_t greedy = 0;          // greedy passes that were due so far
+    double stay = 0;                                // added to the logit of the device on which a unit is
+    PlacetoSample best;                             // of the feasible samples; no slots = none yet
+    std::vector<std::vector<std::int32_t>> starts;  // by parallel episode
+    std::int64_t episodes = 0;                      // learned from
+    std::int64_t greedy = 0;                        // greedy passes that were due so far
   };
   // One slice of the states to learn from: the unit of work of a thread.
   struct Chunk {
     std::size_t task;
     std::vector<PlacetoView::State> states;
-    std::vector<double> advantages;
+    std::vector<double> advantages;  // by decision
   };
   struct ChunkResult {
     Tensors gradients;
@@ -63,16 +69,23 @@ class PlacetoLearner : public Learner {
   bool PlanBatch();
   bool PlanGreedy();
   bool PlanSampled();
-  void AddEpisode(std::size_t task, std::int64_t samples_left, bool greedy);
+  void AddEpisode(std::size_t task, std::size_t worker, bool greedy);
   std::int64_t GreedyDue(const TaskState& state) const;
-  void RefreshStart(std::size_t task);
+  std::vector<std::int32_t> StartOf(std::size_t task, std::size_t worker);
 
   void Advance();
   void Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes);
+  void Sample(std::size_t task, const std::vector<PlacetoEpisode*>& episodes);
+  bool IsKnown(const TaskState& state, PlacetoEpisode& episode) const;
   bool BatchDone() const;
 
   void Learn();
+  using Episodes = std::vector<const PlacetoEpisode*>;
+  Episodes EpisodesOf(std::size_t task) const;
+  std::vector<double> ReturnsOf(const PlacetoEpisode& episode) const;
+  std::vector<std::vector<double>> AdvantagesOf(TaskState& state, const Episodes& episodes) const;
   std::vector<Chunk> MakeChunks();
+  void SteerMoves();
   ChunkResult LearnChunk(const Chunk& chunk, double entropy_weight) const;
   std::vector<ChunkResult> LearnChunks(const std::vector<Chunk>& chunks, double entropy_weight) const;
 

@@ -7,55 +7,28 @@
 namespace berth::agents::rl {
 namespace {
 
-// Which rows of the embeddings [N * states, 2d] one summary adds up, and for which state.
-struct PooledRows {
-  std::vector<std::int64_t> state;
-  std::vector<std::int64_t> row;
-};
-
-struct Pools {
-  PooledRows ancestors, descendants, parallel;
-};
-
-Pools CollectPools(const PlacetoGraph& graph, std::span<const UnitIndex> current) {
-  Pools pools;
-  const auto states = static_cast<std::int64_t>(current.size());
-  const auto add = [](PooledRows& rows, std::int64_t state, std::int64_t row) {
-    rows.state.push_back(state);
-    rows.row.push_back(row);
-  };
-  for (std::int64_t state = 0; state < states; ++state) {
-    const UnitIndex v = current[static_cast<std::size_t>(state)];
-    for (UnitIndex u = 0; u < graph.units.size(); ++u) {
+// [3, N, N], placeto_network.h.
+at::Tensor PoolsOf(const UnitGraph& graph, bool graph_used) {
+  const std::int64_t size = graph.size();
+  at::Tensor pools = at::zeros({3, size, size}, at::kFloat);
+  float* const data = pools.data_ptr<float>();
+  for (UnitIndex v = 0; v < size; ++v) {
+    for (UnitIndex u = 0; u < size; ++u) {
       if (u == v) continue;
-      const bool before = graph.used && graph.units.Reaches(u, v);
-      const bool after = graph.used && graph.units.Reaches(v, u);
-      const std::int64_t row = u * states + state;
-      if (before) add(pools.ancestors, state, row);
-      if (after) add(pools.descendants, state, row);
-      if (!before && !after) add(pools.parallel, state, row);
+      const bool before = graph_used && graph.Reaches(u, v);
+      const bool after = graph_used && graph.Reaches(v, u);
+      if (before) data[v * size + u] = 1;
+      if (after) data[(size + v) * size + u] = 1;
+      if (!before && !after) data[(2 * size + v) * size + u] = 1;
     }
   }
   return pools;
 }
 
-// Sums or means of groups of rows, as a product with a 0-1 matrix: adding row by row costs several times more
-// in torch.
-at::Tensor PoolByState(const PooledRows& rows, const at::Tensor& vectors, std::int64_t states, bool mean) {
-  std::vector<std::int64_t> column(rows.state.size());
-  for (std::size_t i = 0; i < column.size(); ++i) column[i] = static_cast<std::int64_t>(i);
-  const at::Tensor sums = IncidenceMatrix(rows.state, column, states,
-                                          static_cast<std::int64_t>(column.size()), vectors.scalar_type());
-  const at::Tensor pooled = at::mm(sums, vectors);
-  if (!mean) return pooled;
-  return pooled /
-         at::bincount(IndexTensor(rows.state), {}, states).clamp_min(1).to(vectors.dtype()).unsqueeze(1);
-}
-
 }  // namespace
 
 PlacetoGraph::PlacetoGraph(const UnitGraph& graph, bool graph_used, at::ScalarType type)
-    : units(graph), used(graph_used) {
+    : units(graph), pools(PoolsOf(graph, graph_used).to(type)) {
   const std::int64_t size = graph.size();
   std::vector<std::pair<std::int64_t, std::int64_t>> ones;
   if (graph_used) {
@@ -75,6 +48,7 @@ PlacetoGraph::PlacetoGraph(const UnitGraph& graph, bool graph_used, at::ScalarTy
   has_neighbours = neighbour_counts.clamp_max(1).view({2, size, 1, 1});
   neighbour_counts = neighbour_counts.clamp_min(1);
   neighbours = IncidenceMatrix(row, column, 2 * size, 2 * size, type);
+  pool_counts = pools.sum(-1, /*keepdim=*/true).clamp_min(1);
 }
 
 at::Tensor PlacetoNetwork::Aggregator::Transform(const at::Tensor& vectors) const {
@@ -89,16 +63,12 @@ PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& ini
       transform_({sizes.features, sizes.features, sizes.features, sizes.features}, 1, type, init),
       messages_{Mlp({sizes.features, sizes.features, sizes.features}, 2, type, init),
                 Mlp({sizes.features, sizes.features, sizes.features}, 2, type, init)},
-      ancestors_{Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init),
-                 Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init)},
-      descendants_{Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init),
-                   Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init)},
-      parallel_{Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init),
-                Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 1, type, init)},
+      summaries_{Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 3, type, init),
+                 Mlp({2 * sizes.features, 2 * sizes.features, 2 * sizes.features}, 3, type, init)},
       classifier_({8 * sizes.features, 16 * sizes.features, 8 * sizes.features, sizes.devices}, 1, type,
                   init) {
-  for (const Mlp* part : {&transform_, &messages_.f, &messages_.g, &ancestors_.f, &ancestors_.g,
-                          &descendants_.f, &descendants_.g, &parallel_.f, &parallel_.g, &classifier_}) {
+  for (const Mlp* part :
+       {&transform_, &messages_.f, &messages_.g, &summaries_.f, &summaries_.g, &classifier_}) {
     parameters_.insert(parameters_.end(), part->parameters().begin(), part->parameters().end());
   }
 }
@@ -119,27 +89,40 @@ at::Tensor PlacetoNetwork::Embed(const PlacetoGraph& graph, const at::Tensor& fe
   return at::cat({x[0], x[1]}, -1).view({units * states, 2 * d});
 }
 
+// `embeddings` [N * states, 2d], `units` [states * m]; gives [states * m, 6d].
+at::Tensor PlacetoNetwork::Summaries(const PlacetoGraph& graph, const at::Tensor& embeddings,
+                                     const at::Tensor& units) const {
+  const std::int64_t size = graph.units.size();
+  const std::int64_t states = embeddings.size(0) / size;
+  const std::int64_t width = embeddings.size(1);
+  const at::Tensor vectors = summaries_.Transform(embeddings.expand({3, -1, -1}))
+                                 .view({3, size, states, width})
+                                 .transpose(1, 2)
+                                 .reshape({3 * states, size, width});
+  const at::Tensor members = graph.pools.index_select(1, units).view({3 * states, -1, size});
+  at::Tensor sums = at::bmm(members, vectors).view({3, -1, width});
+  if (sizes_.mean) sums = sums / graph.pool_counts.index_select(1, units);
+  return summaries_.Combine(sums).transpose(0, 1).reshape({-1, 3 * width});
+}
+
 at::Tensor PlacetoNetwork::Logits(const PlacetoGraph& graph, const at::Tensor& features,
-                                  std::span<const UnitIndex> current) const {
-  const auto states = static_cast<std::int64_t>(current.size());
+                                  std::span<const UnitIndex> current, double stay) const {
+  const std::int64_t states = features.size(1);
   BERTH_CHECK_EQ(features.size(0), graph.units.size());
-  BERTH_CHECK_EQ(features.size(1), states);
   BERTH_CHECK_EQ(features.size(2), sizes_.features);
+  const auto in_turn = static_cast<std::int64_t>(current.size()) / states;
+  std::vector<std::int64_t> units(current.begin(), current.end()), own(current.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i] = units[i] * states + static_cast<std::int64_t>(i) / in_turn;
+  }
+  const at::Tensor rows = IndexTensor(own);
   const at::Tensor embeddings = Embed(graph, features);
-  const Pools pools = CollectPools(graph, current);
-  // A unit is in one pool, so each embedding passes one f only: the published program computes all three for
-  // all.
-  const auto summary = [&](const Aggregator& aggregator, const PooledRows& rows) {
-    const at::Tensor vectors = aggregator.Transform(embeddings.index_select(0, IndexTensor(rows.row)));
-    return aggregator.Combine(PoolByState(rows, vectors, states, sizes_.mean));
-  };
-  std::vector<std::int64_t> own(current.size());
-  for (std::size_t s = 0; s < own.size(); ++s) own[s] = current[s] * states + static_cast<std::int64_t>(s);
-  const at::Tensor around =
-      at::cat({summary(ancestors_, pools.ancestors), summary(descendants_, pools.descendants),
-               summary(parallel_, pools.parallel), embeddings.index_select(0, IndexTensor(own))},
-              -1);
-  return classifier_.Forward(around);
+  at::Tensor logits = classifier_.Forward(
+      at::cat({Summaries(graph, embeddings, IndexTensor(units)), embeddings.index_select(0, rows)}, -1));
+  if (sizes_.reach > 0) logits = sizes_.reach * (logits / sizes_.reach).tanh();
+  if (stay == 0) return logits;
+  const at::Tensor devices = features.slice(2, sizes_.features - sizes_.devices);
+  return logits + stay * devices.reshape({-1, sizes_.devices}).index_select(0, rows);
 }
 
 }  // namespace berth::agents::rl

@@ -34,12 +34,13 @@ struct PlacetoGraph {
   PlacetoGraph(const UnitGraph& graph, bool graph_used, at::ScalarType type);
 
   const UnitGraph& units;
-  bool used;
   // [2N, 2N], block-diagonal: row v of the first block has ones at the predecessors of v, of the second block
   // at its successors.
   at::Tensor neighbours;
   at::Tensor neighbour_counts;  // [2N, 1], at least 1
   at::Tensor has_neighbours;    // [2, N, 1, 1] of 0 and 1
+  at::Tensor pools;             // [3, N, N]: row v has ones at its ancestors, descendants, parallel units
+  at::Tensor pool_counts;       // [3, N, 1], at least 1
 };
 
 class PlacetoNetwork {
@@ -49,13 +50,14 @@ class PlacetoNetwork {
     std::int64_t devices = 0;
     int rounds = 8;
     bool mean = false;  // means in place of sums
+    double reach = 0;   // logits are at most this far from 0, by a tanh; 0 = without
   };
   PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init);
 
-  // `features` [N, states, d], `current` the unit in turn in each state; gives [states, D]. Differentiable
-  // unless gradients are switched off. Several threads may call it.
-  at::Tensor Logits(const PlacetoGraph& graph, const at::Tensor& features,
-                    std::span<const UnitIndex> current) const;
+  // `features` [N, states, d]; `current` [states * m], the m units in turn of each state; gives
+  // [states * m, D], `stay` added for the device on which a unit is. Differentiable unless gradients are switched off. Several threads may call it.
+  at::Tensor Logits(const PlacetoGraph& graph, const at::Tensor& features, std::span<const UnitIndex> current,
+                    double stay = 0) const;
 
   const Tensors& parameters() const { return parameters_; }
   const Sizes& sizes() const { return sizes_; }
@@ -69,11 +71,13 @@ class PlacetoNetwork {
   };
 
   at::Tensor Embed(const PlacetoGraph& graph, const at::Tensor& features) const;
+  at::Tensor Summaries(const PlacetoGraph& graph, const at::Tensor& embeddings,
+                       const at::Tensor& units) const;
 
   Sizes sizes_;
   Mlp transform_;
-  Aggregator messages_;  // two copies: along the edges, against the edges
-  Aggregator ancestors_, descendants_, parallel_;
+  Aggregator messages_;   // two copies: along the edges, against the edges
+  Aggregator summaries_;  // three copies: ancestors, descendants, parallel units
   Mlp classifier_;
   Tensors parameters_;
 };

@@ -1,50 +1,101 @@
 #include "agents/rl/placeto_options.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sim/error.h"
 
 namespace berth::agents::rl {
 
 namespace {
 
-PlacetoOptions Defaults(const std::string& preset) {
+using Start = PlacetoOptions::Start;
+using Reward = PlacetoOptions::Reward;
+using Baseline = PlacetoOptions::Baseline;
+using Scale = PlacetoOptions::Scale;
+
+// A search from the best placement on.
+PlacetoOptions Tuned() {
+  PlacetoOptions options;
+  options.rounds = 2;
+  options.every = 16;
+  options.repeats = false;
+  options.moves = 2.5;
+  options.reach = 1;
+  options.learning_rate = {3e-3, 3e-4, 1};
+  options.reward = Reward::kBestLater;
+  options.baseline = Baseline::kMoves;
+  options.greedy = 0;
+  options.start = Start::kBest;
+  return options;
+}
+
+// From a random start to the end: what can be applied to graphs that were never searched.
+PlacetoOptions Walk() {
+  PlacetoOptions options;
+  options.learning_rate = {1e-2, 1e-3, 1};
+  options.entropy = {0.01, 0.001, 0.7};
+  return options;
+}
+
+PlacetoOptions Published() {
   PlacetoOptions options;
   options.learning_rate = {1e-3, 1e-4, 1};
-  if (preset == "tuned") {
-    options.learning_rate = {1e-2, 1e-3, 1};  // and the entropy's weight: results/tuning
-    options.entropy = {0.01, 0.001, 0.7};
-    return options;
-  }
   options.greedy = 999;
   options.greedy_first = true;
-  options.scale = PlacetoOptions::Scale::kMax;
+  options.scale = Scale::kMax;
   options.entropy_floor = 1e-3;
   options.mean = false;
   options.relative = false;
   options.entropy = {1, 0, 1};
-  if (preset == "code") {
-    options.entropy = {1, 1, 1};
-    options.limit_gb = 8;
-    options.cap_s = 10;
-  }
   return options;
 }
 
-PlacetoOptions::Start StartOf(const std::string& name) {
-  if (name == "single") return PlacetoOptions::Start::kSingle;
-  if (name == "random-each") return PlacetoOptions::Start::kRandomEach;
-  if (name == "best") return PlacetoOptions::Start::kBest;
-  return PlacetoOptions::Start::kUniform;
+PlacetoOptions Program() {
+  PlacetoOptions options = Published();
+  options.reward = Reward::kBestLater;
+  options.entropy = {1, 1, 1};
+  options.limit_gb = 8;
+  options.cap_s = 10;
+  return options;
+}
+
+PlacetoOptions Defaults(const std::string& preset) {
+  if (preset == "walk") return Walk();
+  if (preset == "paper") return Published();
+  if (preset == "code") return Program();
+  return Tuned();
+}
+
+template <typename T>
+using Names = std::vector<std::pair<std::string, T>>;
+
+// The name that is chosen in the spec, else that of the value in force.
+template <typename T>
+void Choose(ParameterReader& read, const std::string& parameter, const Names<T>& names, T& value) {
+  std::vector<std::string> choices;
+  for (const auto& [name, meaning] : names) {
+    choices.insert(meaning == value ? choices.begin() : choices.end(), name);
+  }
+  const std::string chosen = read.Choice(parameter, choices);
+  value = std::find_if(names.begin(), names.end(), [&](const auto& entry) {
+            return entry.first == chosen;
+          })->second;
 }
 
 }  // namespace
 
 PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   ParameterReader read(spec);
-  using Scale = PlacetoOptions::Scale;
-  PlacetoOptions options = Defaults(read.Choice("preset", {"tuned", "paper", "code"}));
+  PlacetoOptions options = Defaults(read.Choice("preset", {"tuned", "walk", "paper", "code"}));
   options.rounds = static_cast<int>(read.Int("rounds", options.rounds, 0, 1000));
   options.episodes = static_cast<int>(read.Int("episodes", options.episodes, 1, 4096));
   options.passes = static_cast<int>(read.Int("passes", options.passes, 1, 1000));
+  options.every = static_cast<int>(read.Int("every", options.every, 1, 1'000'000));
+  options.repeats = read.Bool("repeats", options.repeats);
+  options.moves = read.Double("moves", options.moves, 0, 1e6);
+  options.reach = read.Double("reach", options.reach, 0, 1000);
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);
   options.learning_rate.last = read.Double("lr_end", options.learning_rate.first / 10, 0, 10);
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);
@@ -52,13 +103,21 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
       read.Double("entropy_end", std::min(options.entropy.last, options.entropy.first), 0, 1000);
   options.entropy_floor = read.Double("entropy_floor", options.entropy_floor, 0, 1);
   options.clip = read.Double("clip", options.clip, 1e-9, 1e9);
+  Choose(read, "reward",
+         Names<Reward>{
+             {"decrease", Reward::kDecrease}, {"best_later", Reward::kBestLater}, {"final", Reward::kFinal}},
+         options.reward);
+  Choose(read, "baseline", Names<Baseline>{{"step", Baseline::kStep}, {"moves", Baseline::kMoves}},
+         options.baseline);
   options.window = static_cast<int>(read.Int("window", options.window, 1, 1'000'000));
   options.greedy = static_cast<int>(read.Int("greedy", options.greedy, 0, 1'000'000));
-  options.start = StartOf(read.Choice("start", {"uniform", "single", "random-each", "best"}));
-  const bool by_range = options.scale == Scale::kRange;
-  const auto scales =
-      by_range ? std::vector<std::string>{"range", "max"} : std::vector<std::string>{"max", "range"};
-  options.scale = read.Choice("scale", scales) == "max" ? Scale::kMax : Scale::kRange;
+  Choose(read, "start",
+         Names<Start>{{"own", Start::kOwn},
+                      {"random-each", Start::kRandomEach},
+                      {"single", Start::kSingle},
+                      {"best", Start::kBest}},
+         options.start);
+  Choose(read, "scale", Names<Scale>{{"range", Scale::kRange}, {"max", Scale::kMax}}, options.scale);
   options.mean = read.Bool("mean", options.mean);
   options.graph = read.Bool("graph", options.graph);
   options.starts = read.Bool("starts", options.starts);

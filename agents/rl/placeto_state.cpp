@@ -34,27 +34,62 @@ std::vector<double> CheapestCosts(const Task& task) {
 
 }  // namespace
 
+void PlacetoSample::Save(StateWriter& out) const {
+  out.PutList(slots);
+  out.Put(cost);
+  out.PutList(starts);
+}
+
+void PlacetoSample::Load(StateReader& in) {
+  slots = in.GetList<std::int32_t>();
+  cost = in.Get<double>();
+  starts = in.GetList<sim::Picos>();
+}
+
+void PlacetoEpisode::Append(const PlacetoSample& sample) {
+  costs.push_back(sample.cost);
+  known.push_back(known.empty() ? 0 : known.back() + 1);
+  starts.insert(starts.end(), sample.starts.begin(), sample.starts.end());
+}
+
+void PlacetoEpisode::Repeat() {
+  costs.push_back(costs.back());
+  known.push_back(known.back());
+}
+
 void PlacetoEpisode::Save(StateWriter& out) const {
   out.Put(task);
   out.Put<std::uint8_t>(greedy);
+  out.Put<std::uint8_t>(cut);
   out.Put(length);
-  out.Put<std::uint8_t>(complete);
+  out.Put(steps);
+  out.Put(spent);
+  out.Put(expected_moves);
   out.PutList(start);
+  out.PutList(slots);
+  out.PutList(moved);
   out.PutList(actions);
   out.PutList(log_probabilities);
   out.PutList(costs);
+  out.PutList(known);
   out.PutList(starts);
 }
 
 void PlacetoEpisode::Load(StateReader& in) {
   task = in.Get<std::int32_t>();
   greedy = in.Get<std::uint8_t>() != 0;
+  cut = in.Get<std::uint8_t>() != 0;
   length = in.Get<std::int64_t>();
-  complete = in.Get<std::uint8_t>() != 0;
+  steps = in.Get<std::int64_t>();
+  spent = in.Get<std::int64_t>();
+  expected_moves = in.Get<double>();
   start = in.GetList<std::int32_t>();
+  slots = in.GetList<std::int32_t>();
+  moved = in.GetList<std::uint8_t>();
   actions = in.GetList<std::int64_t>();
   log_probabilities = in.GetList<double>();
   costs = in.GetList<double>();
+  known = in.GetList<std::int32_t>();
   starts = in.GetList<sim::Picos>();
 }
 
@@ -65,6 +100,7 @@ PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
       use_starts_(options.starts),
       memory_(options.memory),
       passes_(options.passes),
+      every_(std::min<std::int64_t>(options.every, std::max<std::int64_t>(task.units.size(), 1))),
       position_(static_cast<std::size_t>(task.units.size())),
       penalty_(options.penalty),
       limit_gb_(options.limit_gb) {
@@ -84,11 +120,21 @@ PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
   divisor_ = options.relative ? reference_s : 1.0;
 }
 
+std::span<const UnitIndex> PlacetoView::UnitsOfStep(std::int64_t step) const {
+  const std::int64_t place = step % steps_of_a_pass() * every_;
+  return std::span(graph_.order())
+      .subspan(static_cast<std::size_t>(place), static_cast<std::size_t>(std::min(every_, units() - place)));
+}
+
+std::size_t PlacetoView::FirstDecision(std::int64_t step) const {
+  return static_cast<std::size_t>(step / steps_of_a_pass() * units() + step % steps_of_a_pass() * every_);
+}
+
 std::vector<std::int32_t> PlacetoView::SlotsBefore(const PlacetoEpisode& episode, std::int64_t step) const {
   std::vector<std::int32_t> slots = episode.start;
-  for (std::int64_t t = 0; t < step; ++t) {
-    slots[static_cast<std::size_t>(UnitOfStep(t))] =
-        static_cast<std::int32_t>(episode.actions[static_cast<std::size_t>(t)]);
+  for (std::size_t i = 0; i < FirstDecision(step); ++i) {
+    const UnitIndex unit = graph_.order()[i % static_cast<std::size_t>(units())];
+    slots[static_cast<std::size_t>(unit)] = static_cast<std::int32_t>(episode.actions[i]);
   }
   return slots;
 }
@@ -121,14 +167,16 @@ double PlacetoView::CostOf(const Evaluation& evaluation) const {
   return std::min(seconds + penalty_ * excess_gb, cap_s_) / divisor_;
 }
 
-void PlacetoView::Record(const Evaluation& evaluation, PlacetoEpisode& episode) const {
-  episode.costs.push_back(CostOf(evaluation));
-  if (!use_starts_) return;
+PlacetoSample PlacetoView::SampleOf(const std::vector<std::int32_t>& slots,
+                                    const Evaluation& evaluation) const {
+  PlacetoSample sample{slots, CostOf(evaluation), {}};
+  if (!use_starts_) return sample;
   for (const auto& ops : task_.units.ops) {
     sim::Picos first = std::numeric_limits<sim::Picos>::max();
     for (const sim::OpIndex op : ops) first = std::min(first, evaluation.start[static_cast<std::size_t>(op)]);
-    episode.starts.push_back(first);
+    sample.starts.push_back(first);
   }
+  return sample;
 }
 
 at::Tensor PlacetoView::Features(std::span<const State> states) const {
@@ -143,14 +191,20 @@ at::Tensor PlacetoView::Features(std::span<const State> states) const {
 
 std::vector<UnitIndex> PlacetoView::UnitsInTurn(std::span<const State> states) const {
   std::vector<UnitIndex> turn;
-  for (const State& state : states) turn.push_back(UnitOfStep(state.step));
+  for (const State& state : states) {
+    const std::span<const UnitIndex> units = UnitsOfStep(state.step);
+    turn.insert(turn.end(), units.begin(), units.end());
+  }
   return turn;
 }
 
 void PlacetoView::WriteState(const State& state, float* first, std::int64_t stride) const {
-  const std::vector<std::int32_t> slots = SlotsBefore(*state.episode, state.step);
-  const std::int64_t pass = state.step / units();
-  const std::int64_t place = state.step % units();
+  const bool now = state.step == state.episode->steps;
+  const std::vector<std::int32_t> before =
+      now ? std::vector<std::int32_t>() : SlotsBefore(*state.episode, state.step);
+  const std::vector<std::int32_t>& slots = now ? state.episode->slots : before;
+  const std::int64_t pass = state.step / steps_of_a_pass();
+  const std::int64_t place = state.step % steps_of_a_pass() * every_;
   for (std::int64_t unit = 0; unit < units(); ++unit) {
     const auto u = static_cast<std::size_t>(unit);
     float* const out = first + unit * stride;
@@ -158,20 +212,21 @@ void PlacetoView::WriteState(const State& state, float* first, std::int64_t stri
     out[0] = cost_[u];
     out[1] = output_[u];
     out[2] = static_cast<float>(pass + (position_[u] < place ? 1 : 0));
-    out[3] = position_[u] == place ? 1.0F : 0.0F;
+    out[3] = position_[u] >= place && position_[u] < place + every_ ? 1.0F : 0.0F;
     if (memory_) out[5] = bytes_[u];
     out[features() - devices() + slots[u]] = 1.0F;
   }
   if (use_starts_) WriteStarts(state, first + 4, stride);
 }
 
-// Start times under the placement that the step finds, shifted so that the unit in turn is at 0, then
+// Start times under the placement that the step finds, shifted so that the first unit in turn is at 0, then
 // divided. The published program divides by the largest, which is 0 for the unit that starts last (nothing is
 // divided then, and microseconds remain) and tiny near it, so that its features reach minus millions; `range`
 // divides by the largest distance from 0 instead and stays in [-1, 1].
 void PlacetoView::WriteStarts(const State& state, float* first, std::int64_t stride) const {
-  const sim::Picos* const starts = state.episode->starts.data() + state.step * units();
-  const sim::Picos origin = starts[UnitOfStep(state.step)];
+  const sim::Picos* const starts =
+      state.episode->starts.data() + state.episode->known[static_cast<std::size_t>(state.step)] * units();
+  const sim::Picos origin = starts[UnitsOfStep(state.step).front()];
   sim::Picos largest = 0;
   for (std::int64_t unit = 0; unit < units(); ++unit) {
     const sim::Picos shifted = starts[unit] - origin;

@@ -24,6 +24,17 @@ std::vector<double> ReturnsOfDecreases(std::span<const double> costs) {
   return returns;
 }
 
+std::vector<double> ReturnsToTheBestLater(std::span<const double> costs) {
+  BERTH_CHECK_LE(1u, costs.size());
+  std::vector<double> returns(costs.size() - 1);
+  double best = costs.back();
+  for (std::size_t t = returns.size(); t-- > 0;) {
+    best = std::min(best, costs[t + 1]);
+    returns[t] = costs[t] - best;
+  }
+  return returns;
+}
+
 std::vector<double> StepBaseline::Update(const std::vector<std::vector<double>>& returns) {
   BERTH_CHECK(!returns.empty());
   std::vector<double> mean(returns.front().size(), 0.0);

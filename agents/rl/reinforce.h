@@ -25,6 +25,8 @@ struct LinearSchedule {
 // Returns of an episode whose reward at step t is the decrease costs[t] - costs[t + 1]: undiscounted they
 // telescope to costs[t] - costs.back(). One fewer than the costs.
 std::vector<double> ReturnsOfDecreases(std::span<const double> costs);
+// costs[t] less the smallest of all later costs. One fewer than the costs.
+std::vector<double> ReturnsToTheBestLater(std::span<const double> costs);
 
 // For each step of an episode, the mean over the last `window` updates of the return at that step, the
 // current update included; an update counts with the mean over its parallel episodes. One baseline belongs to

@@ -54,8 +54,9 @@ std::vector<TableColumn> Columns(int groups) {
     return c;
   };
   return {single_gpu,
-          learner(kZeroShot, "Placeto, zero-shot", "placeto", pass, true, true),
-          learner("zero_shot_best", "Placeto, best in the zero-shot pass", "placeto", pass, true, false),
+          learner(kZeroShot, "Placeto, zero-shot", "placeto(preset=walk)", pass, true, true),
+          learner("zero_shot_best", "Placeto, best in the zero-shot pass", "placeto(preset=walk)", pass, true,
+                  false),
           learner(kRnn, "RNN, zero-shot", "rnn(network=planner)", 1, true, true),
           column("random_one", "random, 1 sample", "random", 1),
           column("random_pass", "random, as many samples", "random", pass),

@@ -29,7 +29,7 @@ TableDefinition ZeroShotTable() {
     TableColumn column;
     column.key = last ? "last" : "best";
     column.title = column.key;
-    column.agent = "placeto";
+    column.agent = "placeto(preset=walk)";
     column.sampled = column.learner = column.zero_shot = true;
     column.last = last;
     column.samples = 40;
@@ -92,7 +92,7 @@ TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {
   const std::string longer = scenario();
   table.blocks.front().training.workloads.emplace_back("chain(ops=6)");
   const std::string more = scenario();
-  table.blocks.front().columns.front().agent = "placeto(rounds=2)";
+  table.blocks.front().columns.front().agent = "placeto(preset=walk,rounds=2)";
   EXPECT_EQ((std::set<std::string>{first, longer, more, scenario()}).size(), 4u);
 }
 

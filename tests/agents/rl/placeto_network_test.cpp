@@ -128,14 +128,12 @@ at::Tensor SlowLogits(const PlacetoNetwork& network, const UnitGraph& units, con
       const bool in = u != v && (pool == 0 ? before : pool == 1 ? after : !before && !after);
       if (!in) continue;
       ++terms;
-      sum =
-          sum + layers(embedding[static_cast<std::size_t>(u)], 14 + 8 * static_cast<std::size_t>(pool), 2, 0)
-                    .relu();
+      sum = sum + layers(embedding[static_cast<std::size_t>(u)], 14, 2, pool).relu();
     }
-    parts.push_back(layers(gathered(sum, terms), 18 + 8 * static_cast<std::size_t>(pool), 2, 0).relu());
+    parts.push_back(layers(gathered(sum, terms), 18, 2, pool).relu());
   }
   parts.push_back(embedding[static_cast<std::size_t>(v)]);
-  return layers(at::cat(parts, 1), 38, 3, 0);
+  return layers(at::cat(parts, 1), 22, 3, 0);
 }
 
 TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
@@ -146,14 +144,38 @@ TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
     const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 4, .mean = mean}, at::kDouble, init);
     Shake(network.parameters());
     const at::Tensor features = RandomTensor({5, 5, 7}, 4);
-    const std::vector<UnitIndex> current = {3, 0, 4, 2, 1};
-    const at::Tensor logits = network.Logits(graph, features, current);
-    for (std::int64_t s = 0; s < 5; ++s) {
-      const at::Tensor slow =
-          SlowLogits(network, units, features.select(1, s), current[static_cast<std::size_t>(s)]);
-      EXPECT_TRUE(at::allclose(logits[s], slow[0], 1e-10, 1e-12)) << logits[s] << slow;
+    // One unit in turn in each of five states, then two.
+    for (const std::vector<UnitIndex>& current :
+         {std::vector<UnitIndex>{3, 0, 4, 2, 1}, std::vector<UnitIndex>{3, 0, 1, 4, 2, 2, 0, 1, 4, 3}}) {
+      const at::Tensor logits = network.Logits(graph, features, current);
+      ASSERT_EQ(logits.size(0), static_cast<std::int64_t>(current.size()));
+      for (std::size_t i = 0; i < current.size(); ++i) {
+        const auto state = static_cast<std::int64_t>(i / (current.size() / 5));
+        const at::Tensor slow = SlowLogits(network, units, features.select(1, state), current[i]);
+        const at::Tensor fast = logits[static_cast<std::int64_t>(i)];
+        EXPECT_TRUE(at::allclose(fast, slow[0], 1e-10, 1e-12)) << fast << slow;
+      }
     }
   }
+}
+
+// Features end with the one-hot device: 2 in state 0, 1 in state 1.
+TEST(PlacetoNetwork, ReachBoundsTheLogitsAndStayFavoursThePresentDevice) {
+  const UnitGraph units = Diamond();
+  const PlacetoGraph graph(units, true, at::kDouble);
+  Rng init(2, "init"), same(2, "init");
+  const PlacetoNetwork free({.features = 8, .devices = 3}, at::kDouble, init);
+  const PlacetoNetwork bounded({.features = 8, .devices = 3, .reach = 0.1}, at::kDouble, same);
+  const at::Tensor features = 9 * RandomTensor({5, 2, 8}, 4);
+  features.slice(2, 5) = 0;
+  features.select(1, 0).select(1, 7) = 1;
+  features.select(1, 1).select(1, 6) = 1;
+  const std::vector<UnitIndex> current = {3, 1};
+  const at::Tensor logits = free.Logits(graph, features, current);
+  EXPECT_GT(logits.abs().max().item<double>(), 0.1);
+  EXPECT_TRUE(at::allclose(bounded.Logits(graph, features, current), 0.1 * (logits / 0.1).tanh()));
+  const at::Tensor present = at::tensor({0.0, 0.0, 1.0, 0.0, 1.0, 0.0}, at::kDouble).view({2, 3});
+  EXPECT_TRUE(at::allclose(free.Logits(graph, features, current, 4), logits + 4 * present));
 }
 
 TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {

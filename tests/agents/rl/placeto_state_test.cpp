@@ -19,34 +19,52 @@ PlacetoOptions Options(const std::string& spec) {
 
 TEST(PlacetoOptions, PresetsOfTheProtocol) {
   const PlacetoOptions tuned = Options("placeto");
-  EXPECT_EQ(tuned.rounds, 8);
-  EXPECT_EQ(tuned.episodes, 4);
-  EXPECT_EQ(tuned.window, 10);
-  EXPECT_EQ(tuned.greedy, 25);
-  EXPECT_EQ(tuned.clip, 1.25);
-  EXPECT_EQ(tuned.learning_rate.first, 1e-2);
-  EXPECT_EQ(tuned.learning_rate.last, 1e-3);
-  EXPECT_EQ(tuned.entropy.first, 0.01);
-  EXPECT_EQ(tuned.entropy.last, 0.001);
-  EXPECT_EQ(tuned.entropy.until, 0.7);
+  EXPECT_EQ(tuned.every, 16);
+  EXPECT_EQ(tuned.moves, 2.5);
+  EXPECT_FALSE(tuned.repeats);
+  EXPECT_EQ(tuned.start, PlacetoOptions::Start::kBest);
+  EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);
+  EXPECT_EQ(tuned.baseline, PlacetoOptions::Baseline::kMoves);
   EXPECT_TRUE(tuned.relative);
+
+  const PlacetoOptions walk = Options("placeto(preset=walk)");
+  EXPECT_EQ(walk.learning_rate.first, 1e-2);
+  EXPECT_EQ(walk.learning_rate.last, 1e-3);
+  EXPECT_EQ(walk.entropy.first, 0.01);
+  EXPECT_EQ(walk.greedy, 25);
+  EXPECT_TRUE(walk.relative);
 
   const PlacetoOptions paper = Options("placeto(preset=paper)");
   EXPECT_EQ(paper.entropy.first, 1);
   EXPECT_EQ(paper.entropy.last, 0);
   EXPECT_FALSE(paper.relative);
   EXPECT_EQ(paper.limit_gb, 0);
-  EXPECT_EQ(paper.penalty, 2);
+  EXPECT_EQ(paper.reward, PlacetoOptions::Reward::kDecrease);
 
   const PlacetoOptions code = Options("placeto(preset=code)");
   EXPECT_EQ(code.limit_gb, 8);
   EXPECT_EQ(code.cap_s, 10);
   EXPECT_EQ(code.greedy, 999);
   EXPECT_EQ(code.entropy.last, 1);
+  EXPECT_EQ(code.reward, PlacetoOptions::Reward::kBestLater);
+
+  for (const PlacetoOptions& published : {walk, paper, code}) {
+    EXPECT_EQ(published.rounds, 8);
+    EXPECT_EQ(published.episodes, 4);
+    EXPECT_EQ(published.window, 10);
+    EXPECT_EQ(published.clip, 1.25);
+    EXPECT_EQ(published.every, 1);
+    EXPECT_EQ(published.moves, 0);
+    EXPECT_EQ(published.reach, 0);
+    EXPECT_TRUE(published.repeats);
+    EXPECT_EQ(published.penalty, 2);
+    EXPECT_EQ(published.start, PlacetoOptions::Start::kOwn);
+    EXPECT_EQ(published.baseline, PlacetoOptions::Baseline::kStep);
+  }
 }
 
 TEST(PlacetoOptions, NameRoundTripsWithEveryParameter) {
-  for (const std::string preset : {"tuned", "paper", "code"}) {
+  for (const std::string preset : {"tuned", "walk", "paper", "code"}) {
     const PlacetoOptions first = Options("placeto(preset=" + preset + ",lr=0,graph=no,start=best)");
     EXPECT_EQ(Options(first.name).name, first.name);
     for (const char* parameter : {"penalty=", "limit_gb=", "cap_s=", "relative=", "entropy_floor="})
@@ -81,13 +99,15 @@ std::unique_ptr<TestTask> ThreeOps() {
 
 TEST(PlacetoView, Features) {
   const auto made = ThreeOps();
-  const PlacetoView view(made->task, Options("placeto(memory=yes)"));
+  const PlacetoView view(made->task, Options("placeto(preset=walk,memory=yes)"));
   EXPECT_EQ(view.features(), 8);
   // Depths 0, 1, 0: the order is 0, 2, 1.
   EXPECT_THAT(view.graph().order(), ElementsAre(0, 2, 1));
   PlacetoEpisode episode;
   episode.start = {0, 1, 1};
   episode.actions = {1};
+  episode.known = {0, 1};
+  episode.steps = 2;  // both states are replayed
   // Microseconds x 1e6: under the placement of the start, then after op0 went to device 1.
   episode.starts = {0, 505'000'000, 0, 0, 100'000'000, 400'000'000};
   const std::vector<PlacetoView::State> states = {{&episode, 0}, {&episode, 1}};
@@ -110,21 +130,22 @@ TEST(PlacetoView, Features) {
   expect(2, 1, {0.25F, 0, 0, 1, 0, 0, 0, 1});
 
   // As published: the largest shifted start is 0, so nothing is divided and microseconds remain.
-  const PlacetoView published(made->task, Options("placeto(scale=max)"));
+  const PlacetoView published(made->task, Options("placeto(preset=walk,scale=max)"));
   EXPECT_FLOAT_EQ(published.Features(states)[0][1][4].item<float>(), -400);
   // Without start times the column is 0, and without the memory feature the row is one shorter.
-  const PlacetoView blind(made->task, Options("placeto(starts=no)"));
+  const PlacetoView blind(made->task, Options("placeto(preset=walk,starts=no)"));
   EXPECT_EQ(blind.features(), 7);
   EXPECT_FLOAT_EQ(blind.Features(states)[0][1][4].item<float>(), 0);
 }
 
 TEST(PlacetoView, VisitsCountPasses) {
   const auto made = ThreeOps();
-  const PlacetoView view(made->task, Options("placeto(passes=2,starts=no)"));
+  const PlacetoView view(made->task, Options("placeto(preset=walk,passes=2,starts=no)"));
   EXPECT_EQ(view.steps(), 6);
   PlacetoEpisode episode;
   episode.start = {0, 0, 0};
   episode.actions = {0, 1, 0, 1};
+  episode.steps = 5;
   const std::vector<PlacetoView::State> states = {{&episode, 4}};  // second pass, unit 2 in turn
   const at::Tensor features = view.Features(states);
   EXPECT_FLOAT_EQ(features[0][0][2].item<float>(), 2);
@@ -161,16 +182,42 @@ TEST(PlacetoView, CostWithMemoryPenalty) {
   EXPECT_DOUBLE_EQ(named.CostOf(evaluation), 20);
 }
 
-TEST(PlacetoView, RecordsTheEarliestStartOfAUnit) {
+// Five units by threes: steps of three and of two units, twice.
+TEST(PlacetoView, UnitsByThrees) {
+  const auto made = MakeTestTask({{1, 0, {}}, {1, 0, {0}}, {1, 0, {1}}, {1, 0, {2}}, {1, 0, {3}}});
+  const PlacetoView view(made->task, Options("placeto(every=3,passes=2,starts=no)"));
+  EXPECT_EQ(view.steps(), 4);
+  EXPECT_THAT(view.UnitsOfStep(2), ElementsAre(0, 1, 2));
+  EXPECT_THAT(view.UnitsOfStep(3), ElementsAre(3, 4));
+  EXPECT_EQ(view.FirstDecision(3), 8u);
+  PlacetoEpisode episode;
+  episode.start = {0, 0, 0, 0, 0};
+  episode.actions = {1, 0, 1, 0, 1, 0, 0, 0, 1, 1};
+  episode.steps = 4;
+  EXPECT_THAT(view.SlotsBefore(episode, 1), ElementsAre(1, 0, 1, 0, 0));
+  EXPECT_THAT(view.SlotsBefore(episode, 3), ElementsAre(0, 0, 0, 0, 1));
+  const std::vector<PlacetoView::State> states = {{&episode, 3}};
+  EXPECT_THAT(view.UnitsInTurn(states), ElementsAre(3, 4));
+  const at::Tensor features = view.Features(states);
+  for (std::int64_t unit = 0; unit < 5; ++unit) {
+    EXPECT_EQ(features[unit][0][2].item<float>(), unit < 3 ? 2 : 1) << "visits of " << unit;
+    EXPECT_EQ(features[unit][0][3].item<float>(), unit < 3 ? 0 : 1) << "in turn: " << unit;
+  }
+}
+
+TEST(PlacetoView, ASampleHasTheEarliestStartOfAUnit) {
   const auto made = ThreeOps();
   const PlacetoView view(made->task, Options("placeto"));
   Evaluation evaluation;
   evaluation.runtime = 350 * sim::kPicosPerMicro;
   evaluation.peak = {0, 0};
   evaluation.start = {0, 100, 300};
+  const PlacetoSample sample = view.SampleOf({0, 1, 0}, evaluation);
   PlacetoEpisode episode;
-  view.Record(evaluation, episode);
-  EXPECT_THAT(episode.costs, ElementsAre(1));
+  episode.Append(sample);
+  episode.Repeat();
+  EXPECT_THAT(episode.costs, ElementsAre(1, 1));
+  EXPECT_THAT(episode.known, ElementsAre(0, 0));
   EXPECT_THAT(episode.starts, ElementsAre(0, 100, 300));
 }
 

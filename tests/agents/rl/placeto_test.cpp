@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <fstream>
@@ -25,7 +26,7 @@ Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budge
 }
 
 TEST(Placeto, NameIsCanonicalAndItTransfers) {
-  const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+  const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
   EXPECT_EQ(MakePlaceto(Spec::Parse(agent->name()))->name(), agent->name());
   EXPECT_NE(dynamic_cast<Transferable*>(agent.get()), nullptr);
 }
@@ -33,35 +34,35 @@ TEST(Placeto, NameIsCanonicalAndItTransfers) {
 TEST(Placeto, SpendsExactlyTheBudget) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   for (const std::int64_t budget : {1, 7, 8, 31, 32, 33, 64, 75}) {
-    const Samples samples = SearchOnce("placeto(greedy=4)", made->task, budget);
+    const Samples samples = SearchOnce("placeto(preset=walk,greedy=4)", made->task, budget);
     EXPECT_EQ(samples.counted, budget);
     EXPECT_EQ(samples.placements.size(), static_cast<std::size_t>(budget));
   }
 }
 
 // 7 units: episodes of 8 samples. 4 episodes an update, a greedy pass after 8 of them:
-// budget 100 = 8 x 8 (two updates) + 8 (greedy) + 24 (three whole episodes: an update) + 4 (walked, not
+// budget 100 = 8 x 8 (two updates) + 8 (greedy) + 28 (four episodes that are cut before their last sample: not
 // learned from).
 TEST(Placeto, EpisodesTimesUnitsPlusOneEqualsTheCounter) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   Evaluator evaluator(made->task, {.budget = 100});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(greedy=8)")), {&made->task}, {&evaluator},
-                         {});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,greedy=8)")), {&made->task},
+                         {&evaluator}, {});
   std::vector<std::int64_t> samples, episodes;
   learner.on_update = [&](const UpdateRecord& record) {
     samples.push_back(record.samples);
     episodes.push_back(record.episodes);
-    for (const PlacetoEpisode& episode : learner.batch()) EXPECT_EQ(episode.samples(), 8);
+    for (const PlacetoEpisode& episode : learner.batch()) EXPECT_EQ(episode.spent, 8);
   };
   learner.Run();
-  EXPECT_EQ(samples, (std::vector<std::int64_t>{32, 64, 100}));
-  EXPECT_EQ(episodes, (std::vector<std::int64_t>{4, 8, 11}));
-  EXPECT_EQ(evaluator.proposals(), 13);  // 11 learned from, 1 greedy, 1 cut short
+  EXPECT_EQ(samples, (std::vector<std::int64_t>{32, 64}));
+  EXPECT_EQ(episodes, (std::vector<std::int64_t>{4, 8}));
+  EXPECT_EQ(evaluator.proposals(), 13);  // 8 learned from, 1 greedy, 4 cut short
 }
 
 TEST(Placeto, EpisodesStartAtTheSharedStartAndMoveOneUnitAStep) {
   const auto made = MakeTestTask(RandomDag(7, 1), 3);
-  const Samples samples = SearchOnce("placeto(episodes=1)", made->task, 24, {.seed = 5});
+  const Samples samples = SearchOnce("placeto(preset=walk,episodes=1)", made->task, 24, {.seed = 5});
   const UnitPlacement start = StartPlacement(made->task, 5);
   const UnitGraph graph(made->task);
   for (std::size_t s = 0; s < samples.placements.size(); ++s) {
@@ -78,12 +79,16 @@ TEST(Placeto, EpisodesStartAtTheSharedStartAndMoveOneUnitAStep) {
 
 TEST(Placeto, StartsOfTheOtherKinds) {
   const auto made = MakeTestTask(RandomDag(7, 1), 3);
-  const Samples single = SearchOnce("placeto(episodes=1,start=single)", made->task, 24);
+  const Samples single = SearchOnce("placeto(preset=walk,episodes=1,start=single)", made->task, 24);
   EXPECT_EQ(single.placements[16], UnitPlacement(7, 0));
-  const Samples each = SearchOnce("placeto(episodes=1,start=random-each)", made->task, 24);
+  const Samples each = SearchOnce("placeto(preset=walk,episodes=1,start=random-each)", made->task, 24);
   EXPECT_NE(each.placements[0], each.placements[8]);
   EXPECT_NE(each.placements[8], each.placements[16]);
-  const Samples best = SearchOnce("placeto(episodes=1,start=best)", made->task, 24);
+  const Samples own = SearchOnce("placeto(preset=walk,episodes=2)", made->task, 32);
+  EXPECT_NE(own.placements[0], own.placements[1]);
+  EXPECT_EQ(own.placements[16], own.placements[0]);
+  EXPECT_EQ(own.placements[17], own.placements[1]);
+  const Samples best = SearchOnce("placeto(preset=walk,episodes=1,start=best)", made->task, 24);
   const auto first_best =
       std::min_element(best.runtimes.begin(), best.runtimes.begin() + 8) - best.runtimes.begin();
   EXPECT_EQ(best.placements[8], best.placements[static_cast<std::size_t>(first_best)]);
@@ -97,7 +102,7 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
   Samples samples;
   Evaluator evaluator(made->task, {.budget = 13 * 4 * 3});
   Observe(evaluator, samples);
-  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(lr=0.01,greedy=0)"));
+  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0.01,greedy=0)"));
   PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
   const PlacetoView view(made->task, options);
   std::size_t seen = 0;
@@ -122,8 +127,8 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
 TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
   const auto made = MakeTestTask({{100, 0, {}}});
   Evaluator evaluator(made->task, {.budget = 16});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(episodes=8,entropy=0.1)")), {&made->task},
-                         {&evaluator}, {});
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,episodes=8,entropy=0.1)")),
+                         {&made->task}, {&evaluator}, {});
   int updates = 0;
   learner.on_update = [&](const UpdateRecord& record) {
     ++updates;
@@ -144,7 +149,8 @@ TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
 TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
   const auto made = MakeTestTask(RandomDag(9, 3), 2);
   const std::uint64_t seed = 11;
-  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(lr=0,greedy=0,episodes=3)"));
+  const PlacetoOptions options =
+      ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0,greedy=0,episodes=3,start=single)"));
   const Samples samples = SearchOnce(options.name, made->task, 3 * 10 * 4, {.seed = seed});
 
   Evaluator unused(made->task, {.budget = 1});
@@ -156,6 +162,9 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
   std::vector<UnitPlacement> expected;
   for (int update = 0; update < 4; ++update) {
     std::vector<PlacetoEpisode> episodes(3);
+    for (PlacetoEpisode& episode : episodes) {
+      episode.start = episode.slots = std::vector<std::int32_t>(9, 0);
+    }
     for (std::int64_t step = 0; step <= view.steps(); ++step) {
       std::vector<PlacetoView::State> states;
       for (const PlacetoEpisode& episode : episodes) states.push_back({&episode, step - 1});
@@ -167,13 +176,14 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
                     .select(1, 0);
       }
       for (std::size_t e = 0; e < episodes.size(); ++e) {
-        if (step == 0) episodes[e].start = view.ToSlots(StartPlacement(made->task, seed));
+        PlacetoEpisode& episode = episodes[e];
         if (step > 0) {
-          episodes[e].actions.push_back(
-              rng.Uniform() < first[static_cast<std::int64_t>(e)].item<double>() ? 0 : 1);
+          const int slot = rng.Uniform() < first[static_cast<std::int64_t>(e)].item<double>() ? 0 : 1;
+          episode.slots[static_cast<std::size_t>(view.UnitsOfStep(step - 1).front())] = slot;
+          ++episode.steps;
         }
-        expected.push_back(view.ToPlacement(view.SlotsBefore(episodes[e], step)));
-        view.Record(evaluator.Evaluate(expected.back(), true), episodes[e]);
+        expected.push_back(view.ToPlacement(episode.slots));
+        episode.Append(view.SampleOf(episode.slots, evaluator.Evaluate(expected.back(), true)));
       }
     }
   }
@@ -182,24 +192,26 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
 
 TEST(Placeto, LearningChangesTheSamples) {
   const auto made = MakeTestTask(RandomDag(9, 3), 2);
-  EXPECT_NE(SearchOnce("placeto(lr=0.01)", made->task, 200).placements,
-            SearchOnce("placeto(lr=0)", made->task, 200).placements);
+  EXPECT_NE(SearchOnce("placeto(preset=walk,lr=0.01)", made->task, 200).placements,
+            SearchOnce("placeto(preset=walk,lr=0)", made->task, 200).placements);
 }
 
 TEST(Placeto, SameSamplesForAnyNumberOfThreads) {
   const auto made = MakeTestTask(RandomDag(40, 4), 3);
   const std::int64_t budget = 41 * 4 * 3 + 20;
-  const Samples one = SearchOnce("placeto(lr=0.01)", made->task, budget);
-  EXPECT_EQ(one, SearchOnce("placeto(lr=0.01)", made->task, budget));
-  EXPECT_EQ(one, SearchOnce("placeto(lr=0.01)", made->task, budget, {.threads = 2}, 2));
-  EXPECT_NE(one.placements, SearchOnce("placeto(lr=0.01)", made->task, budget, {.seed = 2}).placements);
+  const Samples one = SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget);
+  EXPECT_EQ(one, SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget));
+  EXPECT_EQ(one, SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget, {.threads = 2}, 2));
+  EXPECT_EQ(SearchOnce("placeto", made->task, budget),
+            SearchOnce("placeto", made->task, budget, {.threads = 2}, 2));
+  EXPECT_NE(one.placements,
+            SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget, {.seed = 2}).placements);
 }
 
 // Ended at a sample and resumed from the checkpoint, several times in a row: the same samples, weights and
 // log as without an interruption.
-TEST(Placeto, ResumedEqualsUninterrupted) {
+void ExpectResumedEqualsUninterrupted(const std::string& spec) {
   const auto made = MakeTestTask(RandomDag(10, 5), 2);
-  const std::string spec = "placeto(lr=0.01,greedy=6,start=random-each)";
   const std::int64_t budget = 11 * 4 * 5 + 7;
   const std::string whole_path = InTemp("whole.ckpt");
   const Samples whole = SearchOnce(spec, made->task, budget, {.checkpoint = whole_path});
@@ -234,10 +246,15 @@ TEST(Placeto, ResumedEqualsUninterrupted) {
   EXPECT_EQ(again.samples(), budget);
 }
 
+TEST(Placeto, ResumedEqualsUninterrupted) {
+  ExpectResumedEqualsUninterrupted("placeto(preset=walk,lr=0.01,greedy=6,start=random-each)");
+  ExpectResumedEqualsUninterrupted("placeto(every=3)");
+}
+
 TEST(Placeto, LogHasALineForEachUpdate) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   const std::string path = InTemp("log.ckpt");
-  SearchOnce("placeto(greedy=0)", made->task, 8 * 4 * 3, {.checkpoint = path});
+  SearchOnce("placeto(preset=walk,greedy=0)", made->task, 8 * 4 * 3, {.checkpoint = path});
   std::ifstream in(path + ".log.csv");
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -254,7 +271,7 @@ TEST(Placeto, RefusesAForeignCheckpoint) {
   const auto resume = [&path](const std::string& spec, const Task& task, std::uint64_t seed) {
     SearchOnce(spec, task, 40, {.seed = seed, .checkpoint = path, .resume = true});
   };
-  EXPECT_THROW(resume("placeto(rounds=7)", made->task, 1), InputError);
+  EXPECT_THROW(resume("placeto(preset=walk,rounds=7)", made->task, 1), InputError);
   EXPECT_THROW(resume("placeto", made->task, 2), InputError);
   EXPECT_THROW(resume("placeto", larger->task, 1), InputError);
   resume("placeto", made->task, 1);
@@ -269,12 +286,12 @@ TEST(Placeto, OverfitsATinyGraphToTheOptimum) {
   int solved = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     Evaluator evaluator(made->task, {.budget = 7 * 800});
-    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.003,entropy=0.01,start=single,mean=no)"));
+    const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.005,start=single,mean=no)"));
     agent->Search(made->task, evaluator, {.seed = seed});
     EXPECT_EQ(evaluator.best_runtime(), optimum);
     const std::string path = InTemp("overfit.ckpt");
     dynamic_cast<Transferable&>(*agent).Save(path);
-    const Samples greedy = SearchOnce("placeto(start=single,mean=no)", made->task, 100,
+    const Samples greedy = SearchOnce("placeto(preset=walk,start=single,mean=no)", made->task, 100,
                                       {.seed = seed, .learn = false, .init = path});
     ASSERT_EQ(greedy.counted, 7);
     EXPECT_GT(greedy.runtimes.front(), optimum);
@@ -290,8 +307,9 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
       {{100'000, 1'000'000'000, {}, 4'000'000'000}, {100'000, 0, {0}, 6'000'000'000}}, 2, 10'000'000'000);
   EXPECT_FALSE(Evaluator(made->task, {.budget = 1}).Evaluate({0, 0}).feasible);
   Evaluator evaluator(made->task, {.budget = 3 * 1000});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(lr=0.005,entropy=0.01,start=single)")),
-                         {&made->task}, {&evaluator}, {});
+  PlacetoLearner learner(
+      ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0.005,entropy=0.01,start=single)")),
+      {&made->task}, {&evaluator}, {});
   std::vector<double> costs;
   learner.on_update = [&costs](const UpdateRecord& record) { costs.push_back(record.mean_cost); };
   learner.Run();
@@ -307,16 +325,16 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
 
 TEST(Placeto, WithoutLearningOneGreedyPass) {
   const auto made = MakeTestTask(RandomDag(9, 3));
-  const Samples samples = SearchOnce("placeto", made->task, 1000, {.learn = false});
+  const Samples samples = SearchOnce("placeto(preset=walk)", made->task, 1000, {.learn = false});
   EXPECT_EQ(samples.counted, 10);
   EXPECT_EQ(samples.proposals, 1);
-  EXPECT_EQ(samples, SearchOnce("placeto", made->task, 1000, {.learn = false}));
+  EXPECT_EQ(samples, SearchOnce("placeto(preset=walk)", made->task, 1000, {.learn = false}));
 }
 
 TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
   const auto a = MakeTestTask(RandomDag(6, 1)), b = MakeTestTask(RandomDag(11, 2)),
              c = MakeTestTask(RandomDag(8, 3));
-  const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+  const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
   auto& transferable = dynamic_cast<Transferable&>(*agent);
   Evaluator first(a->task, {.budget = 7 * 10 + 3}), second(b->task, {.budget = 12 * 6});
   const std::string checkpoint = InTemp("train.ckpt");
@@ -326,10 +344,10 @@ TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
 
   const std::string path = InTemp("trained.ckpt");
   transferable.Save(path);
-  const Samples zero_shot = SearchOnce("placeto", c->task, 1000, {.learn = false, .init = path});
+  const Samples zero_shot = SearchOnce("placeto(preset=walk)", c->task, 1000, {.learn = false, .init = path});
   EXPECT_EQ(zero_shot.counted, 9);
   // The same policy by Load, by init from the run's checkpoint, and kept by the agent that trained.
-  const auto loaded = MakePlaceto(Spec::Parse("placeto"));
+  const auto loaded = MakePlaceto(Spec::Parse("placeto(preset=walk)"));
   dynamic_cast<Transferable&>(*loaded).Load(path);
   for (Agent* other : {loaded.get(), agent.get()}) {
     Samples samples;
@@ -338,15 +356,16 @@ TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
     other->Search(c->task, evaluator, {.learn = false});
     EXPECT_EQ(samples.placements, zero_shot.placements);
   }
-  EXPECT_EQ(SearchOnce("placeto", c->task, 1000, {.learn = false, .init = checkpoint}), zero_shot);
+  EXPECT_EQ(SearchOnce("placeto(preset=walk)", c->task, 1000, {.learn = false, .init = checkpoint}),
+            zero_shot);
   // Fine-tuning from it runs, and differs from a fresh start.
-  EXPECT_NE(SearchOnce("placeto", c->task, 72, {.init = path}).placements,
-            SearchOnce("placeto", c->task, 72).placements);
+  EXPECT_NE(SearchOnce("placeto(preset=walk)", c->task, 72, {.init = path}).placements,
+            SearchOnce("placeto(preset=walk)", c->task, 72).placements);
 
   const auto wide = MakeTestTask(RandomDag(6, 1), 3);
-  EXPECT_THROW(SearchOnce("placeto", wide->task, 10, {.init = path}), InputError);
-  EXPECT_THROW(SearchOnce("placeto(memory=yes)", c->task, 10, {.init = path}), InputError);
-  EXPECT_THROW(SearchOnce("placeto", c->task, 10, {.init = path + ".absent"}), InputError);
+  EXPECT_THROW(SearchOnce("placeto(preset=walk)", wide->task, 10, {.init = path}), InputError);
+  EXPECT_THROW(SearchOnce("placeto(preset=walk,memory=yes)", c->task, 10, {.init = path}), InputError);
+  EXPECT_THROW(SearchOnce("placeto(preset=walk)", c->task, 10, {.init = path + ".absent"}), InputError);
   Evaluator third(wide->task, {.budget = 10}), fourth(c->task, {.budget = 10});
   EXPECT_THROW(transferable.Train({&c->task, &wide->task}, {&fourth, &third}, {}), InputError);
 }
@@ -359,8 +378,8 @@ TEST(Placeto, TrainingOfSeveralGraphsResumes) {
     second.observer = [&](std::int64_t sample, const UnitPlacement&, const Evaluation&) {
       if (sample >= stop_at) stop = true;
     };
-    MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
-    const auto agent = MakePlaceto(Spec::Parse("placeto(lr=0.01)"));
+    MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
+    const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
     dynamic_cast<Transferable&>(*agent).Train({&a->task, &b->task}, {&first, &second}, options);
     return ReadCheckpoint(options.checkpoint).section("weights", options.checkpoint);
   };
@@ -372,12 +391,62 @@ TEST(Placeto, TrainingOfSeveralGraphsResumes) {
   EXPECT_EQ(train({.checkpoint = path, .resume = true}, never), whole);
 }
 
+// Every sample but the first of an episode differs from the one before it, and an episode that starts at the best
+// placement does not ask for that one again.
+TEST(Placeto, WhatIsKnownIsNotEvaluatedAgain) {
+  const auto made = MakeTestTask(RandomDag(20, 4), 2);
+  Samples samples;
+  Evaluator evaluator(made->task, {.budget = 300});
+  Observe(evaluator, samples);
+  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(every=2,episodes=1,moves=1)")),
+                         {&made->task}, {&evaluator}, {});
+  std::int64_t spent = 0, updates = 0;
+  learner.on_update = [&](const UpdateRecord& record) {
+    const PlacetoEpisode& episode = learner.batch().front();
+    const auto moves = std::count(episode.moved.begin(), episode.moved.end(), 1);
+    EXPECT_EQ(episode.spent, std::max<std::int64_t>(moves + (updates == 0 ? 1 : 0), 1));
+    spent += episode.spent;
+    EXPECT_EQ(record.samples, spent);
+    ++updates;
+  };
+  learner.Run();
+  EXPECT_GT(updates, 100);
+  EXPECT_EQ(samples.placements.size(), 300u);
+}
+
+// On one device nothing can move: each episode still spends a sample, and the search ends.
+TEST(Placeto, AnEpisodeWithoutAMoveIsOneSample) {
+  const auto made = MakeTestTask(RandomDag(7, 1), 1);
+  const Samples samples = SearchOnce("placeto", made->task, 9);
+  EXPECT_EQ(samples.counted, 9);
+}
+
+TEST(Placeto, MovesOfAPassAreSteered) {
+  const auto made = MakeTestTask(RandomDag(60, 4), 3);
+  for (const double moves : {1.0, 6.0}) {
+    Evaluator evaluator(made->task, {.budget = 2000});
+    PlacetoLearner learner(
+        ReadPlacetoOptions(Spec::Parse("placeto(every=20,moves=" + std::to_string(moves) + ")")),
+        {&made->task}, {&evaluator}, {});
+    double sum = 0, episodes = 0;
+    learner.on_update = [&](const UpdateRecord&) {
+      for (const PlacetoEpisode& episode : learner.batch()) {
+        sum += episode.expected_moves;
+        ++episodes;
+      }
+    };
+    learner.Run();
+    EXPECT_NEAR(sum / episodes, moves, 0.15 * moves);
+  }
+}
+
 TEST(Placeto, AblationsRun) {
   const auto made = MakeTestTask(RandomDag(9, 3), 2);
-  const Samples plain = SearchOnce("placeto(lr=0.03)", made->task, 200);
+  const Samples plain = SearchOnce("placeto(preset=walk,lr=0.03)", made->task, 200);
   for (const std::string change : {"graph=no", "mean=no", "starts=no", "memory=yes", "rounds=0", "passes=2",
-                                   "scale=max", "preset=paper", "preset=code", "episodes=3"}) {
-    const Samples changed = SearchOnce("placeto(lr=0.03," + change + ")", made->task, 200);
+                                   "scale=max", "episodes=3", "every=2", "repeats=no", "moves=2", "reach=0.1",
+                                   "reward=best_later", "reward=final", "baseline=moves"}) {
+    const Samples changed = SearchOnce("placeto(preset=walk,lr=0.03," + change + ")", made->task, 200);
     EXPECT_EQ(changed.counted, 200);
     EXPECT_TRUE(changed.placements != plain.placements) << change;
   }

@@ -30,6 +30,11 @@ RC_GTEST_PROP(Returns, Telescope, ()) {
   for (std::size_t t = 0; t < returns.size(); ++t) RC_ASSERT(returns[t] == costs[t] - costs.back());
 }
 
+TEST(Returns, ToTheBestLaterPlacement) {
+  const std::vector<double> costs = {5, 3, 4, 2, 6};
+  EXPECT_EQ(ReturnsToTheBestLater(costs), (std::vector<double>{3, 1, 2, -4}));
+}
+
 TEST(StepBaseline, MeanOfTheLastUpdatesWithTheCurrentOne) {
   StepBaseline baseline(2);
   // Two parallel episodes of two steps: mean {2, 4}.
