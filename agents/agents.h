@@ -20,6 +20,7 @@ std::unique_ptr<Agent> MakeHeft(const Spec& spec);
 std::unique_ptr<Agent> MakeTopo(const Spec& spec);
 std::unique_ptr<Agent> MakeEtf(const Spec& spec);
 std::unique_ptr<Agent> MakeSct(const Spec& spec);
+std::unique_ptr<Agent> MakeCriticalPath(const Spec& spec);
 std::unique_ptr<Agent> MakeLocalSearch(const Spec& spec);
 std::unique_ptr<Agent> MakeAnnealing(const Spec& spec);
 std::unique_ptr<Agent> MakeGenetic(const Spec& spec);

@@ -52,6 +52,9 @@ const std::vector<AgentRow>& Agents() {
       {"m_sct", "m_etf where GPUs wait for the favourite child of their last op, chosen by a linear program",
        "Hanen, Munier, 1995; Jeon et al. (Baechi), SoCC 2020", "memory=yes,threshold=0.1,window=5000",
        AgentKind::kConstructive, MakeSct},
+      {"critical_path", "list scheduling of whole units: longest path to the end first, where it ends first",
+       "Kwok, Ahmad, ACM Computing Surveys 1999; Yao et al. (DOPPLER), ICLR 2026", "",
+       AgentKind::kConstructive, MakeCriticalPath},
       {"local_search", "moves of runs, borders and connected units, first improvement, kicks from the best",
        "Lourenço, Martin, Stützle, 2003", "start=random,kick=3,patience=500", AgentKind::kSearch,
        MakeLocalSearch},
@@ -119,6 +122,18 @@ const std::vector<AgentRow>& Agents() {
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
        "segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       AgentKind::kLearner, MakeLearner},
+      {"doppler",
+       "one network selects the next ready unit, another places it by a list schedule; imitates "
+       "critical_path, "
+       "then PPO",
+       "Yao et al., ICLR 2026",
+       "preset=tuned|paper, width=64 (paper: 128), hidden=32 (paper: 64), rounds=3 (paper: 6), window=64, "
+       "offers=lengths|deviations (paper: deviations), neighbour=yes (paper: no), explore=policy|greedy "
+       "(paper: "
+       "greedy), epsilon=0.2, imitate=yes, iterations=100 (paper: 2000), walks=8 (paper: 1), "
+       "imitation_lr=1e-3, "
+       "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

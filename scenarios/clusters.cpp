@@ -133,4 +133,28 @@ std::string P100Cluster(const Spec& spec) {
       choices);
 }
 
+// A device is a server, first in, first out; an edge between two of them takes what its source says, and nothing is
+// shared. In graphs that importers/doppler.h reads a byte is 10^-13 s.
+std::string DopplerCluster(const Spec& spec) {
+  ParameterReader read(spec);
+  const auto gpus = static_cast<int>(read.Int("gpus", 4, 1, 8));
+  FinishReading(spec, read);
+  std::string text = fmt::format(
+      "# The simulator of DOPPLER (ICLR 2026), as its program has it: equal devices, transfers that share "
+      "nothing.\n"
+      "format: berth.cluster\nversion: 1\nname: \"{}\"\ninterconnect: ideal\n"
+      "dispatch: {{per: device, order: ready, cost: 0us}}\ndevices:\n",
+      read.Canonical());
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: 1024TiB}}{}\n", gpu,
+                        gpu == 0 ? "  # any kind: graphs bring their costs; memory is no limit there" : "");
+  }
+  text += "switches: [all]\nlinks:\n";
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    text += fmt::format("  - {{name: link{0}, ends: [gpu{0}, all], bandwidth: 10TB/s, latency: 0us}}{1}\n",
+                        gpu, gpu == 0 ? "  # 10^10 units of its graphs are 1 ms" : "");
+  }
+  return text;
+}
+
 }  // namespace berth::scenarios

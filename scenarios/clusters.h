@@ -18,5 +18,6 @@ std::string H100Cluster(const Spec& spec);
 std::string H200Cluster(const Spec& spec);
 std::string PcieTreeCluster(const Spec& spec);
 std::string H100HostsCluster(const Spec& spec);
+std::string DopplerCluster(const Spec& spec);
 
 }  // namespace berth::scenarios

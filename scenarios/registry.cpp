@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scenarios/clusters.h"
+#include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
 #include "scenarios/scenarios.h"
@@ -47,6 +48,12 @@ std::string NameOf(const std::string& text) {
                               const std::vector<std::string>& known) {
   throw InputError("'" + text + "' is neither a file nor a " + what + DidYouMean(NameOf(text), known) +
                    "; known are " + JoinNames(known));
+}
+
+void RefuseOptions(const std::string& source, const ImportOptions& options) {
+  if (options.empty()) return;
+  throw InputError(
+      source + ": --dim, --training and --strict are for ONNX models; a profiled graph is taken as it is");
 }
 
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
@@ -162,6 +169,8 @@ const std::vector<ClusterRow>& Clusters() {
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", kHost, PcieTreeCluster},
       {"h100_hosts", "DGX H100s on InfiniBand; nics=host: one for all GPUs of a host",
        "gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu", H100HostsCluster},
+      {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",
+       "gpus=4", DopplerCluster},
   };
   return rows;
 }
@@ -170,12 +179,13 @@ const std::vector<ImporterRow>& Importers() {
   static const std::vector<ImporterRow> rows = {
       {"msr", "profiled graphs of msr-fiddle/dnn-partitioning", RecognisesMsrGraph,
        [](const std::string& content, const std::string& source, const ImportOptions& options) {
-         if (!options.empty()) {
-           throw InputError(source +
-                            ": --dim, --training and --strict are for ONNX models; a profiled graph "
-                            "is taken as it is");
-         }
+         RefuseOptions(source, options);
          return ImportedGraph{ImportMsrGraph(content, source)};
+       }},
+      {"doppler", "graphs of xinyuyao/Doppler, for cluster doppler", RecognisesDopplerGraph,
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         RefuseOptions(source, options);
+         return ImportedGraph{ImportDopplerGraph(content, source)};
        }},
       {"onnx", "ONNX models: inference as exported, or with backward and update ops", RecognisesOnnx,
        ImportOnnx},

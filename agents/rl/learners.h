@@ -14,5 +14,6 @@ std::unique_ptr<Agent> MakeSgdp(const Spec& spec);
 std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec);
 std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec);
 std::unique_ptr<Agent> MakeMars(const Spec& spec);
+std::unique_ptr<Agent> MakeDoppler(const Spec& spec);
 
 }  // namespace berth::agents::rl

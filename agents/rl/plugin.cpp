@@ -19,6 +19,7 @@ extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
       {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
       {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
       {"mars", "", "", "", AgentKind::kLearner, rl::MakeMars},
+      {"doppler", "", "", "", AgentKind::kLearner, rl::MakeDoppler},
   };
   return &rows;
 }
