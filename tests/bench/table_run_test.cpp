@@ -414,9 +414,9 @@ TEST_F(AdoptTest, TakesZeroShotCells) {
   if (!HasLearners()) GTEST_SKIP() << "built without the learning agents";
   const std::string testbed = std::string(BERTH_SOURCE_DIR) + "/results/placeto/testbed.json";
   const auto first =
-      Call("placeto-generalization", "ptb_0/zero_shot", "first", {"--quick", "--testbed", testbed});
+      Call("placeto-generalization", "cifar10_0/zero_shot", "first", {"--quick", "--testbed", testbed});
   ASSERT_EQ(first.status, 0) << first.err;
-  const auto second = Call("placeto-generalization", "ptb_0/zero_shot", "second",
+  const auto second = Call("placeto-generalization", "cifar10_0/zero_shot", "second",
                            {"--quick", "--adopt", Elsewhere("first"), "--testbed", testbed});
   ASSERT_EQ(second.status, 0) << second.err;
   EXPECT_THAT(second.err, ::testing::HasSubstr("1 of 1 rows taken into the store"));

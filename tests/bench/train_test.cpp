@@ -20,9 +20,20 @@ using testing::RunBerth;
 using tests::TempFolder;
 
 std::vector<std::string> Train(const std::string& out, const std::vector<std::string>& more) {
-  std::vector<std::string> call = {"train",   "--agent",   "placeto",     "--graph",   "random_dag(ops=8)",
-                                   "diamond", "--cluster", "k80(gpus=2)", "--devices", "gpu",
-                                   "--out",   out,         "--json",      "-"};
+  std::vector<std::string> call = {"train",
+                                   "--agent",
+                                   "placeto(preset=walk)",
+                                   "--graph",
+                                   "random_dag(ops=8)",
+                                   "diamond",
+                                   "--cluster",
+                                   "k80(gpus=2)",
+                                   "--devices",
+                                   "gpu",
+                                   "--out",
+                                   out,
+                                   "--json",
+                                   "-"};
   call.insert(call.end(), more.begin(), more.end());
   return call;
 }
@@ -37,9 +48,9 @@ TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
   EXPECT_EQ(json["graphs"][1]["samples"], 50);
   EXPECT_EQ(json["interrupted"], false);
   EXPECT_EQ(folder.Files(), (std::vector<std::string>{"p.ckpt", "p.ckpt.log.csv"}));
-  const auto applied =
-      JsonOf(RunBerth({"place", "--agent", "placeto", "--init", folder / "p.ckpt", "--learn", "no", "--graph",
-                       "random_dag(ops=12)", "--cluster", "k80(gpus=2)", "--devices", "gpu", "--json", "-"}));
+  const auto applied = JsonOf(RunBerth({"place", "--agent", "placeto(preset=walk)", "--init",
+                                        folder / "p.ckpt", "--learn", "no", "--graph", "random_dag(ops=12)",
+                                        "--cluster", "k80(gpus=2)", "--devices", "gpu", "--json", "-"}));
   EXPECT_EQ(applied["samples"], 13);  // one pass over the units, and where it started
 }
 
