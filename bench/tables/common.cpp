@@ -46,8 +46,7 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("local_search_trivial", "local search, trivial start", "local_search(start=trivial)", ""),
           sampled("annealing", "annealing", "annealing", ""),
           sampled("genetic", "genetic", "genetic", ""),
-          sampled("cross_entropy", "cross-entropy", "cross_entropy", ""),
-          sampled("pilot", "pilot", "pilot", "")};
+          sampled("cross_entropy", "cross-entropy", "cross_entropy", "")};
 }
 
 std::vector<TableColumn> ControlColumns(const std::string& devices) {
