@@ -46,7 +46,8 @@ std::vector<TableColumn> ExtraColumns(const std::string& devices) {
           sampled("local_search_trivial", "local search, trivial start", "local_search(start=trivial)", ""),
           sampled("annealing", "annealing", "annealing", ""),
           sampled("genetic", "genetic", "genetic", ""),
-          sampled("cross_entropy", "cross-entropy", "cross_entropy", "")};
+          sampled("cross_entropy", "cross-entropy", "cross_entropy", ""),
+          sampled("pilot", "pilot", "pilot", "")};
 }
 
 std::vector<TableColumn> ControlColumns(const std::string& devices) {

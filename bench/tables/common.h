@@ -10,7 +10,7 @@
 namespace berth::bench {
 
 // List schedulers, round_robin, random search at three units, local search from the shared random start and
-// from the best of the trivial ones, annealing, genetic and cross-entropy search: columns that no paper has
+// from the best of the trivial ones, annealing, genetic and cross-entropy search, and berth's own (docs/protocol.md#pilot): columns that no paper has
 // but every table shows. `devices`: what they may choose from. The groups of random_group and of the searches
 // are the row's.
 std::vector<TableColumn> ExtraColumns(const std::string& devices);
