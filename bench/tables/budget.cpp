@@ -210,6 +210,69 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   return section;
 }
 
+// The levels at which `pilot` is held against local search, and the samples of local search beside the first one of `pilot`.
+constexpr char kNativeBlock[] = "native";
+constexpr std::int64_t kPilotLevels[] = {300, 1'000, 2'000, 10'000, 20'000};
+constexpr std::int64_t kZeroShotAgainst = 1'000;
+
+const CellSummary* CellOf(const Race& race, const char* key) {
+  for (const auto& [column, cell] : race.cells) {
+    if (column->key == key) return cell;
+  }
+  return nullptr;
+}
+
+// One for each race that has both columns, spent as much, and in which both found something that fits.
+std::vector<double> PilotRatios(const std::vector<Race>& races, const char* search,
+                                std::int64_t pilot_samples, std::int64_t search_samples) {
+  std::vector<double> ratios;
+  for (const Race& race : races) {
+    const CellSummary* const pilot = CellOf(race, "pilot");
+    const CellSummary* const other = CellOf(race, search);
+    if (pilot == nullptr || other == nullptr || race.budget < std::max(pilot_samples, search_samples))
+      continue;
+    const double ratio = MedianAfter(*pilot, pilot_samples) / MedianAfter(*other, search_samples);
+    if (std::isfinite(ratio) && ratio > 0) ratios.push_back(ratio);
+  }
+  return ratios;
+}
+
+// docs/protocol.md#pilot
+RenderedSection PilotSection(const std::vector<Race>& races) {
+  RenderedSection section;
+  section.title = "pilot against local search";
+  section.sentences = {
+      "Best found by pilot / by local search after as many samples, medians over seeds, geometric means over "
+      "the rows of "
+      "the papers' tables under native rules, with 90 % bootstrap intervals over rows. A sample of pilot "
+      "costs several of "
+      "local search in processor time (docs/protocol.md#pilot)."};
+  section.header = {"samples", "rows", "mean", "interval", "least", "most", "mean, trivial start"};
+  const auto add = [&](const std::string& title, std::int64_t pilot_samples, std::int64_t search_samples) {
+    const std::vector<double> ratios = PilotRatios(races, "local_search", pilot_samples, search_samples);
+    const std::vector<double> trivial =
+        PilotRatios(races, "local_search_trivial", pilot_samples, search_samples);
+    if (ratios.empty() || trivial.empty()) return;
+    const Estimate mean = EstimateMean(ratios);
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    section.rows.push_back({title, std::to_string(ratios.size()), fmt::format("{:.3f}", mean.value),
+                            fmt::format("[{:.3f}, {:.3f}]", mean.low, mean.high),
+                            fmt::format("{:.3f}", *least), fmt::format("{:.3f}", *most),
+                            fmt::format("{:.3f}", GeometricMean(trivial))});
+  };
+  add(fmt::format("1 against {}", CountText(kZeroShotAgainst)), 1, kZeroShotAgainst);
+  for (const std::int64_t level : kPilotLevels) add(CountText(level), level, level);
+  return section;
+}
+
+// "1,000 samples 0.90"
+std::string PilotOutcome(const RenderedSection& section) {
+  std::vector<std::string> parts;
+  for (const std::vector<std::string>& row : section.rows)
+    parts.push_back(fmt::format("{} ({})", row[2], row[0]));
+  return fmt::format("berth's pilot takes {} of local search's best (samples).", fmt::join(parts, ", "));
+}
+
 // The best column of each kind at the full budget, and the best of the random ones.
 RenderedLine SummaryLine(const std::string& title, const std::vector<Race>& races,
                          const std::vector<const TableColumn*>& columns, std::int64_t budget) {
@@ -295,10 +358,12 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
   summary.columns = {{"best search", ColumnGroup::kSearch, true},
                      {"best learner", ColumnGroup::kLearner, true},
                      {"best random", ColumnGroup::kSearch, true}};
+  std::vector<Race> of_papers;
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
       const std::vector<Race> races = RacesOf(results, block);
       if (races.empty()) continue;
+      if (block.key == kNativeBlock) of_papers.insert(of_papers.end(), races.begin(), races.end());
       const std::vector<const TableColumn*> columns = ColumnsOf(races);
       table.blocks.push_back(AtFullBudget(results, races, columns));
       std::int64_t budget = races.front().budget;
@@ -310,6 +375,10 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
     }
   }
   table.outcome = Outcome(summary);
+  if (RenderedSection pilot = PilotSection(of_papers); !pilot.rows.empty()) {
+    table.outcome.push_back(PilotOutcome(pilot));
+    table.discussion.insert(table.discussion.begin(), std::move(pilot));
+  }
   table.provenance = DerivedProvenance(table.name, tables);
   return table;
 }

@@ -84,6 +84,31 @@ TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
   EXPECT_EQ(budget.discussion.front().rows.front()[0], "random");
 }
 
+TEST(Budget, PilotIsHeldAgainstLocalSearchAtEqualSamples) {
+  TableDefinition table = TinyTable();
+  TableBlock& block = table.blocks.front();
+  const TableColumn searched = block.columns[2];
+  std::vector<CellRecord> records;
+  for (const auto& [key, curve] : {std::pair{"local_search", "1:2000000 500:1000000"},
+                                   {"local_search_trivial", "1:1000000"},
+                                   {"pilot", "1:1500000 200:900000"}}) {
+    block.columns.push_back(searched);
+    block.columns.back().key = block.columns.back().title = key;
+    records.push_back(testing::MakeRecord("rnnlm", key, "searched", 1, 1.0));
+    records.back().curve = curve;
+    records.back().budget = *(records.back().samples = 2'000);
+  }
+  const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
+  const RenderedSection& section = budget.discussion.front();
+  ASSERT_EQ(section.title, "pilot against local search");
+  const std::vector<std::vector<std::string>> rows = {
+      {"1 against 1,000", "1", "1.500", "[1.500, 1.500]", "1.500", "1.500", "1.500"},
+      {"300", "1", "0.450", "[0.450, 0.450]", "0.450", "0.450", "0.900"},
+      {"1,000", "1", "0.900", "[0.900, 0.900]", "0.900", "0.900", "0.900"},
+      {"2,000", "1", "0.900", "[0.900, 0.900]", "0.900", "0.900", "0.900"}};
+  EXPECT_EQ(section.rows, rows);
+}
+
 class Robustness : public ::testing::Test {
  protected:
   const TableDefinition table_ = TinyTable();
