@@ -27,6 +27,7 @@ std::unique_ptr<Agent> MakeGenetic(const Spec& spec);
 std::unique_ptr<Agent> MakeCrossEntropy(const Spec& spec);
 std::unique_ptr<Agent> MakeFactored(const Spec& spec);
 std::unique_ptr<Agent> MakePilot(const Spec& spec);
+std::unique_ptr<Agent> MakePortfolio(const Spec& spec);
 std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);
 
 }  // namespace berth::agents

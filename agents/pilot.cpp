@@ -3,7 +3,8 @@
 //
 //  1. From the shared random start, `plan` screens of simulated annealing in `chains` chains that move at once, from `hot`
 //     (a relative increase of runtime taken with probability 1/e) down to a hundredth of it. The best that any of them
-//     passes is the first sample.
+//     passes is the first sample. Where other agents have sampled before (portfolio), half of the chains begin at the best
+//     of theirs, and the search goes on from the better of the two.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
 //  3. After `patience` samples without anything better: a tenth of the plan again, from the best placement with a part
@@ -52,7 +53,16 @@ class Flight {
         rng_(options.seed, "pilot") {}
 
   void Search(const UnitPlacement& start) {
-    Sample(Plan(start, settings_.plan));
+    std::vector<UnitPlacement> starts = {start};
+    if (evaluator_.has_best()) starts.push_back(evaluator_.best());
+    const Candidate planned = Plan(starts, settings_.plan);
+    const sim::Picos found = evaluator_.has_best() ? evaluator_.best_runtime() : 0;
+    Sample(planned);
+    if (starts.size() > 1 && Objective{0, found} < objective_) {
+      current_ = starts.back();
+      objective_ = {0, found};
+      KeepBest();
+    }
     Climb();
     while (!done()) {
       Kick();
@@ -77,13 +87,14 @@ class Flight {
   }
 
   // Simulated annealing on screens; the best that it passes.
-  Candidate Plan(const UnitPlacement& start, std::int64_t screens) {
+  Candidate Plan(const std::vector<UnitPlacement>& starts, std::int64_t screens) {
     constexpr double kCold = 0.01;  // of `hot`, at the end
-    std::vector<Candidate> chains = Screen({start});
-    Candidate best = chains.front();
+    std::vector<Candidate> chains = Screen(starts);
+    Candidate best = BestOf(chains);
     if (task_.devices.size() == 1) return best;
-    chains.resize(static_cast<std::size_t>(settings_.chains), best);
-    const std::int64_t steps = screens / settings_.chains;
+    for (std::size_t i = 0; chains.size() < static_cast<std::size_t>(settings_.chains); ++i)
+      chains.push_back(chains[i]);
+    const std::int64_t steps = screens / static_cast<std::int64_t>(chains.size());
     for (std::int64_t step = 0; step < steps && !evaluator_.stop_requested(); ++step) {
       const double done = static_cast<double>(step) / static_cast<double>(steps);
       Step(settings_.hot * std::pow(kCold, done), chains);
@@ -155,7 +166,7 @@ class Flight {
   void Kick() {
     UnitPlacement placement = best_;
     for (std::int64_t i = 0; i < settings_.kick; ++i) placement = moves_.Neighbour(placement, rng_);
-    const Candidate planned = Plan(placement, settings_.plan / 10);
+    const Candidate planned = Plan({placement}, settings_.plan / 10);
     Sample(sampled_.contains(HashOf(planned.placement)) ? Screen({placement}).front() : planned);
   }
 

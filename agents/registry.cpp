@@ -71,6 +71,8 @@ const std::vector<AgentRow>& Agents() {
        MakeBruteForce},
       {"pilot", "plans on screens, samples where the plan ends, climbs with screened moves", "",
        "screen=32,plan=40000,chains=16,hot=0.02,kick=3,patience=200", AgentKind::kSearch, MakePilot},
+      {"portfolio", "every rule, list scheduler and partitioner once, then pilot from the best of them", "",
+       "", AgentKind::kSearch, MakePortfolio},
       {"factored",
        "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its "
        "neighbour is",

@@ -113,7 +113,7 @@ class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("--agent", agent_, "one of `berth list agents`, with parameters: placeto(rounds=8)")
-        ->required()
+        ->capture_default_str()
         ->option_text("A");
     search_.Declare(app);
     seed_option_ =
@@ -143,7 +143,8 @@ class PlaceCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app,
-        {"berth place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out runs/nmt",
+        {"berth place --graph model.onnx --cluster 'a100(gpus=2)' --out runs/model",
+         "berth place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out runs/nmt",
          "berth place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
          "--out runs/placeto",
          "berth place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
@@ -349,7 +350,7 @@ class PlaceCommand : public Command {
   }
 
   SearchSource search_;
-  std::string agent_;
+  std::string agent_ = "portfolio";
   std::int64_t seed_ = 1;
   std::string learn_ = "yes";
   std::string out_;
