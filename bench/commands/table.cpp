@@ -152,10 +152,12 @@ class TableCommand : public Command {
 
   void RenderAccuracy() const {
     const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
-    const ReportPage page = MakeAccuracyPage(folders);
+    const GpuAccuracy gpus = ReadGpuAccuracy("results/gpu");
+    const ReportPage page = MakeAccuracyPage(folders, gpus);
     const fs::path folder = Folder();
     formats::MakeFolder(folder.string());
-    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(MakeAccuracyVerdict(folders)));
+    formats::WriteFile((folder / "table.md").string(),
+                       PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
     formats::WriteFile((folder / "details.md").string(), PrintReportMarkdown(page));
     formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
     fmt::print("{}\n{}: table.md, details.md, table.html\n", PrintReportText(page), folder.string());
