@@ -396,14 +396,14 @@ class RowsFitter {
     return Mean(Errors(smaller, Where(group.above, [&](const Sample& one) { return one.size() > limit; })));
   }
 
-  // Medians over the rows, whose ops have floors of their own.
+  // Medians over the rows, whose ops have least_times of their own.
   static Host HostOf(const Group& group) {
-    std::vector<double> floors, events;
+    std::vector<double> least_times, events;
     for (const Sample* sample : group.all) {
-      floors.push_back(sample->floor_us);
+      least_times.push_back(sample->floor_us);
       events.push_back(sample->event_us);
     }
-    return {Median(floors), Median(events)};
+    return {Median(least_times), Median(events)};
   }
 
   void FitAnyGpu(const std::vector<const Group*>& groups) {
@@ -412,16 +412,16 @@ class RowsFitter {
     std::vector<double> ratios, errors;
     for (const Group* left_out : groups) {
       Samples others;
-      std::vector<double> floors, events;
+      std::vector<double> least_times, events;
       for (const Group* group : groups) {
         if (group == left_out) continue;
         others.insert(others.end(), group->above.begin(), group->above.end());
         const Host host = HostOf(*group);
-        floors.push_back(host.floor_us);
+        least_times.push_back(host.floor_us);
         events.push_back(host.event_us);
       }
       const RatioTables tables = Fit(others);
-      const Host host = {Median(floors), Median(events)};
+      const Host host = {Median(least_times), Median(events)};
       const std::vector<double> more = Ratios(tables, left_out->above, host);
       ratios.insert(ratios.end(), more.begin(), more.end());
       errors.push_back(Mean(Errors(tables, left_out->above, host)));
