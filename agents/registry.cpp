@@ -16,8 +16,9 @@ namespace berth::agents {
   ", entropy_end=0, target=0.8 (paper, code: 0), target_end=0, clip=1, epochs=4, minibatches=1, range=0.2, " \
   "greedy=50"
 // Of those with a sequence placer.
-#define SEQUENCE                                                                                             \
-  "width=128 (full: 512), attention=additive|dot, aligned=yes (paper, code: no), centred=yes (paper, code: " \
+#define SEQUENCE                                                                                         \
+  "width=64 (paper, code: 128; full: 512), attention=dot|additive (paper, code: additive), aligned=yes " \
+  "(paper, code: no), centred=yes (paper, code: "                                                        \
   "no), temperature=1, tanh=0, noise=0, noise_updates=0, "
 // Of those with a graph encoder and a placer in segments.
 #define GRAPH_PLACER                                                                                   \
@@ -86,8 +87,9 @@ const std::vector<AgentRow>& Agents() {
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
-       "placements=4 (of each grouping; code: 1), " SEQUENCE "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT(
-           "ppo|reinforce (paper, code: reinforce)", "20", "2e-3"),
+       "placements=4 (of each grouping; code: 1), blocks=8 (paper, code: 0), " SEQUENCE
+       "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20",
+                                                        "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, a few units at a time, REINFORCE; transfers to unseen "
@@ -111,7 +113,7 @@ const std::vector<AgentRow>& Agents() {
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       "grouping), blocks=8 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",

@@ -49,13 +49,6 @@ std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source,
                             [&] { return cost_models::MakeCostModel(source.cost_model, catalogue); });
 }
 
-// A cluster file may describe kinds of its own.
-std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const ProblemSource& source) {
-  std::vector<std::string> paths = source.sheets;
-  if (std::filesystem::is_regular_file(source.cluster)) paths.push_back(source.cluster);
-  return LoadSheets(paths);
-}
-
 // Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
 sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model,
                             const cost_models::Catalogue& base) {
@@ -89,14 +82,24 @@ std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string
   return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
 }
 
+std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
+                                                      std::vector<std::string> sheets) {
+  if (std::filesystem::is_regular_file(cluster)) sheets.push_back(cluster);
+  return LoadSheets(sheets);
+}
+
+void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets) {
+  app.add_option(
+         "--sheet", sheets,
+         "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
+      ->option_text("FILE");
+}
+
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
       ->option_text("M");
-  app.add_option(
-         "--sheet", source.sheets,
-         "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
-      ->option_text("FILE");
+  DeclareSheets(app, source.sheets);
   app.add_option("--rules", source.rules, "rules of the simulator; else the cluster's")
       ->option_text("native|published");
   app.add_option("--interconnect", source.interconnect,
@@ -108,7 +111,7 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : catalogue_(LoadCatalogue(source)),
+    : catalogue_(LoadCatalogue(source.cluster, source.sheets)),
       graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
   model_ = LoadModel(source, *catalogue_);
   cluster_ = LoadOverridden(source, *model_, *catalogue_);

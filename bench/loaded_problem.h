@@ -36,8 +36,14 @@ sim::OpGraph LoadGraph(const std::string& name_or_path);
 // The options --cost-model, --sheet, --rules, --interconnect and --memory.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
+// The option --sheet alone.
+void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets);
+
 // The catalogue with the kinds of those files.
 std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string>& paths);
+// And with those that the cluster describes, if it is a file.
+std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
+                                                      std::vector<std::string> sheets);
 
 // Immutable once loaded; threads may share it.
 class LoadedProblem {

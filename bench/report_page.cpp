@@ -87,6 +87,7 @@ std::string PrintReportText(const ReportPage& page) {
 
 std::string PrintReportMarkdown(const ReportPage& page) {
   std::string text = "# " + page.title + "\n";
+  if (!page.lead.empty()) text += "\n" + page.lead + "\n";
   if (!page.facts.empty()) text += "\n";
   for (const auto& [what, value] : page.facts) text += fmt::format("- {}: {}\n", what, value);
   for (const ReportSection& section : page.sections) {

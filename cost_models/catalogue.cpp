@@ -138,7 +138,8 @@ class CatalogueImpl : public Catalogue {
   void ReadLinks(const formats::Document& document) {
     formats::CheckFormat(document, "berth.links", 1);
     static constexpr std::string_view kTop[] = {"format", "version", "links"};
-    static constexpr std::string_view kKeys[] = {"name", "description", "bandwidth", "latency", "both"};
+    static constexpr std::string_view kKeys[] = {"name",    "description", "bandwidth",
+                                                 "latency", "curve",       "both"};
     for (const Value entry : Fields(document.root(), kTop).Require("links").items()) {
       const Fields fields(entry, kKeys);
       LinkSheet sheet;
@@ -146,6 +147,7 @@ class CatalogueImpl : public Catalogue {
       sheet.description = fields.Require("description").Name();
       sheet.kind.bandwidth = Sourced(fields.Require("bandwidth"), "bandwidth", &sheet.numbers).Bandwidth();
       sheet.kind.latency = Sourced(fields.Require("latency"), "latency", &sheet.numbers).Time();
+      if (const auto curve = fields.Find("curve")) ReadCurve(*curve, &sheet);
       if (const auto both = fields.Find("both")) {
         const double share = Sourced(*both, "both", &sheet.numbers).Number(0.01, 1);
         sheet.kind.both_ppm = std::llround(share * static_cast<double>(sim::kPpm));
@@ -154,6 +156,28 @@ class CatalogueImpl : public Catalogue {
       if (!links_.emplace(name, std::move(sheet)).second) entry.Fail("names '" + name + "' a second time");
       link_names_.push_back(name);
     }
+  }
+
+  // Times of a lone transfer, as in a cluster: from 0 bytes on, where it is the latency.
+  static void ReadCurve(Value entry, LinkSheet* sheet) {
+    static constexpr std::string_view kCurveKeys[] = {"value", "source"};
+    const Value value = Sourced(entry, "curve", nullptr);
+    auto& curve = sheet->kind.curve;
+    for (const Value knot : value.items()) {
+      if (!knot.IsList() || knot.size() != 2) knot.Fail("must be a pair [bytes, time], such as [1MiB, 90us]");
+      auto part = knot.items().begin();
+      const sim::Bytes bytes = (*part).ByteCount();
+      const sim::Picos time = (*++part).Time();
+      const bool rises = curve.empty() ? bytes == 0 && time == sheet->kind.latency
+                                       : bytes > curve.back().first && time >= curve.back().second;
+      if (!rises)
+        knot.Fail("must be [0, the latency], or have more bytes than the knot before it and no less time");
+      curve.emplace_back(bytes, time);
+    }
+    if (curve.size() < 2 || curve.back().second == curve[curve.size() - 2].second)
+      value.Fail("must have at least two knots, the last one later than the one before it");
+    sheet->numbers.push_back(
+        {"curve", fmt::format("{} knots", curve.size()), Fields(entry, kCurveKeys).Require("source").Name()});
   }
 
   void ReadEfficiency(const formats::Document& document) {

@@ -15,8 +15,11 @@
 // Tier B for a kind that was measured, within the measured work; tier C for others, with the interval that GPUs left out
 // of the fit gave.
 //
-// Curves belong to the structural model they were made with; a file made with other rates or efficiencies is
-// refused. Classes and kinds without either are left to the next model of a chain.
+// Convolutions of cards with TF32 units are not priced by other GPUs' tables: frameworks run them on those units, and
+// rows in f32 of cards without say nothing of them.
+//
+// Curves belong to the structural model they were made with, tables to the rates of the data sheet; a file made with
+// other rates or efficiencies is refused. Classes and kinds without either are left to the next model of a chain.
 
 #include <map>
 #include <span>
@@ -43,6 +46,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
     for (const KindParameters& kind : parameters_->kinds) {
       if (!kind.curves.empty()) AddKind(kind);
+      if (!kind.tables.empty()) CheckSheet(kind);
       if (!kind.cpu_lines.lines.empty()) lines_.emplace(kind.kind, &kind.cpu_lines);
     }
   }
@@ -57,14 +61,16 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
     const auto tables = TablesFor(device);
     const OpWork work = WorkOf(graph, op);
-    const RatioTables* found = tables ? FindTables(tables->tables, work) : nullptr;
+    const RatioTables* found = tables ? TableOf(*tables, work) : nullptr;
     if (found == nullptr) return {};
     const Provenance& from = tables->from->provenance;
-    return fmt::format("{} {} ({}, {}): {} of {}, error {:.0f} %",
-                       from.source.empty() ? "measured on" : "measured by others on",
-                       tables->own ? device.kind : "other GPUs",
-                       from.source.empty() ? from.machine : from.source, from.date, found->family,
-                       found->dtype, 100 * found->held_out_error);
+    const bool borrowed = ShapeFamilyOf(work).borrowed;
+    return fmt::format(
+        "{}{} {} ({}, {}): {} of {}, {}", borrowed ? "borrowed from ops like it, " : "",
+        from.source.empty() ? "measured on" : "measured by others on",
+        tables->own ? device.kind : "other GPUs", from.source.empty() ? from.machine : from.source, from.date,
+        found->family, found->dtype,
+        borrowed ? "error not known" : fmt::format("error {:.0f} %", 100 * found->held_out_error));
   }
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
@@ -115,8 +121,13 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     return Tables{from.any_gpu, sheet, false, &from};
   }
 
+  static const RatioTables* TableOf(const Tables& tables, const OpWork& work) {
+    const bool in_tf32 = work.op_class == OpClass::kConvolution && tables.sheet->peak_tf32 > 0;
+    return !tables.own && in_tf32 ? nullptr : FindTables(tables.tables, work);
+  }
+
   static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work) {
-    const RatioTables* found = FindTables(tables.tables, work);
+    const RatioTables* found = TableOf(tables, work);
     if (found == nullptr) return std::nullopt;
     const double us = TablesMicros(*found, work, *tables.sheet);
     const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
@@ -143,6 +154,15 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
       if (curve.dtype.empty()) any = &curve;
     }
     return any;
+  }
+
+  void CheckSheet(const KindParameters& kind) const {
+    const std::string fingerprint = SheetFingerprint(*catalogue_.FindSheet(kind.kind));
+    if (kind.sheet == fingerprint) return;
+    throw InputError(fmt::format(
+        "{}: the tables of '{}' were fitted with the rates {} of its data sheet, but it now has {}; "
+        "calibrate again from the rows, or give the sheet they were fitted with",
+        parameters_->source, kind.kind, kind.sheet, fingerprint));
   }
 
   void AddKind(const KindParameters& kind) {

@@ -166,6 +166,7 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   if (!op.outputs.empty() && !op.outputs.front().shape.empty())
     work.row = static_cast<double>(op.outputs.front().shape.back());
   work.family = FamilyOf(op.type, work.op_class);
+  work.type = op.type;
   if (row != nullptr) work.product = ProductOf(op, row->grid);
   if (work.op_class == OpClass::kConvolution && work.product && op.outputs.front().shape.front() > 0)
     work.positions = work.product->rows / static_cast<double>(op.outputs.front().shape.front());

@@ -28,10 +28,11 @@ struct OpWork {
   double row = 0;                        // length of the first output's last dimension; 0 if not known
   double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;               // FamilyOf()
+  std::string_view type;                 // of the op; "" of what is no op of a graph
 };
 
-// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype
-// points into the graph.
+// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype and
+// type point into the graph.
 OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
 
 // Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs,

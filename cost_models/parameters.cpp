@@ -59,6 +59,21 @@ std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, 
   return teller != nullptr ? teller->OriginOf(graph, op, device) : "";
 }
 
+namespace {
+
+std::string Hexadecimal(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace
+
+std::string SheetFingerprint(const DeviceSheet& sheet) {
+  return Hexadecimal(fmt::format("{} {} {} {} {} {}", sheet.peak_f32, sheet.peak_f16, sheet.peak_f64,
+                                 sheet.memory_bandwidth, sheet.multiprocessors, sheet.kernel_us));
+}
+
 std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind) {
   const DeviceSheet* sheet = catalogue.FindSheet(kind);
   BERTH_CHECK(sheet != nullptr);
@@ -70,9 +85,7 @@ std::string StructuralFingerprint(const Catalogue& catalogue, const std::string&
     text += fmt::format(" {}", share);
   for (const Tile& tile : catalogue.Tiles())
     text += fmt::format(" {} {} {}", tile.rows, tile.columns, tile.share);
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
+  return Hexadecimal(text);
 }
 
 }  // namespace berth::cost_models

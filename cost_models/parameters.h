@@ -74,6 +74,7 @@ struct KindParameters {
   std::string structural;           // StructuralFingerprint() the curves belong to; empty without curves
   std::vector<RatioCurve> curves;   // at most one for each class and dtype
   CpuLines cpu_lines;               // of a CPU; none of an accelerator
+  std::string sheet;                // SheetFingerprint() the tables belong to; empty without tables
   std::vector<RatioTables> tables;  // at most one for each family and dtype
 };
 
@@ -145,5 +146,8 @@ std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, 
 // Names the structural model that ratio curves of a kind were made for: all rates and efficiencies that price
 // the kind, in 16 hexadecimal digits. Changes when any of them does.
 std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind);
+
+// The same for tables by shape: the rates of the data sheet that bound and features are made of.
+std::string SheetFingerprint(const DeviceSheet& sheet);
 
 }  // namespace berth::cost_models

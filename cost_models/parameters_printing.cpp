@@ -101,6 +101,7 @@ Json ToJson(const KindParameters& kind) {
   if (kind.overlap_copy) json["overlap_copy"] = ToJson(*kind.overlap_copy, "value");
   if (!kind.structural.empty()) json["structural"] = kind.structural;
   for (const RatioCurve& curve : kind.curves) json["curves"].push_back(ToJson(curve));
+  if (!kind.sheet.empty()) json["sheet"] = kind.sheet;
   for (const RatioTables& tables : kind.tables) json["tables"].push_back(ToJson(tables));
   if (!kind.cpu_lines.lines.empty()) json["cpu_lines"] = ToJson(kind.cpu_lines);
   return json;

@@ -251,7 +251,7 @@ void ReadCurves(const Fields& fields, KindParameters* kind) {
 KindParameters ReadKind(Value value, const Catalogue& catalogue) {
   static constexpr std::string_view kKeys[] = {"kind",   "tf32",        "efficiency",   "dispatch",
                                                "launch", "concurrency", "overlap_copy", "structural",
-                                               "curves", "cpu_lines",   "tables"};
+                                               "curves", "cpu_lines",   "sheet",        "tables"};
   const Fields fields(value, kKeys);
   KindParameters kind;
   kind.kind = fields.Require("kind").Name();
@@ -273,7 +273,12 @@ KindParameters ReadKind(Value value, const Catalogue& catalogue) {
   if (const auto overlap = fields.Find("overlap_copy"))
     kind.overlap_copy = ReadNumber(*overlap, "value", kLeastShare, 1);
   ReadCurves(fields, &kind);
+  kind.sheet = fields.String("sheet", "");
   if (const auto tables = fields.Find("tables")) kind.tables = ReadAllTables(*tables);
+  if (kind.sheet.empty() != kind.tables.empty()) {
+    value.Fail(kind.tables.empty() ? "has `sheet` but no tables"
+                                   : "has tables but no `sheet` that says which rates they belong to");
+  }
   if (const auto lines = fields.Find("cpu_lines")) kind.cpu_lines = ReadCpuLines(*lines);
   return kind;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "cost_models/portable_math.h"
 #include "cost_models/roofline.h"
@@ -35,6 +36,15 @@ double Alignment(double size) {
 
 double IsMultiple(double size, double of) {
   return std::fmod(size, of) == 0 ? 1 : 0;
+}
+
+// Ops of graphs that rows (calibration/measured_rows.h) are of; "" is a row.
+bool IsAmong(std::string_view type, std::initializer_list<std::string_view> measured) {
+  return type.empty() || std::ranges::find(measured, type) != measured.end();
+}
+
+bool IsGradient(std::string_view type) {
+  return type.find("Grad") != type.npos || type.find("Backprop") != type.npos || type == "ConvTranspose";
 }
 
 std::vector<double> ContractionFeatures(const OpWork& work, const DeviceSheet& sheet) {
@@ -82,15 +92,16 @@ ShapeFamily ShapeFamilyOf(const OpWork& work) {
       if (!work.product) return {};
       return {work.product->count > 1 ? "batched_gemm" : "gemm"};
     case OpClass::kConvolution:
-      return {work.product ? "convolution" : ""};
+      return {work.product ? "convolution" : "", IsGradient(work.type)};
     case OpClass::kElementwise:
-      return {"elementwise"};
+      return {"elementwise", IsGradient(work.type)};
     case OpClass::kDataMovement:
     case OpClass::kOptimizer:
     case OpClass::kReduction:
       return {"elementwise", true};
     case OpClass::kNormalisation:
-      return {work.family == "softmax" ? "softmax" : "layer_norm"};
+      if (work.family == "softmax") return {"softmax", !IsAmong(work.type, {"Softmax"})};
+      return {"layer_norm", !IsAmong(work.type, {"LayerNorm", "LayerNormalization"})};
     default:
       return {};
   }

@@ -9,6 +9,8 @@
 namespace berth::profiler {
 namespace {
 
+constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.";
+
 // "[[64, 32], [], [3]]" from its first bracket to the one that closes it.
 std::optional<std::string_view> ListAt(std::string_view text) {
   int open = 0;
@@ -33,14 +35,23 @@ std::optional<sim::Attribute> SizesOf(std::string_view name) {
   }
 }
 
+// PyTorch's own ops, and those of libraries beside it where the range says what only emit_nvtx() says.
+bool IsOfFramework(std::string_view name) {
+  const std::string_view op = name.substr(0, name.find(", "));
+  const auto colons = op.find("::");
+  if (colons == op.npos || colons == 0 || op.find_first_not_of(kOfNames) != op.npos) return false;
+  if (op.starts_with("aten::")) return true;
+  const std::string_view more = name.substr(op.size());
+  return more.starts_with(", seq = ") || more.starts_with(", op_id = ") || more.starts_with(", sizes = ");
+}
+
 }  // namespace
 
 void TellNvtxOps(ActivityTrace& trace) {
   for (Marker& marker : trace.markers) {
     if (marker.what != Marker::What::kAnnotation) continue;
+    if (!IsOfFramework(marker.name)) continue;
     const std::string op = marker.name.substr(0, marker.name.find(", "));
-    const bool is_op = op.find("::") != std::string::npos && op.find_first_of(" (<") == std::string::npos;
-    if (!is_op) continue;
     if (auto sizes = SizesOf(marker.name)) marker.attributes.emplace_back("Input Dims", std::move(*sizes));
     marker.what = Marker::What::kOp;
     marker.name = op;

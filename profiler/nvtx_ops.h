@@ -6,7 +6,7 @@
 
 namespace berth::profiler {
 
-// Annotations of that form become ops: their bare name, and "Input Dims" where sizes were recorded (record_shapes=True),
+// Annotations of that form, of aten:: also by their name alone, become ops: their bare name, and "Input Dims" where sizes were recorded (record_shapes=True),
 // as torch.profiler's own traces have them. Other markers stay as they are.
 void TellNvtxOps(ActivityTrace& trace);
 

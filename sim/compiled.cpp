@@ -166,20 +166,20 @@ void CompileRoutes(const Cluster& cluster, Compiled& c) {
   }
 }
 
-// Bandwidths are few on real machines, so that M need not be divided out for every transfer of every run.
+// Kinds of links are few on real machines, so that M need not be divided out for every transfer of every run.
 void CompileMoves(Compiled& c) {
-  std::vector<std::int64_t> bandwidths;
+  std::vector<const Compiled::Route*> examples;
   for (auto& route : c.routes) {
-    if (route.curved || route.narrowest == 0) continue;
-    const auto found = std::find(bandwidths.begin(), bandwidths.end(), route.narrowest);
-    const auto number = static_cast<Compiled::Id>(found - bandwidths.begin());
-    if (found == bandwidths.end()) {
+    if (route.narrowest == 0) continue;
+    const auto found = std::find_if(examples.begin(), examples.end(),
+                                    [&](const auto* example) { return c.SameMoves(*example, route); });
+    const auto number = static_cast<Compiled::Id>(found - examples.begin());
+    if (found == examples.end()) {
       if (number == Compiled::kMoveClasses) continue;
-      bandwidths.push_back(route.narrowest);
+      examples.push_back(&route);
       ById<Picos>& moves = c.moves.emplace_back();
       moves.reserve(c.output_bytes.size());
-      for (const Bytes bytes : c.output_bytes)
-        moves.push_back(MulDivNearest(bytes, kPicosPerSecond, route.narrowest));
+      for (const Bytes bytes : c.output_bytes) moves.push_back(c.TransferTime(route, bytes));
     }
     route.move_class = number;
   }
@@ -219,6 +219,18 @@ Picos Problem::Compiled::TransferTime(const Route& route, Bytes bytes) const {
     longest = std::max(longest, LoneTime(link, bytes) - link.latency);
   }
   return longest;
+}
+
+bool Problem::Compiled::SameMoves(const Route& a, const Route& b) const {
+  if (!a.curved || !b.curved) return a.curved == b.curved && a.narrowest == b.narrowest;
+  const auto same = [this](Id one, Id other) {
+    const Link& left = cluster->links[static_cast<std::size_t>(one)];
+    const Link& right = cluster->links[static_cast<std::size_t>(other)];
+    return left.bandwidth == right.bandwidth && left.latency == right.latency && left.curve == right.curve;
+  };
+  return a.narrowest == b.narrowest &&
+         std::equal(route_links.begin() + a.first, route_links.begin() + a.last,
+                    route_links.begin() + b.first, route_links.begin() + b.last, same);
 }
 
 }  // namespace berth::sim

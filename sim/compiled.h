@@ -89,7 +89,7 @@ struct Problem::Compiled {
   std::vector<Id> route_links;             // link of the same place
   std::vector<std::int32_t> engine_count;  // by pool: 2 * device (out, or both), 2 * device + 1 (in)
 
-  // M of every output on the routes of one narrowest bandwidth; for the first kMoveClasses bandwidths.
+  // M of every output on the routes that SameMoves(); for the first kMoveClasses kinds of them.
   static constexpr Id kMoveClasses = 4;
   std::vector<ById<Picos>> moves;
 
@@ -106,6 +106,9 @@ struct Problem::Compiled {
     return TransferTime(route, output_bytes[output]);
   }
   Picos TransferTime(const Route& route, Bytes bytes) const;
+  // M is the same on both for any bytes: of one narrowest bandwidth or, with curves, over links of the same times one by
+  // one.
+  bool SameMoves(const Route& a, const Route& b) const;
 
   const Cluster* cluster = nullptr;
 };

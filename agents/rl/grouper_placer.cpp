@@ -8,7 +8,7 @@
 // Assumptions: the network is the one of ICLR'18 without bounded logits; `paper` has the learner of Mars as
 // recalled (10 placements an update from 5 groupings, 4 epochs, range 0.2, entropy 1e-3, Adam 3e-4, moving
 // average 0.9, -10 for what fails); `tuned` is the shared learner and placer (docs/protocol.md#tuned) with 20
-// placements. Sizes as in `hierarchical`.
+// placements and the blocks of `hierarchical`. Sizes as in `hierarchical`.
 //
 // Where it fails: as `hierarchical`; and the clip keeps each unit's ratio in range while the joint one of
 // thousands of units drifts far.
@@ -27,7 +27,10 @@ std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
   policy.placements = 2;
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
-  policy.sequence.placer.aligned = policy.sequence.placer.centred = !paper;
+  if (!paper) {
+    policy.blocks = kTunedBlocks;
+    SetTunedNetwork(policy.sequence, full);
+  }
   policy = ReadHierarchicalOptions(read, policy);
   OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
   if (paper) learner.batch = 10;

@@ -13,8 +13,9 @@
 // first 500 updates, only feasible draws after them. Adam at 0.1 on an LSTM is kept because it is published;
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
-// is zero. Preset `tuned`: the networks of `paper` without bounded logits, aligned and
-// centred, the shared learner (docs/protocol.md#tuned), 4 placements of each grouping.
+// is zero. Preset `tuned`: the networks of `paper` without bounded logits, the placer's as in `rnn`,
+// the shared learner (docs/protocol.md#tuned), 4 placements of each grouping, and a grouper that starts from `blocks`
+// (docs/protocol.md#blocks): where groups are drawn at random, and anew each time, a group's device says nothing of any unit.
 //
 // Assumptions, where nothing is known:
 //   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p; the
@@ -24,7 +25,7 @@
 //     512;
 //   - the program joins step i of the encoder's forward with step i of its backward pass, which are different
 //     groups; ours joins the same ones.
-//  Where it fails: the sum over thousands of ops dominates the clipped gradient, so the placer learns last; a
+// Where it fails without blocks: the sum over thousands of ops dominates the clipped gradient, so the placer learns last; a
 // group that mixes far parts of the graph cannot be mended by any device, so a placer that learns faster than
 // the grouper ends with all groups on the one device that is best for most, and then no grouping matters any
 // more (seen even on six ops of two types on two devices).
@@ -46,7 +47,10 @@ Options Defaults(const std::string& preset, bool full) {
   policy.groups = full ? 256 : 64;
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
-  policy.sequence.placer.aligned = policy.sequence.placer.centred = preset == "tuned";
+  if (preset == "tuned") {
+    policy.blocks = kTunedBlocks;
+    SetTunedNetwork(policy.sequence, full);
+  }
   options.learner = Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
   if (preset == "paper") {
     policy.sequence.placer.temperature = 10;

@@ -7,6 +7,7 @@
 #include "agents/rl/categorical.h"
 #include "agents/rl/layers.h"
 #include "agents/rl/learner.h"
+#include "agents/rl/unit_blocks.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
@@ -36,11 +37,27 @@ SequencePlacer::Sizes PlacerSizes(const HierarchicalOptions& options, std::int64
   return sizes;
 }
 
+// [units, groups]
+at::Tensor TowardsBlocks(const Task& task, std::int64_t groups, double strength) {
+  const UnitGraph graph(task, /*reach=*/false);
+  const std::vector<std::int64_t> block = BlocksOf(task, graph, groups);
+  const auto block_of = [&](UnitIndex unit) { return block[static_cast<std::size_t>(unit)]; };
+  at::Tensor towards = at::zeros({task.units.size(), groups});
+  auto to = towards.accessor<float, 2>();
+  for (const auto& [a, b] : graph.edges()) {
+    to[a][block_of(b)] = to[b][block_of(a)] = static_cast<float>(strength / 2);
+  }
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit)
+    to[unit][block_of(unit)] = static_cast<float>(strength);
+  return towards;
+}
+
 }  // namespace
 
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions options) {
   options.groups = static_cast<int>(read.Int("groups", options.groups, 0, 4096));
   options.placements = static_cast<int>(read.Int("placements", options.placements, 1, 4096));
+  options.blocks = read.Double("blocks", options.blocks, 0, 100);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;
 }
@@ -65,18 +82,30 @@ void HierarchicalPolicy::ReadFeatures() {
   types_.clear();
   units_.clear();
   describers_.clear();
+  blocks_.clear();
   for (const Task* task : tasks_) {
     const at::Tensor counts = CountTypes(*task, vocabulary_);
     types_.push_back(counts / counts.sum(1, true));
     units_.push_back(options_.planner ? PlannerUnitVectors(*task, vocabulary_) : UnitVectors(*task));
     describers_.emplace_back(*task, vocabulary_, groups_, options_.planner);
+    if (options_.blocks > 0) blocks_.push_back(TowardsBlocks(*task, groups_, options_.blocks));
   }
 }
 
 at::Tensor HierarchicalPolicy::GroupLogits(std::size_t task) const {
-  if (options_.planner) return units_[task].matmul(grouper_[0]).matmul(grouper_[1]);
-  const at::Tensor vectors = at::cat({types_[task].matmul(embedding_), units_[task]}, 1);
-  return at::addmm(grouper_[3], at::addmm(grouper_[2], vectors, grouper_[0]).relu(), grouper_[1]);
+  at::Tensor logits;
+  if (options_.planner) {
+    logits = units_[task].matmul(grouper_[0]).matmul(grouper_[1]);
+  } else {
+    const at::Tensor vectors = at::cat({types_[task].matmul(embedding_), units_[task]}, 1);
+    logits = at::addmm(grouper_[3], at::addmm(grouper_[2], vectors, grouper_[0]).relu(), grouper_[1]);
+  }
+  return options_.blocks > 0 ? logits + blocks_[task] : logits;
+}
+
+at::Tensor HierarchicalPolicy::Used(const Decisions& grouping) const {
+  if (options_.blocks == 0) return {};
+  return at::zeros({grouping.actions.size(0), groups_}).scatter_(1, grouping.actions, 1.0);
 }
 
 Decisions HierarchicalPolicy::DrawGroups(std::size_t task, std::int64_t rows, double noise, Rng* rng) const {
@@ -149,7 +178,15 @@ std::vector<ActionTerms> HierarchicalPolicy::Evaluate(std::size_t task, const Dr
   const Decisions &grouping = draws.kinds[0], &devices = draws.kinds[1];
   const at::Tensor logits = GroupLogits(task).expand({grouping.actions.size(0), -1, -1});
   const SequencePlacer::Encoded encoded = Encode(task, grouping, options_.as_shipped);
-  return {TermsOf(logits, grouping), TermsOf(placer_.Logits(encoded, devices.actions), devices)};
+  std::vector<ActionTerms> terms = {TermsOf(logits, grouping),
+                                    TermsOf(placer_.Logits(encoded, devices.actions), devices)};
+  if (const at::Tensor used = Used(grouping); used.defined()) {
+    const at::Tensor counts = used.repeat_interleave(grouping.draws_per_row, 0);
+    terms[1].log_probability =
+        at::where(counts > 0, terms[1].log_probability, devices.log_probability.to(at::kFloat));
+    terms[1].entropy = terms[1].entropy * counts;
+  }
+  return terms;
 }
 
 void HierarchicalPolicy::Save(StateWriter& out) const {

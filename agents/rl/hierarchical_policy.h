@@ -16,12 +16,19 @@ struct HierarchicalOptions {
   bool planner = false;  // vectors of TensorFlow's open planner; its grouper has no bias and no nonlinearity
   int groups = 64;       // 0 = 20 for each device, 256 at most, as the planner does
   int placements = 4;    // drawn from each grouping
+  // What a unit's logit of its own block of unit_blocks.h gets added, half of it the blocks of its neighbours: a fresh
+  // grouper draws nearly the same groups each time, so that the placer can learn what they are. And groups without units,
+  // whose devices change nothing, get no credit. 0 = a grouping at random, as published.
+  double blocks = 0;
   int freeze = 0;  // from this update on the last devices are kept and groupings alone are drawn; 0 = never
   bool as_shipped = false;  // learn from fresh draws and a zero input: docs/protocol.md#as-shipped
   SequenceOptions sequence;
 };
 
-// Reads groups, placements and what ReadSequenceOptions does.
+// `blocks` of preset `tuned`: some 0.9 of a fresh policy's probability.
+inline constexpr double kTunedBlocks = 8;
+
+// Reads groups, placements, blocks and what ReadSequenceOptions does.
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions defaults);
 
 class HierarchicalPolicy : public Policy {
@@ -46,6 +53,8 @@ class HierarchicalPolicy : public Policy {
   Decisions DrawGroups(std::size_t task, std::int64_t rows, double noise, Rng* rng) const;
   // Groups described for the placer, one sequence a grouping; `blind`: zeros.
   SequencePlacer::Encoded Encode(std::size_t task, const Decisions& grouping, bool blind) const;
+  // [groupings, groups] of 0 and 1: which groups have units; undefined where all count.
+  at::Tensor Used(const Decisions& grouping) const;
   Decisions Frozen(const SequencePlacer::Encoded& encoded) const;
   UnitPlacement PlacementOf(std::size_t task, const at::Tensor& group, const at::Tensor& slot) const;
 
@@ -59,6 +68,7 @@ class HierarchicalPolicy : public Policy {
   Tensors parameters_;
   at::Tensor last_devices_;  // [draws, groups] of the last batch; undefined before it
   Tensors types_, units_;    // by task: mean type counts and the rest of a unit's vector
+  Tensors blocks_;           // by task: what is added to logits [units, groups]; none where blocks is 0
   std::vector<GroupDescriber> describers_;
 };
 

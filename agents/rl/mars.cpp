@@ -42,7 +42,7 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
   SequencePlacer::Sizes& placer = options.sequence.placer;
   placer.width = full ? 512 : 128;
   placer.both_directions = true;
-  placer.aligned = placer.centred = !paper;
+  if (!paper) SetTunedNetwork(options.sequence, full);
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;

@@ -105,9 +105,10 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
   const std::vector<double> weights =
       WeightsOf(t, evaluations, options_.ValidOnlyAt(part_spent, updates()), record);
   const bool ppo = options_.algorithm == OneShotOptions::Algorithm::kPpo;
+  const bool still = record.learning_rate == 0;  // no step would change anything
   const std::int64_t parts = ppo ? options_.minibatches : 1;
   const std::int64_t count = draws.size() / parts;
-  for (int epoch = 0; epoch < (ppo ? options_.epochs : 1); ++epoch) {
+  for (int epoch = 0; !still && epoch < (ppo ? options_.epochs : 1); ++epoch) {
     for (std::int64_t part = 0; part < parts; ++part) {
       const auto first = weights.begin() + part * count;
       Improve(t, draws.Slice(part * count, count), {first, first + count}, epoch + part == 0, record);

@@ -237,6 +237,17 @@ at::Tensor Lstm::GateSums(const at::Tensor& inputs) const {
   return GateSums(inputs, 0);
 }
 
+at::Tensor Lstm::GateSumsOfFirst(const at::Tensor& columns) const {
+  BERTH_CHECK_EQ(directions_, 1);
+  return columns.matmul(parameters_[0].narrow(1, 0, columns.size(-1)).t()) + Biases()[0];
+}
+
+at::Tensor Lstm::GateSumsOfLast(const at::Tensor& columns) const {
+  BERTH_CHECK_EQ(directions_, 1);
+  const std::int64_t count = columns.size(-1);
+  return columns.matmul(parameters_[0].narrow(1, parameters_[0].size(1) - count, count).t());
+}
+
 Lstm::Output Lstm::Forward(const at::Tensor& inputs) const {
   const at::Tensor zeros =
       at::zeros({inputs.size(1), hidden_}, parameters_[0].options().requires_grad(false));

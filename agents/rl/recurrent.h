@@ -46,6 +46,10 @@ class Lstm {
   // The rest is for one direction. What inputs [..., input] say to the gates, [..., 4 width]; rows that come again need
   // it once.
   at::Tensor GateSums(const at::Tensor& inputs) const;
+  // The same in two parts, which sum up to it, where each part comes again in other company: of the first columns of the
+  // inputs, with the bias, and of the last ones, without.
+  at::Tensor GateSumsOfFirst(const at::Tensor& columns) const;
+  at::Tensor GateSumsOfLast(const at::Tensor& columns) const;
   // From a state on: `sums` [steps, batch, 4 width].
   Output Continue(const at::Tensor& sums, const State& from) const;
   Walk StartWalk() const;

@@ -1,12 +1,16 @@
 #include "agents/rl/sequence_options.h"
 
+#include <utility>
+
 namespace berth::agents::rl {
 
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions options) {
   SequencePlacer::Sizes& placer = options.placer;
   placer.width = 2 * (read.Int("width", placer.width, 2, 8192) / 2);
-  placer.attention = read.Choice("attention", {"additive", "dot"}) == "dot" ? Attention::Kind::kDot
-                                                                            : Attention::Kind::kAdditive;
+  std::vector<std::string> kinds = {"additive", "dot"};
+  if (placer.attention == Attention::Kind::kDot) std::swap(kinds[0], kinds[1]);
+  placer.attention =
+      read.Choice("attention", kinds) == "dot" ? Attention::Kind::kDot : Attention::Kind::kAdditive;
   placer.aligned = read.Bool("aligned", placer.aligned);
   placer.centred = read.Bool("centred", placer.centred);
   placer.temperature = read.Double("temperature", placer.temperature, 1e-6, 1e6);
@@ -14,6 +18,13 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
   options.noise = read.Double("noise", options.noise, 0, 100);
   options.noise_updates = static_cast<int>(read.Int("noise_updates", options.noise_updates, 0, 1'000'000));
   return options;
+}
+
+void SetTunedNetwork(SequenceOptions& sequence, bool full) {
+  SequencePlacer::Sizes& placer = sequence.placer;
+  placer.aligned = placer.centred = true;
+  placer.attention = Attention::Kind::kDot;
+  if (!full) placer.width = 64;
 }
 
 void SetPlannerNetwork(SequenceOptions& sequence) {

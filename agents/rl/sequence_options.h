@@ -18,6 +18,9 @@ struct SequenceOptions {
 // Reads width, attention, temperature, tanh, noise and noise_updates.
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions defaults);
 
+// Of preset `tuned` (docs/protocol.md#tuned): aligned, centred, attention by products; width 64 unless `full`.
+void SetTunedNetwork(SequenceOptions& sequence, bool full);
+
 // The network of TensorFlow's open planner (read in its program, hierarchical_controller.py): encoder of both
 // directions, one shared forget bias.
 void SetPlannerNetwork(SequenceOptions& sequence);

@@ -54,24 +54,23 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
                   {of_first(all.last.h), of_first(all.last.c)}};
   if (const std::int64_t rest = count - whole * length; rest > 0)
     encoded.memory.push_back(attention_.Memory(read(whole * length, 1, rest).h.transpose(0, 1)));
-  if (sizes_.centred) {
-    const at::Tensor untold = at::full({count, sequences}, sizes_.choices, at::kLong);
-    encoded.common = at::cat(Walked(encoded, untold), 1).mean(1, true);
+  for (const at::Tensor& segment : encoded.memory) {
+    if (sizes_.aligned) encoded.told.push_back(decoder_.GateSumsOfLast(segment.transpose(0, 1)));
   }
   return encoded;
 }
 
 at::Tensor SequencePlacer::Fed() const {
-  return sizes_.aligned ? embeddings_ : decoder_.GateSums(embeddings_);
+  return sizes_.aligned ? decoder_.GateSumsOfFirst(embeddings_) : decoder_.GateSums(embeddings_);
 }
 
 at::Tensor SequencePlacer::GateSums(const at::Tensor& fed, const at::Tensor& before,
-                                    const at::Tensor& memory) const {
+                                    const at::Tensor& told) const {
   const std::int64_t items = before.size(0), rows = before.size(1);
-  const at::Tensor read = fed.index_select(0, before.reshape({-1})).view({items, rows, -1});
-  if (!sizes_.aligned) return read;
-  return decoder_.GateSums(
-      at::cat({read, memory.transpose(0, 1).repeat_interleave(rows / memory.size(0), 1)}, -1));
+  const at::Tensor read = fed.index_select(0, before.reshape({-1}));
+  if (!sizes_.aligned) return read.view({items, rows, -1});
+  const std::int64_t sequences = told.size(1);
+  return (read.view({items, sequences, rows / sequences, -1}) + told.unsqueeze(2)).view({items, rows, -1});
 }
 
 Tensors SequencePlacer::Walked(const Encoded& encoded, const at::Tensor& before) const {
@@ -80,9 +79,11 @@ Tensors SequencePlacer::Walked(const Encoded& encoded, const at::Tensor& before)
   const at::Tensor fed = Fed();
   Tensors read;
   std::int64_t first = 0;
-  for (const at::Tensor& memory : encoded.memory) {
+  for (std::size_t segment = 0; segment < encoded.memory.size(); ++segment) {
+    const at::Tensor& memory = encoded.memory[segment];
     const std::int64_t items = memory.size(1);
-    const Lstm::Output out = decoder_.Continue(GateSums(fed, before.narrow(0, first, items), memory), state);
+    const at::Tensor sums = GateSums(fed, before.narrow(0, first, items), encoded.Told(segment));
+    const Lstm::Output out = decoder_.Continue(sums, state);
     const at::Tensor h = out.h.transpose(0, 1).reshape({sequences, draws * items, sizes_.width});
     read.push_back(at::cat({h, attention_.Mix(h, memory)}, -1));
     state = {out.last.h.detach(), out.last.c.detach()};
@@ -104,15 +105,17 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   const std::int64_t sequences = encoded.last.h.size(0), rows = sequences * draws;
   Lstm::State state{encoded.last.h.repeat_interleave(draws, 0), encoded.last.c.repeat_interleave(draws, 0)};
   const Lstm::Walk walk = decoder_.StartWalk();
-  const at::Tensor fed = Fed();
+  const at::Tensor fed = Fed(), common = CommonOf(encoded);
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
   Tensors actions, log_probabilities, noises;
-  for (const at::Tensor& memory : encoded.memory) {
+  for (std::size_t segment = 0; segment < encoded.memory.size(); ++segment) {
+    const at::Tensor &memory = encoded.memory[segment], told = encoded.Told(segment);
     for (std::int64_t item = 0; item < memory.size(1); ++item) {
-      state = walk.Step(GateSums(fed, before.unsqueeze(0), memory.narrow(1, item, 1))[0], state);
+      const at::Tensor own = told.defined() ? told.narrow(0, item, 1) : told;
+      state = walk.Step(GateSums(fed, before.unsqueeze(0), own)[0], state);
       const at::Tensor h = state.h.view({sequences, draws, sizes_.width});
       at::Tensor logits =
-          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), encoded.common).view({rows, sizes_.choices});
+          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), common).view({rows, sizes_.choices});
       if (noise > 0 && rng != nullptr) {
         noises.push_back(NoiseFor(logits, noise, *rng));
         logits = logits + noises.back();
@@ -127,12 +130,36 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
           noises.empty() ? at::Tensor() : at::stack(noises, 1), 1};
 }
 
+at::Tensor SequencePlacer::CommonOf(const Encoded& encoded) const {
+  if (!sizes_.centred) return {};
+  std::int64_t items = 0;
+  for (const at::Tensor& memory : encoded.memory) items += memory.size(1);
+  const at::Tensor untold = at::full({items, encoded.last.h.size(0)}, sizes_.choices, at::kLong);
+  return at::cat(Walked(encoded, untold), 1).mean(1, true);
+}
+
 at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& actions) const {
-  const std::int64_t rows = actions.size(0);
-  const at::Tensor start = at::full({1, rows}, sizes_.choices, at::kLong);
+  const std::int64_t rows = actions.size(0), items = actions.size(1), sequences = encoded.last.h.size(0);
+  at::Tensor before =
+      at::cat({at::full({1, rows}, sizes_.choices, at::kLong), actions.t().narrow(0, 0, items - 1)});
+  // The walk that is told no choices goes along as one more draw of each sequence, the first.
+  const std::int64_t untold = sizes_.centred ? 1 : 0;
+  if (untold > 0) {
+    before = at::cat({at::full({items, sequences, 1}, sizes_.choices, at::kLong),
+                      before.view({items, sequences, rows / sequences})},
+                     2)
+                 .view({items, -1});
+  }
+  Tensors read, of_untold;
+  for (const at::Tensor& all : Walked(encoded, before)) {
+    const at::Tensor by_draw = all.view({sequences, rows / sequences + untold, -1, 2 * sizes_.width});
+    if (untold > 0) of_untold.push_back(by_draw.select(1, 0));
+    read.push_back(by_draw.narrow(1, untold, rows / sequences).reshape({sequences, -1, 2 * sizes_.width}));
+  }
+  const at::Tensor common = untold > 0 ? at::cat(of_untold, 1).mean(1, true) : at::Tensor();
   Tensors logits;
-  for (const at::Tensor& read : Walked(encoded, at::cat({start, actions.t()})))
-    logits.push_back(LogitsOf(read, encoded.common).view({rows, -1, sizes_.choices}));
+  for (const at::Tensor& of_segment : read)
+    logits.push_back(LogitsOf(of_segment, common).view({rows, -1, sizes_.choices}));
   return at::cat(logits, 1);
 }
 

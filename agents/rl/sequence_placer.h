@@ -40,9 +40,12 @@ class SequencePlacer {
 
   // Several sequences of one length, read once for all draws.
   struct Encoded {
-    Tensors memory;     // by segment: [sequences, items, width]
-    Lstm::State last;   // of the first segment: [sequences, width]
-    at::Tensor common;  // [sequences, 1, 2 width]; undefined unless centred
+    Tensors memory;    // by segment: [sequences, items, width]
+    Lstm::State last;  // of the first segment: [sequences, width]
+    // By segment, what the memory says to the decoder's gates, [items, sequences, 4 width]; none unless aligned.
+    Tensors told = {};
+
+    at::Tensor Told(std::size_t segment) const { return told.empty() ? at::Tensor() : told[segment]; }
   };
   Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
 
@@ -56,14 +59,16 @@ class SequencePlacer {
   const Tensors& parameters() const { return parameters_; }
 
  private:
-  // By choice, what the decoder is fed of it: where it reads nothing else, there are no more different inputs than that, and
-  // the rows are already what they say to its gates.
+  // By choice, what it says to the decoder's gates: there are no more different inputs than that, [choices + 1, 4 width].
   at::Tensor Fed() const;
   // What the decoder's gates get, [items, rows, 4 width]: of the choices before, `before` [items, rows], and aligned of the
   // items themselves.
-  at::Tensor GateSums(const at::Tensor& fed, const at::Tensor& before, const at::Tensor& memory) const;
+  at::Tensor GateSums(const at::Tensor& fed, const at::Tensor& before, const at::Tensor& told) const;
   // Of `before` [items, rows], what the output reads, by segment: [sequences, rows / sequences * items, 2 width].
   Tensors Walked(const Encoded& encoded, const at::Tensor& before) const;
+  // The mean over the items of what the output reads in a walk that is told no choices, [sequences, 1, 2 width]; undefined
+  // unless centred.
+  at::Tensor CommonOf(const Encoded& encoded) const;
   at::Tensor LogitsOf(const at::Tensor& read, const at::Tensor& common) const;
 
   Sizes sizes_;

@@ -61,19 +61,17 @@ class CalibrateCommand : public Command {
                    "recordings of isolated probes: of `berth-profile run`, or copies, launch and ops of "
                    "profiler/pytorch/record.py; or .csv tables of ops that anybody measured; .zst too")
         ->option_text("TRACE...");
-    app.add_option("--out", out_,
-                   "the berth.cost_model to write, with STEM.report.txt and STEM.report.html beside it; with "
-                   "--table the folder for testbed.json and fit.md, else results/T")
+    app.add_option(
+           "--out", out_,
+           "the berth.cost_model to write, with STEM.report.txt and STEM.report.html, of tables of ops "
+           "STEM.report.csv, beside it; with --table the folder for testbed.json and fit.md, else results/T")
         ->option_text("OUT");
     app.add_option(
            "--kind", kinds_,
            "what the machine's gpu or cpu, or a device of a .csv table, is in the catalogue, gpu=h200; "
            "else a GPU is told by its name and a CPU is cpu (may be repeated)")
         ->option_text("CLASS=KIND");
-    app.add_option(
-           "--sheet", sheets_,
-           "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
-        ->option_text("FILE");
+    DeclareSheets(app, sheets_);
     app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
     app.add_option(
            "--tf32", tf32_,
@@ -168,11 +166,12 @@ class CalibrateCommand : public Command {
                (folder / "testbed.json").string(), table.name);
   }
 
-  // What is written: parameters, text, HTML. Looked at before anything is read, so that nothing is worked out in vain.
+  // What is written: parameters, text and, with another ending, the same for a browser or a program. Looked at before
+  // anything is read, so that nothing is worked out in vain.
   struct Outputs {
-    fs::path parameters, text, html;
+    fs::path parameters, text, more;
   };
-  Outputs CheckedOutputs() const {
+  Outputs CheckedOutputs(const char* ending) const {
     if (out_.empty()) throw InputError("TRACE... needs --out PARAMETERS, the file to write.");
     if (const std::string wrong = WrongJsonName(out_); !wrong.empty()) throw InputError("--out: " + wrong);
     const fs::path path(out_);
@@ -180,8 +179,8 @@ class CalibrateCommand : public Command {
     while (stem.extension() == ".zst" || stem.extension() == ".json") stem = stem.stem();
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
-                             folder / (stem.string() + ".report.html")};
-    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.html}) {
+                             folder / (stem.string() + ".report" + ending)};
+    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.more}) {
       if (!force_ && fs::is_regular_file(output)) {
         throw InputError(fmt::format(
             "--out: {} is there already; give another name, or --force to replace it.", output.string()));
@@ -216,7 +215,7 @@ class CalibrateCommand : public Command {
     if (!steps_.empty() || ops_.cold || !tf32_.empty() || !json_.empty())
       throw InputError(
           "--steps, --cold, --tf32 and --json belong to recordings, not to tables of measured ops.");
-    const Outputs outputs = CheckedOutputs();
+    const Outputs outputs = CheckedOutputs(".csv");
     cost_models::RowsFitOptions options{.kinds = {},
                                         .only = {},
                                         .name = name_,
@@ -235,13 +234,14 @@ class CalibrateCommand : public Command {
     const std::string text = cost_models::PrintRowsFit(fit);
     cost_models::WriteParameters(outputs.parameters.string(), fit.parameters);
     formats::WriteFile(outputs.text.string(), text);
-    fmt::print("{}\n{} and {} are written.\n", text, outputs.parameters.string(),
-               outputs.text.filename().string());
+    formats::WriteFile(outputs.more.string(), cost_models::PrintRowsFitCsv(fit));
+    fmt::print("{}\n{}, {} and {} are written.\n", text, outputs.parameters.string(),
+               outputs.text.filename().string(), outputs.more.filename().string());
   }
 
   void CalibrateTraces() {
     if (steps_in_table_ && steps_.empty()) throw InputError("--steps-in-table needs --steps TRACE....");
-    const Outputs outputs = CheckedOutputs();
+    const Outputs outputs = CheckedOutputs(".html");
     const cost_models::CalibrationOptions options = Options();
     std::vector<NamedRecording> probes, steps;
     for (const std::string& path : traces_) {
@@ -261,13 +261,13 @@ class CalibrateCommand : public Command {
     const std::string text = PrintReportText(report);
     cost_models::WriteParameters(outputs.parameters.string(), result.parameters);
     formats::WriteFile(outputs.text.string(), text);
-    formats::WriteFile(outputs.html.string(), PrintReportHtml(report, FitPlotsHtml(result)));
+    formats::WriteFile(outputs.more.string(), PrintReportHtml(report, FitPlotsHtml(result)));
     if (!json_.empty()) return formats::WriteFile(json_, PrintFitJson(outputs.parameters.string(), result));
     std::vector<std::string> kinds;
     for (const cost_models::KindParameters& kind : result.parameters.kinds) kinds.push_back(kind.kind);
     fmt::print("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n", text,
                outputs.parameters.string(), outputs.text.filename().string(),
-               outputs.html.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
+               outputs.more.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
   }
 
   std::vector<std::string> traces_, steps_, kinds_, sheets_;

@@ -78,6 +78,7 @@ class InfoCommand {
     app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")
         ->option_text("C");
     app.add_option("--cost-model", source_.cost_model, "what prices them")->option_text("M");
+    DeclareSheets(app, source_.sheets);
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
     AddExamples(app, {"berth graph info nmt", "berth graph info model.onnx --cluster 'h100(gpus=2)'"});

@@ -1,6 +1,7 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +50,8 @@ class TableCommand : public Command {
         ->capture_default_str()
         ->option_text("quick|standard|paper");
     app.add_flag("--quick", quick_, "--budget quick");
-    app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
+    app.add_flag("--resume", resume_,
+                 "keep finished cells of this scenario (of gate: runs), go on with the others");
     app.add_option(
            "--adopt", adopted_,
            "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
@@ -152,10 +154,12 @@ class TableCommand : public Command {
 
   void RenderAccuracy() const {
     const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
-    const ReportPage page = MakeAccuracyPage(folders);
+    const GpuAccuracy gpus = ReadGpuAccuracy("results/gpu");
+    const ReportPage page = MakeAccuracyPage(folders, gpus);
     const fs::path folder = Folder();
     formats::MakeFolder(folder.string());
-    formats::WriteFile((folder / "table.md").string(), PrintReportMarkdown(MakeAccuracyVerdict(folders)));
+    formats::WriteFile((folder / "table.md").string(),
+                       PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
     formats::WriteFile((folder / "details.md").string(), PrintReportMarkdown(page));
     formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
     fmt::print("{}\n{}: table.md, details.md, table.html\n", PrintReportText(page), folder.string());
@@ -166,26 +170,27 @@ class TableCommand : public Command {
     std::string rows;
     if (derived.evaluate != nullptr) {
       const std::string path = (Folder() / "rows.csv").string();
-      rows = render_ ? formats::ReadFile(path) : Evaluate(derived, tables);
       if (!render_) {
-        fs::create_directories(Folder());
-        formats::WriteFile(path, rows);
+        formats::MakeFolder(Folder().string());
+        formats::WriteFile(path, Evaluate(derived, tables, path));
       }
+      rows = formats::ReadFile(path);
     }
     Write(derived.render(tables, rows), derived.evaluate != nullptr);
   }
 
-  std::string Evaluate(const DerivedRow& derived, const std::vector<TableResults>& tables) const {
-    std::int64_t lines = 0;
-    for (const TableResults& results : tables) {
-      for (const TableBlock& block : results.table().blocks)
-        lines += static_cast<std::int64_t>(block.lines.size());
-    }
-    Progress progress(fmt::format("table {}, rows of the other tables", name_), lines);
+  std::string Evaluate(const DerivedRow& derived, const std::vector<TableResults>& tables,
+                       const std::string& rows_path) const {
+    std::optional<Progress> progress;
     DerivedOptions options;
     options.threads = threads_;
     options.stop = &StopRequested();
-    options.on_line = [&](std::int64_t done) { progress.Update(done); };
+    options.on_part = [&](std::int64_t done, std::int64_t total) {
+      if (!progress) progress.emplace(fmt::format("table {}", name_), total);
+      progress->Update(done);
+    };
+    options.rows_path = rows_path;
+    options.resume = resume_;
     return derived.evaluate(tables, options);
   }
 

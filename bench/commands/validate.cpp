@@ -40,6 +40,7 @@ class ValidateCommand : public Command {
         "cluster, placements of all families");
     app.add_option("--cluster", cluster_, "the devices of --choose: a cluster or a cluster file")
         ->option_text("C");
+    DeclareSheets(app, sheets_);
     app.add_option("--recordings", recordings_, "score what was recorded in this folder, and measure nothing")
         ->option_text("DIR");
     app.add_option(
@@ -131,6 +132,7 @@ class ValidateCommand : public Command {
     if (!recordings_.empty() && (!workloads_.empty() || !cluster_.empty()))
       throw InputError(
           "--workloads and --cluster are for --record and --choose; --recordings scores all of its folder.");
+    if (!choose_ && !sheets_.empty()) throw InputError("--sheet is for --cluster, which --choose takes.");
     if (record_ && !cluster_.empty())
       throw InputError("--cluster is for --choose; --record measures two cores of this machine.");
     if (!again_.empty() && (choose_ || record_))
@@ -168,9 +170,9 @@ class ValidateCommand : public Command {
   }
 
   void Choose() const {
-    const auto model = cost_models::MakeCostModel(cost_model_);
-    const auto catalogue =
-        cost_models::CalibratedCatalogue(cost_models::ParametersOf(*model), cost_models::BuiltinCatalogue());
+    const auto sheets = LoadCatalogue(cluster_, sheets_);
+    const auto model = cost_models::MakeCostModel(cost_model_, *sheets);
+    const auto catalogue = cost_models::CalibratedCatalogue(cost_models::ParametersOf(*model), *sheets);
     const LoadedProblem loaded(LoadMeasuredGraph(workloads_.front()),
                                scenarios::LoadCluster(cluster_, *catalogue), *model);
     WriteChosen(loaded.problem(), ChoosePlacements(loaded.problem(), options_.placements, options_.seed),
@@ -193,6 +195,7 @@ class ValidateCommand : public Command {
   bool record_ = false;
   bool choose_ = false;
   std::string cluster_;
+  std::vector<std::string> sheets_;
   std::string cost_model_;
   std::string recordings_, again_;
   std::string out_;

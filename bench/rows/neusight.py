@@ -6,17 +6,19 @@
     python3 bench/rows/neusight.py models FOLDER BERTH OUT    # of the repository's figures: opgraph/, models/
 
 `ops` writes OUT/KIND.csv, one for each GPU; `graph` writes the operators of a traced model, its layer repeated, as a
-chain in a berth.graph, to be priced and simulated. `models` simulates every measured model and writes OUT/models.csv,
-each as a ratio to the measured time: simulated, by the structural model, the plain sum of the measured operators, and
-what the peers predicted.
+chain in a berth.graph, to be priced and simulated. `models` simulates every measured model, pipelines on four GPUs, and
+writes OUT/models.csv, each as a ratio to the measured time (simulated, by the structural model, the plain sum of the
+measured operators, what the peers predicted), and OUT/order.csv: Kendall's tau of each predictor over what was measured.
 """
 import ast
 import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 KINDS = {"P4": "p4", "P100": "p100-pcie-16gb", "T4": "t4", "A100-PCIE-40GB": "a100-pcie-40gb"}
@@ -66,13 +68,32 @@ class Chain:
         self.ops = []
         self.last = None
         self.name = name
+        self.stage = 0
+        self.devices = {}  # of each op, "gpu0"
 
     def tensor(self, shape):
         return {"bytes": 4 * math.prod(shape), "dtype": "f32", "shape": list(shape)}
 
     def constant(self, shape):
-        self.ops.append({"name": f"tensor{len(self.ops)}", "type": "Const", "outputs": [self.tensor(shape)]})
+        self.put({"name": f"tensor{len(self.ops)}", "type": "Const", "outputs": [self.tensor(shape)]})
         return self.ops[-1]["name"]
+
+    def put(self, op):
+        self.ops.append(op)
+        self.devices[op["name"]] = f"gpu{self.stage}"
+
+    def enter(self, stage, shape):
+        """What comes next runs on another GPU, which a tensor of this shape is sent to."""
+        if stage == self.stage:
+            return
+        sent = {"name": f"sent{len(self.ops)}", "type": "Identity", "outputs": [self.tensor(shape)]}
+        if self.last:
+            sent["control"] = [self.last]
+        self.put(sent)
+        self.stage = stage
+        self.put({"name": f"received{len(self.ops)}", "type": "Identity", "inputs": [sent["name"] + ":0"],
+                  "outputs": [self.tensor(shape)]})
+        self.last = self.ops[-1]["name"]
 
     def add(self, op_type, inputs, output, flops=0):
         names = [self.constant(shape) + ":0" for shape in inputs]
@@ -81,7 +102,7 @@ class Chain:
         if self.last:
             op["control"] = [self.last]
         self.last = op["name"]
-        self.ops.append(op)
+        self.put(op)
 
     def operator(self, kind, shape):
         if kind == "Linear":
@@ -111,23 +132,47 @@ def repeated(rows):
     return marks
 
 
-def convert_graph(path, layers, out):
+def passes(rows, layers, stages):
+    """(stage, row) in the order of a step's forward pass, layers cut into stages of the same number."""
+    marks = repeated(rows)
+    first = marks.index(True)
+    last = len(marks) - 1 - marks[::-1].index(True)
+    yield from ((0, row) for row in rows[:first])
+    for layer in range(layers):
+        yield from ((layer * stages // layers, row) for row, many in zip(rows, marks) if many)
+    yield from ((stages - 1, row) for row, many in zip(rows[first:], marks[first:]) if not many)
+
+
+def convert_graph(path, layers, out, stages=1):
+    """Forward, then backward in reverse; between stages what one layer hands to the next. Returns the devices."""
     rows = list(csv.DictReader(path.open()))
     chain = Chain(path.stem)
     inference = "-inf-" in path.stem
-    for row, many in zip(rows, repeated(rows)):
-        if row["OpName"] in ("misc", "output") or (inference and row["OpName"] in ("dropout", "getitem")):
-            continue
-        for _ in range(layers if many else 1):
-            for column in ("FwOps", "BwOps", "AccOps"):
+    skipped = ("misc", "output", *(("dropout", "getitem") if inference else ()))
+    step = [(stage, row) for stage, row in passes(rows, layers, stages) if row["OpName"] not in skipped]
+    handed = hidden_shape(rows) if stages > 1 else ()
+    for order, columns in ((step, ("FwOps",)), (step[::-1], ("BwOps", "AccOps"))):
+        for stage, row in order:
+            chain.enter(stage, handed)
+            for column in columns:
                 for kind, shape in ast.literal_eval(row[column]):
                     chain.operator(kind, shape)
     out.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": chain.name, "ops": chain.ops}))
+    return chain.devices
+
+
+def hidden_shape(rows):
+    """Of what the first of the repeated rows that makes a tensor of three axes makes."""
+    shapes = [ast.literal_eval(row["OutputShape"]) for row, many in zip(rows, repeated(rows)) if many and row["OutputShape"]]
+    return next(shape for shape in shapes if isinstance(shape, tuple) and len(shape) == 3)
 
 
 BOARDS = {"P100": "p100-pcie-16gb", "T4": "t4", "A100-PCIE-40GB": "a100-pcie-40gb", "A100-80GB-PCIe": "a100-pcie-80gb",
           "A100-SXM4-40GB": "a100-sxm-40gb", "H100-80GB-HBM3": "h100"}
+NVLINK = {"A100-SXM4-40GB": "nvlink-a100", "H100-80GB-HBM3": "nvlink-h100"}
 PREDICTED = ("neusight_ms", "habitat_ms", "micro_ms", "roofline_ms")
+FEWEST = 10
+CLOSE = 2  # pairs whose measured times differ by less say more than others
 
 
 def layers_of(model):
@@ -141,33 +186,91 @@ def sum_of_operators(path, layers):
     return sum(float(row["latency"] or 0) * (layers if many else 1) for row, many in zip(rows, repeated(rows)))
 
 
-def simulate(berth, graph, cluster, cost_model=()):
-    command = [berth, "simulate", "--graph", graph, "--cluster", cluster, "--placement", "single_gpu", "--json", "-"]
+def simulate(berth, graph, cluster, cost_model=(), placement="single_gpu"):
+    command = [berth, "simulate", "--graph", graph, "--cluster", cluster, "--placement", placement, "--json", "-"]
     text = subprocess.run([*command, *cost_model], check=True, capture_output=True, text=True).stdout
     return json.loads(text)["runtime_us"] / 1e3
 
 
+def cluster_text(gpu, count):
+    """GPUs of one box, each with its own NVLink to every other."""
+    text = "format: berth.cluster\nversion: 1\ndevices:\n"
+    for i in range(count):
+        text += f"  - {{name: gpu{i}, kind: {BOARDS[gpu]}, memory: 500TiB}}\n"
+    text += "links:\n" if count > 1 else ""
+    for i in range(count):
+        for j in range(i):
+            text += f"  - {{name: link{j}{i}, ends: [gpu{j}, gpu{i}], kind: {NVLINK[gpu]}}}\n"
+    return text
+
+
+def simulated_ms(berth, folder, gpu, model):
+    """By prices of real GPUs, and by the structural model."""
+    stages = 4 if "-pp4" in model else 1
+    with tempfile.TemporaryDirectory() as scratch:
+        graph, cluster, placement = (Path(scratch) / name for name in ("graph.json", "cluster.yaml", "placement.json"))
+        devices = convert_graph(folder / f"opgraph/{model}.csv", layers_of(model), graph, stages)
+        cluster.write_text(cluster_text(gpu, stages))
+        placement.write_text(json.dumps({"format": "berth.placement", "version": 1, "graph": model, "placement": devices}))
+        return [simulate(berth, graph, cluster, model_of, placement) for model_of in ((), ("--cost-model", "analytic"))]
+
+
+def tau(pairs):
+    """Kendall's, of (measured, predicted) pairs of cases; no two measured times are the same."""
+    same = sum(1 if (a[0] > b[0]) == (a[1] > b[1]) else -1 for a, b in pairs)
+    return same / len(pairs) if pairs else None
+
+
+def orders(cases):
+    """What was measured that has an order: name and pairs of cases."""
+    def is_pipeline(case):
+        return "-pp4" in case["model"]
+
+    single = [case for case in cases if not is_pipeline(case)]
+    batch = re.compile(r"\d+$")
+    groups = [("all cases", cases, lambda a, b: True),
+              ("models and batches on one GPU", single, lambda a, b: a["gpu"] == b["gpu"]),
+              ("batches of one model on one GPU", single,
+               lambda a, b: a["gpu"] == b["gpu"] and batch.sub("", a["model"]) == batch.sub("", b["model"])),
+              ("GPUs for one model and batch", single, lambda a, b: a["model"] == b["model"]),
+              ("pipelines of four GPUs", [case for case in cases if is_pipeline(case)], lambda a, b: True)]
+    for name, of, comparable in groups:
+        pairs = [(a, b) for i, a in enumerate(of) for b in of[:i] if comparable(a, b)]
+        yield name, pairs
+        close = [(a, b) for a, b in pairs if max(a["measured"], b["measured"]) < CLOSE * min(a["measured"], b["measured"])]
+        if FEWEST <= len(close) < len(pairs):
+            yield f"{name}, less than {CLOSE} times apart", close
+
+
 def convert_models(folder, berth, out):
     out.mkdir(parents=True, exist_ok=True)
+    predictors = ["simulated", "structural", "operators", *(peer[:-3] for peer in PREDICTED)]
+    cases = []
+    for case in csv.DictReader((folder / "models/predictions.csv").open()):
+        gpu, model = case["gpu"], case["model"]
+        if model.endswith(("-dp4", "-tp4")):  # collectives
+            continue
+        operators = sum_of_operators(folder / f"models/{gpu}/{model}.csv", layers_of(model))
+        times = [*simulated_ms(berth, folder, gpu, model), operators, *(case[peer] for peer in PREDICTED)]
+        cases.append({"gpu": gpu, "in_fit": "yes" if gpu in KINDS else "no", "model": model,
+                      "measured": float(case["measured_ms"]),
+                      **{name: float(time) if time != "" else None for name, time in zip(predictors, times)}})
     with (out / "models.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["gpu", "model", "simulated", "structural", "operators", *(peer[:-3] for peer in PREDICTED)])
-        for case in csv.DictReader((folder / "models/predictions.csv").open()):
-            gpu, model = case["gpu"], case["model"]
-            if model.endswith(("-dp4", "-tp4")):  # collectives
-                continue
-            graph, cluster = out / f"{model}.json", out / f"{gpu}.yaml"
-            convert_graph(folder / f"opgraph/{model}.csv", layers_of(model), graph)
-            cluster.write_text("format: berth.cluster\nversion: 1\ndevices:\n"
-                               f"  - {{name: gpu0, kind: {BOARDS[gpu]}, memory: 500TiB}}\n")
-            simulated = [simulate(berth, graph, cluster),
-                         simulate(berth, graph, cluster, ["--cost-model", "analytic"])]
-            operators = sum_of_operators(folder / f"models/{gpu}/{model}.csv", layers_of(model))
-            times = [*simulated, operators, *(case[peer] for peer in PREDICTED)]
-            measured = float(case["measured_ms"])
-            writer.writerow([gpu, model, *(f"{float(time) / measured:.3f}" if time != "" else "" for time in times)])
-            graph.unlink()
-            cluster.unlink()
+        writer.writerow(["gpu", "in_fit", "model", *predictors])
+        for case in cases:
+            ratios = (f"{case[name] / case['measured']:.3f}" if case[name] is not None else "" for name in predictors)
+            writer.writerow([case["gpu"], case["in_fit"], case["model"], *ratios])
+    with (out / "order.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["what", "pairs", *predictors])
+        for name, pairs in orders(cases):
+            taus = []
+            for predictor in predictors:
+                told = [((a["measured"], a[predictor]), (b["measured"], b[predictor])) for a, b in pairs
+                        if a[predictor] is not None and b[predictor] is not None]
+                taus.append(f"{tau(told):.2f}" if len(told) == len(pairs) else "")
+            writer.writerow([name, len(pairs), *taus])
 
 
 def main(arguments):

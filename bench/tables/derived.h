@@ -20,8 +20,10 @@ std::vector<TableResults> ReadExported(const std::string& folder);
 struct DerivedOptions {
   int threads = 0;
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(std::int64_t done)>
-      on_line;  // rows of the others' tables so far; one at a time; may be empty
+  std::function<void(std::int64_t done, std::int64_t total)> on_part;  // one at a time; may be empty
+  // rows.csv to be: what takes long adds each row as it is finished. Empty = it keeps nothing.
+  std::string rows_path;
+  bool resume = false;  // keep the rows that are there
 };
 
 struct DerivedRow {

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -15,6 +20,8 @@
 #include "bench/csv.h"
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
+#include "bench/provenance.h"
+#include "bench/tables/fingerprint.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/parallel.h"
@@ -22,10 +29,30 @@
 namespace berth::bench {
 namespace {
 
-constexpr int kSeeds = 3;
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-const CsvLine kHeader = {"case",   "agent",         "seed",    "best_s",       "late_s",
-                         "goal_s", "single_device", "entropy", "gradient_norm"};
+constexpr std::int64_t kSamples = 2'000;
+const CsvLine kHeader = {"case",          "agent",   "seed",          "best_s",     "late_s",  "goal_s",
+                         "single_device", "entropy", "gradient_norm", "experiment", "revision"};
+
+// A fresh folder that is removed at the end.
+class TempFolder {
+ public:
+  TempFolder() : path_((std::filesystem::temp_directory_path() / "berth-gate-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr)
+      throw RunError(fmt::format("{}: the folder cannot be made.", path_));
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
 
 // Ops of 10 ms whose copies take microseconds: source, sink and an equal share of the rest.
 GateCase Balance(int ops, int devices) {
@@ -35,7 +62,7 @@ GateCase Balance(int ops, int devices) {
           fmt::format("diamond(width={},us=10000,bytes=1000)", ops),
           fmt::format("k80(gpus={})", devices),
           "colocation",
-          5'000,
+          kSamples,
           (share + 2) * 0.01};
 }
 
@@ -46,7 +73,7 @@ GateCase Chains(int devices) {
           fmt::format("diamond(width={},depth=16,us=10000,bytes=100000000)", devices),
           fmt::format("k80(gpus={})", devices),
           "colocation",
-          5'000,
+          kSamples,
           0,
           false};
 }
@@ -85,14 +112,11 @@ void Search(const GateCase& gate, GateRun& run, const DerivedOptions& options) {
     run.late_s += sim::ToMicros(evaluation.runtime) / 1e6;
     single += std::all_of(placement.begin(), placement.end(), [&](auto d) { return d == placement.front(); });
   };
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / fmt::format("berth-gate-{}", static_cast<const void*>(&run));
-  std::filesystem::create_directories(folder);
-  const std::string checkpoint = (folder / "checkpoint").string();
+  const TempFolder folder;
+  const std::string checkpoint = folder / "checkpoint";
   agents::MakeAgent(run.agent)->Search(
       task, evaluator, {.seed = static_cast<std::uint64_t>(run.seed), .checkpoint = checkpoint});
   ReadLog(checkpoint + ".log.csv", run);
-  std::filesystem::remove_all(folder);
   run.seconds = evaluator.has_best() ? sim::ToMicros(evaluator.best_runtime()) / 1e6 : kNothing;
   run.single_device = late == 0 ? 0 : static_cast<double>(single) / static_cast<double>(late);
   run.late_s = late == 0 ? std::nan("") : run.late_s / static_cast<double>(late);
@@ -110,6 +134,20 @@ std::vector<double> Found(const std::vector<GateRun>& runs, const std::string& g
     if (run.gate_case == gate_case && run.agent == agent) seconds.push_back(run.*what);
   }
   return seconds;
+}
+
+int SeedsOf(const GateCase& gate, const GateAgent& agent) {
+  return gate.real() ? std::max(agent.seeds, 2) : agent.seeds;
+}
+
+// Runs that a verdict of the agent on the case wants, beside those of random.
+std::int64_t NotRun(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
+  std::int64_t missing = 0;
+  for (const std::string& spec : gate.real() ? std::set{agent.spec, agent.untrained} : std::set{agent.spec}) {
+    const auto found = static_cast<std::int64_t>(Found(runs, gate.key, spec, &GateRun::seconds).size());
+    missing += std::max<std::int64_t>(0, SeedsOf(gate, agent) - found);
+  }
+  return missing;
 }
 
 // What the optimum leaves of the runtime, over what it leaves of random's.
@@ -138,16 +176,20 @@ Spread SpreadOf(const std::vector<double>& values) {
   return spread;
 }
 
-bool Meets(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
+// Nothing where a run is missing.
+std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
+  if (NotRun(gate, agent, runs) > 0) return std::nullopt;
   if (!gate.real()) {
+    if (Found(runs, gate.key, kGateRandom, &GateRun::seconds).empty()) return std::nullopt;
     const std::optional<double> part = PartOfRandom(gate, agent.spec, runs);
     return part && *part <= kGatePart;
   }
-  const std::vector<double> found = Found(runs, gate.key, agent.spec, &GateRun::seconds);
-  const std::vector<double> without = Found(runs, gate.key, agent.untrained, &GateRun::seconds);
-  if (found.empty() || without.empty()) return false;
-  const Spread ours = SpreadOf(found), theirs = SpreadOf(without);
-  return theirs.mean - ours.mean > 10 * std::hypot(ours.error, theirs.error);
+  const auto is_below = [&](double GateRun::*what, double errors) {
+    const Spread ours = SpreadOf(Found(runs, gate.key, agent.spec, what));
+    const Spread theirs = SpreadOf(Found(runs, gate.key, agent.untrained, what));
+    return theirs.mean - ours.mean > errors * std::hypot(ours.error, theirs.error);
+  };
+  return is_below(&GateRun::late_s, kGateErrors) && is_below(&GateRun::seconds, kGateErrorsOfBest);
 }
 
 RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
@@ -162,9 +204,68 @@ RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vec
   } else {
     return cell;
   }
-  if (!Meets(gate, agent, runs)) cell.remark = Counts(gate, runs) ? "missed" : "missed, as by both controls";
+  if (const std::int64_t missing = NotRun(gate, agent, runs); missing > 0) {
+    cell.remark = fmt::format("{} more to run", missing);
+  } else if (!Meets(gate, agent, runs).value_or(false)) {
+    cell.remark = Counts(gate, runs).value_or(true) ? "missed" : "missed, as by both controls";
+  }
   return cell;
 }
+
+std::string ExperimentOf(const GateCase& gate, const std::string& agent) {
+  Fingerprint fingerprint;
+  for (const std::string& text : {gate.graph, gate.cluster, gate.grouper, agents::MakeAgent(agent)->name()})
+    fingerprint.Add(text);
+  fingerprint.Add(gate.samples);
+  return fingerprint.ToString();
+}
+
+CsvLine LineOf(const GateRun& run) {
+  return {run.gate_case,
+          run.agent,
+          std::to_string(run.seed),
+          fmt::format("{}", run.seconds),
+          fmt::format("{}", run.late_s),
+          fmt::format("{}", run.goal_s),
+          fmt::format("{}", run.single_device),
+          fmt::format("{}", run.entropy),
+          fmt::format("{}", run.gradient_norm),
+          run.experiment,
+          run.revision};
+}
+
+// The rows as they are finished, one at a time; a kill loses what is under way and no more.
+class KeptRuns {
+ public:
+  explicit KeptRuns(const DerivedOptions& options) : path_(options.rows_path) {
+    if (path_.empty()) return;
+    std::vector<GateRun> runs;
+    if (options.resume && std::filesystem::exists(path_)) runs = ParseGateRuns(formats::ReadFile(path_));
+    formats::WriteFile(path_, PrintGateRuns(runs));
+    for (GateRun& run : runs) kept_.insert_or_assign(KeyOf(run), run);
+  }
+
+  // Whether `run` was there, and is now as it was.
+  bool Take(GateRun& run) const {
+    const auto found = kept_.find(KeyOf(run));
+    if (found != kept_.end()) run = found->second;
+    return found != kept_.end();
+  }
+
+  void Add(const GateRun& run) const {
+    if (path_.empty()) return;
+    std::ofstream file(path_, std::ios::app);
+    file << PrintCsvLine(LineOf(run)) << std::flush;
+    if (!file) throw RunError(fmt::format("{}: a finished run cannot be added.", path_));
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
+  static Key KeyOf(const GateRun& run) { return {run.gate_case, run.agent, run.seed, run.experiment}; }
+
+  const std::string path_;
+  std::map<Key, GateRun> kept_;
+};
 
 }  // namespace
 
@@ -176,22 +277,21 @@ const std::vector<GateCase>& GateCases() {
     }
     for (const int devices : {2, 4}) {
       all.push_back(Chains(devices));
-      // A copy of 100 MB to a neighbour takes some 8 ms; the ends are on one device, so one chain needs none.
-      all.back().goal_s = 18 * 0.01 + 2 * 0.0085;
+      // A copy of 100 MB to a neighbour takes some 7 ms; the ends are on one device, so one chain needs none.
+      all.back().goal_s = 18 * 0.01 + 2 * 0.0066;
     }
     for (const int seed : {1, 2, 3, 4}) {
       all.push_back({fmt::format("tiny_{}", seed), fmt::format("tiny graph {}", seed),
                      fmt::format("random_dag(ops=10,width=3,seed={},us=1000,bytes=10000000)", seed),
-                     "k80(gpus=2)", "colocation", 5'000, 0, true});
+                     "k80(gpus=2)", "colocation", kSamples, 0, true});
     }
     const char* const k80 = "k80(gpus=2)";
-    all.push_back({"inception", "Inception-V3",
-                   "inception_v3(batch=48,bn=no,optimizer=adam,gradients=colocated)", k80,
-                   "neighbour(groups=96)", 4'000});
-    all.push_back({"resnet", "ResNet-152", "resnet_152(batch=16,gradients=colocated)", k80,
-                   "neighbour(groups=96)", 4'000});
-    all.push_back(
-        {"nmt", "NMT", "nmt_family(index=9,gradients=colocated)", k80, "neighbour(groups=96)", 4'000});
+    for (const auto& [key, title, graph] :
+         {std::tuple{"nasnet", "NASNet-A", "nasnet_a(batch=16,gradients=colocated)"},
+          std::tuple{"amoebanet", "AmoebaNet-D", "amoebanet_d(batch=16,gradients=colocated)"},
+          std::tuple{"rnnlm", "RNNLM", "rnnlm(layers=2,batch=32,gradients=colocated)"}}) {
+      all.push_back({key, title, graph, k80, "neighbour(groups=96)", kSamples});
+    }
     return all;
   }();
   return cases;
@@ -206,56 +306,84 @@ const std::vector<GateAgent>& GateAgents() {
     for (const agents::AgentRow& row : agents::Agents()) {
       if (row.kind != agents::AgentKind::kLearner) continue;
       for (const std::string preset : {"tuned", "paper"}) {
-        all.push_back({fmt::format("{}, {}", row.name, preset),
-                       fmt::format("{}(preset={})", row.name, preset),
-                       fmt::format("{}(preset={},lr=0)", row.name, preset)});
+        all.push_back(
+            {fmt::format("{}, {}", row.name, preset), fmt::format("{}(preset={})", row.name, preset),
+             fmt::format("{}(preset={},lr=0)", row.name, preset), false, preset == "tuned" ? 3 : 1});
       }
     }
+    // Who has no verdict when the gate is stopped is best one of the presets that are known to learn little.
+    std::stable_partition(all.begin(), all.end(), [](const GateAgent& agent) { return agent.seeds > 1; });
     return all;
   }();
   return agents;
 }
 
-std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
-                             int seeds, const DerivedOptions& options) {
+std::vector<GateRun> PlanGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents) {
   std::vector<GateRun> runs;
-  std::vector<const GateCase*> case_of;
-  for (const GateCase& gate : cases) {
-    std::set<std::string> specs;  // random without learning is random
-    for (const GateAgent& agent : agents) {
-      specs.insert(agent.spec);
-      if (gate.real()) specs.insert(agent.untrained);
-    }
-    for (const std::string& spec : specs) {
-      for (int seed = 1; seed <= seeds; ++seed) {
-        runs.push_back({.gate_case = gate.key, .agent = spec, .seed = seed});
-        case_of.push_back(&gate);
+  std::set<std::pair<std::string, std::string>> planned;  // random without learning is random
+  for (const GateAgent& agent : agents) {
+    for (const GateCase& gate : cases) {
+      for (const std::string& spec : {agent.spec, agent.untrained}) {
+        if ((spec != agent.spec && !gate.real()) || !planned.emplace(gate.key, spec).second) continue;
+        for (int seed = 1; seed <= SeedsOf(gate, agent); ++seed)
+          runs.push_back({.gate_case = gate.key, .agent = spec, .seed = seed});
       }
     }
   }
-  ParallelFor(runs.size(), options.threads, [&](std::size_t i, int) {
-    if (options.stop == nullptr || !*options.stop) Search(*case_of[i], runs[i], options);
+  return runs;
+}
+
+std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
+                             const DerivedOptions& options) {
+  std::vector<GateRun> runs = PlanGate(cases, agents);
+  const auto case_of = [&](const GateRun& run) -> const GateCase& {
+    return *std::ranges::find(cases, run.gate_case, &GateCase::key);
+  };
+  const Provenance provenance = CurrentProvenance();
+  const KeptRuns kept(options);
+  std::vector<GateRun*> left;
+  for (GateRun& run : runs) {
+    run.experiment = ExperimentOf(case_of(run), run.agent);
+    run.revision = provenance.revision + (provenance.dirty ? " (with changes)" : "");
+    if (!kept.Take(run)) left.push_back(&run);
+  }
+  const auto total = static_cast<std::int64_t>(runs.size());
+  std::int64_t done = total - static_cast<std::int64_t>(left.size());
+  const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
+  std::mutex keeping;
+  ParallelFor(left.size(), ResolveThreads(options.threads), [&](std::size_t i, int) {
+    if (stopped()) return;
+    Search(case_of(*left[i]), *left[i], options);
+    if (stopped()) return;  // a run that was cut off is none
+    const std::lock_guard<std::mutex> lock(keeping);
+    kept.Add(*left[i]);
+    ++done;
+    if (options.on_part) options.on_part(done, total);
   });
-  if (options.stop != nullptr && *options.stop)
-    throw Interrupted("stopped; the gate keeps nothing of a part.");
+  if (stopped()) {
+    throw Interrupted(fmt::format(
+        "stopped after {} of {} runs; {}", done, total,
+        options.rows_path.empty()
+            ? std::string("they are not kept.")
+            : fmt::format("they are kept in {}, the same call with --resume goes on with the others.",
+                          options.rows_path)));
+  }
   return runs;
 }
 
 std::string PrintGateRuns(const std::vector<GateRun>& runs) {
   std::string text = PrintCsvLine(kHeader);
-  for (const GateRun& run : runs) {
-    text += PrintCsvLine({run.gate_case, run.agent, std::to_string(run.seed), fmt::format("{}", run.seconds),
-                          fmt::format("{}", run.late_s), fmt::format("{}", run.goal_s),
-                          fmt::format("{}", run.single_device), fmt::format("{}", run.entropy),
-                          fmt::format("{}", run.gradient_norm)});
-  }
+  for (const GateRun& run : runs) text += PrintCsvLine(LineOf(run));
   return text;
 }
 
-std::vector<GateRun> ParseGateRuns(const std::string& csv) {
+std::vector<GateRun> ParseGateRuns(std::string csv) {
+  csv.resize(csv.rfind('\n') == std::string::npos ? 0 : csv.rfind('\n') + 1);
   const std::vector<CsvLine> lines = ParseCsv(csv, "rows of the gate");
-  if (lines.empty() || lines.front() != kHeader)
-    throw InputError("rows of the gate: another header than is known here.");
+  if (lines.empty() || lines.front() != kHeader) {
+    throw InputError(
+        "rows of the gate: another header than is known here; without --resume they are replaced.");
+  }
   std::vector<GateRun> runs;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const CsvLine& l = lines[i];
@@ -263,30 +391,59 @@ std::vector<GateRun> ParseGateRuns(const std::string& csv) {
       throw InputError(
           fmt::format("rows of the gate, line {}: {} fields, wanted {}.", i + 1, l.size(), kHeader.size()));
     runs.push_back({l[0], l[1], static_cast<std::int64_t>(Number(l[2])), Number(l[3]), Number(l[4]),
-                    Number(l[5]), Number(l[6]), Number(l[7]), Number(l[8])});
+                    Number(l[5]), Number(l[6]), Number(l[7]), Number(l[8]), l[9], l[10]});
   }
   return runs;
 }
 
-bool Counts(const GateCase& gate, const std::vector<GateRun>& runs) {
-  return std::any_of(GateAgents().begin(), GateAgents().end(),
-                     [&](const GateAgent& agent) { return agent.control && Meets(gate, agent, runs); });
+std::optional<bool> Counts(const GateCase& gate, const std::vector<GateRun>& runs) {
+  bool all = true;
+  for (const GateAgent& agent : GateAgents()) {
+    if (!agent.control) continue;
+    const std::optional<bool> meets = Meets(gate, agent, runs);
+    if (meets.value_or(false)) return true;
+    all = all && meets.has_value();
+  }
+  return all ? std::optional(false) : std::nullopt;
 }
 
 GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
                   const std::vector<GateRun>& runs) {
   GateVerdict verdict;
   for (const GateCase& gate : cases) {
-    if (Counts(gate, runs) && !Meets(gate, agent, runs)) verdict.missed.push_back(gate.key);
+    const std::optional<bool> counts = Counts(gate, runs);
+    if (!counts.value_or(true)) continue;
+    const std::optional<bool> meets = Meets(gate, agent, runs);
+    if (!meets) {
+      verdict.not_run += std::max<std::int64_t>(1, NotRun(gate, agent, runs));
+    } else if (!*meets && counts) {
+      verdict.missed.push_back(gate.key);
+    }
   }
-  verdict.learned =
-      verdict.missed.empty() && !Found(runs, cases.front().key, agent.spec, &GateRun::seconds).empty();
+  verdict.learned = verdict.missed.empty() && verdict.not_run == 0;
   return verdict;
 }
 
 std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions& options) {
-  return PrintGateRuns(RunGate(GateCases(), GateAgents(), kSeeds, options));
+  return PrintGateRuns(RunGate(GateCases(), GateAgents(), options));
 }
+
+namespace {
+
+std::vector<std::string> WhatIsMissing(const std::vector<GateRun>& runs) {
+  std::map<std::string, std::int64_t> missing;  // by agent
+  std::set<std::tuple<std::string, std::string, std::int64_t>> there;
+  for (const GateRun& run : runs) there.emplace(run.gate_case, run.agent, run.seed);
+  for (const GateRun& run : PlanGate(GateCases(), GateAgents()))
+    missing[run.agent] += !there.contains({run.gate_case, run.agent, run.seed});
+  std::vector<std::string> lines;
+  for (const auto& [agent, count] : missing) {
+    if (count > 0) lines.push_back(fmt::format("{} of `{}`", count, agent));
+  }
+  return lines;
+}
+
+}  // namespace
 
 RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& rows) {
   const std::vector<GateRun> runs = ParseGateRuns(rows);
@@ -300,7 +457,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
       "best found over "
       "that of the same agent with a learning rate of 0; medians over seeds. Missed: more than half as far "
       "as random, or not "
-      "below itself without learning by ten standard errors of the difference. Who misses one case did not "
+      "below itself without learning, in the last tenth by ten standard errors of the difference and at best "
+      "by two. Who misses one case did not "
       "learn.";
   RenderedBlock block;
   block.key = "gate";
@@ -310,7 +468,7 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   block.dots = false;
   block.columns.push_back({"verdict", ColumnGroup::kLearner, true});
   for (const GateCase& gate : GateCases()) block.columns.push_back({gate.title, ColumnGroup::kLearner, true});
-  int learned = 0;
+  int learned = 0, missed = 0;
   RenderedSection course{"How runs end",
                          {"Means over all runs of an agent."},
                          {"agent", "entropy [nat]", "gradient norm", "on one device"},
@@ -318,10 +476,14 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   for (const GateAgent& agent : GateAgents()) {
     const GateVerdict verdict = Judge(GateCases(), agent, runs);
     learned += verdict.learned;
+    missed += !verdict.missed.empty();
     RenderedLine line;
     line.title = agent.title;
     line.what = agent.spec;
-    line.cells.push_back({.ours = verdict.learned ? "learned" : "did not learn"});
+    line.cells.push_back({.ours = verdict.learned          ? "learned"
+                                  : verdict.missed.empty() ? "not known"
+                                                           : "did not learn"});
+    if (verdict.not_run > 0) line.cells.back().remark = fmt::format("{} more to run", verdict.not_run);
     for (const GateCase& gate : GateCases()) line.cells.push_back(CellOf(gate, agent, runs));
     block.lines.push_back(std::move(line));
     double n = 0, entropy = 0, norm = 0, single = 0;
@@ -337,7 +499,14 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
     };
     course.rows.push_back({agent.title, mean(entropy), mean(norm), mean(single)});
   }
-  table.outcome.push_back(fmt::format("{} of {} agents and presets learned.", learned, GateAgents().size()));
+  table.outcome.push_back(
+      fmt::format("{} of {} agents and presets learned, {} did not.", learned, GateAgents().size(), missed));
+  if (const std::vector<std::string> missing = WhatIsMissing(runs); !missing.empty())
+    table.outcome.push_back(fmt::format("Runs are missing: {}.", fmt::join(missing, ", ")));
+  std::set<std::string> revisions;
+  for (const GateRun& run : runs) revisions.insert(run.revision);
+  table.facts.emplace_back("rows",
+                           fmt::format("{} runs, revision {}", runs.size(), fmt::join(revisions, "; ")));
   table.discussion.push_back(std::move(course));
   table.blocks.push_back(std::move(block));
   return table;

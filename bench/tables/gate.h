@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ const std::vector<GateCase>& GateCases();
 struct GateAgent {
   std::string title, spec, untrained;
   bool control = false;  // no network: a case that none of these meets says nothing of one that has one
+  int seeds = 3;         // real cases take two at least, for a standard error
 };
 const std::vector<GateAgent>& GateAgents();
 
@@ -37,26 +39,35 @@ struct GateRun {
   double goal_s = 0;
   double single_device = 0;               // part of the last tenth of the samples that use one device alone
   double entropy = 0, gradient_norm = 0;  // of the last update [nat]; not finite where an agent logs none
+  std::string experiment;                 // a hash of case, samples and the agent with all its parameters
+  std::string revision;                   // that ran it; "(with changes)" where it is in no commit
 };
-// A run for each case, seed and spec; the same numbers with any number of threads.
+// What has to be run: a run for each case, agent, seed and spec, agent by agent.
+std::vector<GateRun> PlanGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents);
+// Runs them, the same numbers with any number of threads. Each finished run is added to options.rows_path at once; with
+// options.resume those of the same experiment that are there already are taken. Throws Interrupted, with what is finished
+// kept, and RunError where the file cannot be written.
 std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
-                             int seeds, const DerivedOptions& options);
+                             const DerivedOptions& options);
 
 std::string PrintGateRuns(const std::vector<GateRun>& runs);
-std::vector<GateRun> ParseGateRuns(const std::string& csv);
+// A last line without end is one that a kill cut off, and left out.
+std::vector<GateRun> ParseGateRuns(std::string csv);
 
 struct GateVerdict {
   bool learned = true;
   std::vector<std::string> missed;  // keys of cases
+  std::int64_t not_run = 0;         // runs that are wanted for a verdict and are not there
 };
 // Where the optimum is known, the last tenth of the samples must be at most half as far above it, in the mean, as those of
-// `random`, by the median seed: the best of many draws says little of who drew them. A real case is met if the mean over
-// seeds of the best is below that without learning by ten times the standard error of their difference.
-inline constexpr double kGatePart = 0.5;
+// `random`, by the median seed: the best of many draws says little of who drew them. A real case is met if the
+// last tenth is below that without learning by ten times the standard error of their difference, and the best found, which a
+// policy that goes to one device does not mend, by twice that of theirs.
+inline constexpr double kGatePart = 0.5, kGateErrors = 10, kGateErrorsOfBest = 2;
 inline constexpr char kGateRandom[] = "random";
-// Whether a control meets it, so that it counts.
-bool Counts(const GateCase& gate, const std::vector<GateRun>& runs);
-// Of the cases that count.
+// Whether a control meets it, so that it counts; nothing where their runs are not all there.
+std::optional<bool> Counts(const GateCase& gate, const std::vector<GateRun>& runs);
+// Of the cases that count. Who missed one did not learn, whatever else was not run.
 GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
                   const std::vector<GateRun>& runs);
 

@@ -191,7 +191,7 @@ std::string EvaluateRobustness(const std::vector<TableResults>& tables, const De
     if (options.stop != nullptr && options.stop->load()) return;
     found[item] = Evaluate(jobs[item], *testbeds.at(jobs[item].table->name));
     const std::lock_guard<std::mutex> lock(reporting);
-    if (options.on_line) options.on_line(++done);
+    if (options.on_part) options.on_part(++done, static_cast<std::int64_t>(jobs.size()));
   });
   if (options.stop != nullptr && options.stop->load()) {
     throw Interrupted(fmt::format(

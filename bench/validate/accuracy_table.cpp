@@ -35,6 +35,25 @@ std::string GoalText(const Score& score) {
   return MeetsTau(score) ? "error missed" : "both missed";
 }
 
+// The figures of the folder price every op by a probe of its own shape; what is left without.
+std::string HeldOutStepsText(const std::vector<HeldOutSteps>& steps) {
+  std::vector<double> errors, taus;
+  for (const HeldOutSteps& one : steps) {
+    if (one.median_error) errors.push_back(*one.median_error);
+    if (one.tau) taus.push_back(*one.tau);
+  }
+  if (errors.empty()) return "";
+  std::string text = fmt::format(
+      "every op is priced by a probe of its own shape; with prices from the probes of the other workloads "
+      "the median "
+      "errors are {} to {}",
+      PercentText(*std::ranges::min_element(errors)), PercentText(*std::ranges::max_element(errors)));
+  if (!taus.empty())
+    text += fmt::format(", tau {} to {}", NumberText(*std::ranges::min_element(taus)),
+                        NumberText(*std::ranges::max_element(taus)));
+  return text;
+}
+
 ReportSection FolderSection(const ScoredFolder& folder) {
   ReportSection section{.title = folder.name,
                         .header = {"workload", "goals", "placements", "median", "p95", "tau", "of at most",
@@ -78,6 +97,8 @@ ReportSection FolderSection(const ScoredFolder& folder) {
     section.sentences.push_back(
         fmt::format("{} placements broke a limit that was in force, or were simulated to; both did {} times",
                     enforced, right));
+  if (const std::string steps = HeldOutStepsText(folder.held_out.steps); !steps.empty())
+    section.sentences.push_back(steps);
   section.sentences.push_back(
       fmt::format("priced by what was measured (tier A): at least {} of the time of each workload's ops",
                   PercentText(measured)));
@@ -88,7 +109,7 @@ ReportSection HeldOutSection(const ScoredFolder& folder) {
   ReportSection section{.title = folder.name + ": ops of a workload, predicted from the probes of the others",
                         .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"},
                         .folded = true};
-  for (const HeldOutOps& one : folder.held_out) {
+  for (const HeldOutOps& one : folder.held_out.ops) {
     section.rows.push_back({one.family, std::to_string(one.ops), PercentText(one.mape),
                             PercentText(one.median), PercentText(one.p95), PercentText(one.time_weighted)});
   }
@@ -137,20 +158,26 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
   return folders;
 }
 
-ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders) {
-  ReportPage page{.title = kTitle, .facts = {{"command", "berth table accuracy --export"}}};
+ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
+  ReportPage page{.title = kTitle,
+                  .lead = gpus.lead,
+                  .facts = {{"command", "berth table accuracy --export"}},
+                  .sections = gpus.verdict};
+  page.sections.insert(page.sections.end(), gpus.every_row.begin(), gpus.every_row.end());
   for (const ScoredFolder& folder : folders) {
     page.sections.push_back(FolderSection(folder));
-    if (!folder.held_out.empty()) page.sections.push_back(HeldOutSection(folder));
+    if (!folder.held_out.ops.empty()) page.sections.push_back(HeldOutSection(folder));
   }
   page.sections.push_back(Meanings());
   return page;
 }
 
-ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders) {
+ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
   ReportPage page{.title = kTitle,
+                  .lead = gpus.lead,
                   .facts = {{"command", "berth table accuracy --export"},
-                            {"every workload and op", "[details.md](details.md)"}}};
+                            {"every workload, case and op", "[details.md](details.md)"}},
+                  .sections = gpus.verdict};
   for (const ScoredFolder& folder : folders)
     page.sections.push_back({.title = folder.name, .sentences = FolderSection(folder).sentences});
   page.sections.push_back(Meanings());

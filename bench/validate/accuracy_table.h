@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/report_page.h"
+#include "bench/validate/gpu_accuracy.h"
 #include "bench/validate/held_out.h"
 #include "bench/validate/score.h"
 
@@ -13,7 +14,7 @@ namespace berth::bench {
 struct ScoredFolder {
   std::string name;  // "cpu"
   std::vector<Score> scores;
-  std::vector<HeldOutOps> held_out;
+  HeldOut held_out;
 };
 
 // The folders of recordings in `root`, by name. NAME-again is another measurement of what NAME holds, and is compared
@@ -21,9 +22,9 @@ struct ScoredFolder {
 std::vector<ScoredFolder> ScoreFolders(const std::string& root);
 
 // As text, Markdown and, with the steps of each workload as a drawing, HTML.
-ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders);
-// What each folder comes to, without its workloads.
-ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders);
+ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus);
+// What GPUs and each folder come to, without single cases and workloads.
+ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus);
 std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders);
 
 }  // namespace berth::bench

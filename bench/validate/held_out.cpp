@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bench/validate/recording.h"
+#include "bench/validate/score.h"
 #include "cost_models/calibration/errors.h"
 #include "cost_models/calibration/line_fit.h"
 #include "cost_models/op_work.h"
@@ -16,9 +17,10 @@ namespace {
 
 using cost_models::LineSample;
 
-// The probed ops of one workload, each signature once. Their number formats point into `graph`.
+// The probed ops of one workload, each signature once, and in `signatures` which. Their number formats point into `graph`.
 void AddSamples(const sim::OpGraph& graph, const Recording& recording,
-                const cost_models::Parameters& parameters, int group, std::vector<LineSample>* samples) {
+                const cost_models::Parameters& parameters, int group, std::vector<LineSample>* samples,
+                std::vector<std::string>* signatures) {
   std::map<std::string_view, double> times;
   for (const cost_models::TableEntry& entry : parameters.table) times.emplace(entry.signature, entry.us);
   for (sim::OpIndex op = 0; op < graph.size(); ++op) {
@@ -26,8 +28,10 @@ void AddSamples(const sim::OpGraph& graph, const Recording& recording,
     const auto found = times.find(cost_models::Signature(graph, op));
     if (found == times.end() || std::ranges::count(recording.stand_ins, type) > 0) continue;
     const cost_models::OpWork work = cost_models::WorkOf(graph, op);
-    if (work.op_class != cost_models::OpClass::kNothing && found->second > 0)
+    if (work.op_class != cost_models::OpClass::kNothing && found->second > 0) {
       samples->push_back({work, found->second, 0, group});
+      signatures->emplace_back(found->first);
+    }
     times.erase(found);
   }
 }
@@ -37,12 +41,37 @@ HeldOutOps Summary(const std::string& family, const std::vector<std::pair<double
   return {family, errors.n, errors.mape, errors.median, errors.p95, errors.time_weighted};
 }
 
+// Prices by signature.
+class BySignature : public sim::CostModel {
+ public:
+  explicit BySignature(std::map<std::string, double> us) : us_(std::move(us)) {}
+  std::string name() const override { return "probes of other workloads"; }
+  std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
+                                    const sim::Device& /*device*/) const override {
+    if (cost_models::WorkOf(graph, op).op_class == cost_models::OpClass::kNothing)
+      return sim::Price{0, sim::Tier::kInterpolated, 0, 0};
+    const auto found = us_.find(cost_models::Signature(graph, op));
+    if (found == us_.end()) return std::nullopt;
+    return sim::Price{found->second, sim::Tier::kInterpolated, found->second, found->second};
+  }
+
+ private:
+  std::map<std::string, double> us_;
+};
+
+// One workload of the folder.
+struct Held {
+  Recording recording;
+  std::unique_ptr<sim::OpGraph> graph;
+  std::map<std::string, double> us;  // by signature: probed, then predicted where it is
+};
+
 }  // namespace
 
-std::vector<HeldOutOps> HoldWorkloadsOut(const std::string& folder) {
-  std::vector<std::unique_ptr<sim::OpGraph>> graphs;
+HeldOut HoldWorkloadsOut(const std::string& folder) {
+  std::vector<Held> workloads;
   std::vector<LineSample> samples;
-  int group = 0;
+  std::vector<std::string> signatures;
   for (const std::string& path : FindRecordings(folder)) {
     if (!std::filesystem::exists(CostsBeside(path))) continue;
     const Recording recording = ReadValidation(path);
@@ -52,23 +81,31 @@ std::vector<HeldOutOps> HoldWorkloadsOut(const std::string& folder) {
           return device.device_class != sim::DeviceClass::kCpu;
         }))
       return {};
-    graphs.push_back(std::make_unique<sim::OpGraph>(LoadMeasuredGraph(recording.workload, folder)));
-    AddSamples(*graphs.back(), recording,
-               cost_models::ReadParameters(CostsBeside(path), cost_models::BuiltinCatalogue()), group++,
-               &samples);
+    Held& held = workloads.emplace_back();
+    held.graph = std::make_unique<sim::OpGraph>(LoadMeasuredGraph(recording.workload, folder));
+    const auto probed = cost_models::ReadParameters(CostsBeside(path), cost_models::BuiltinCatalogue());
+    for (const cost_models::TableEntry& entry : probed.table) held.us[entry.signature] = entry.us;
+    AddSamples(*held.graph, recording, probed, static_cast<int>(workloads.size()) - 1, &samples, &signatures);
+    held.recording = recording;
   }
-  if (group < 2) return {};
-  const std::vector<double> predicted = cost_models::HeldOutLineMicros(samples, group);
+  if (workloads.size() < 2) return {};
+  const std::vector<double> predicted =
+      cost_models::HeldOutLineMicros(samples, static_cast<int>(workloads.size()));
   std::map<std::string, std::vector<std::pair<double, double>>> families;
   std::vector<std::pair<double, double>> all;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (predicted[i] <= 0) continue;
     all.emplace_back(samples[i].us, predicted[i]);
     families[std::string(samples[i].work.family)].push_back(all.back());
+    workloads[static_cast<std::size_t>(samples[i].group)].us[signatures[i]] = predicted[i];
   }
-  std::vector<HeldOutOps> made;
-  for (const auto& [family, pairs] : families) made.push_back(Summary(family, pairs));
-  made.push_back(Summary("all", all));
+  HeldOut made;
+  for (const auto& [family, pairs] : families) made.ops.push_back(Summary(family, pairs));
+  made.ops.push_back(Summary("all", all));
+  for (const Held& held : workloads) {
+    const Score score = ScoreRecording(held.recording, BySignature(held.us), folder);
+    made.steps.push_back({score.workload, score.median_error, score.tau});
+  }
   return made;
 }
 

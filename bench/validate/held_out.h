@@ -2,6 +2,7 @@
 // workload that nobody measured.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,19 @@ struct HeldOutOps {
   double mape = 0, median = 0, p95 = 0, time_weighted = 0;  // of |predicted / probed - 1|
 };
 
-// Of a folder of recordings on CPUs, by the berth.cost_model beside each: by family, and all together at the end. Ops that
-// stand-ins ran are left out. Empty where there are not two workloads, or one of them has an accelerator.
-std::vector<HeldOutOps> HoldWorkloadsOut(const std::string& folder);
+// Steps of a workload whose ops are priced so; what no line prices keeps the price of its own probe.
+struct HeldOutSteps {
+  std::string workload;
+  std::optional<double> median_error, tau;  // as of Score
+};
+
+struct HeldOut {
+  std::vector<HeldOutOps> ops;  // by family, and all together at the end
+  std::vector<HeldOutSteps> steps;
+};
+
+// Of a folder of recordings on CPUs, by the berth.cost_model beside each. Ops that stand-ins ran are left out. Empty where
+// there are not two workloads, or one of them has an accelerator.
+HeldOut HoldWorkloadsOut(const std::string& folder);
 
 }  // namespace berth::bench

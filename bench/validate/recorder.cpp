@@ -16,6 +16,7 @@
 #include "bench/validate/statistics.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
+#include "profiler/cpu/pace.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -51,12 +52,13 @@ class Recorder {
   }
 
   bool Record() {
-    formats::MakeFolder(options_.folder);
     if (Resume()) {
       if (static_cast<int>(recording_.placements.size()) >= std::min(options_.placements, MostPlacements()))
         return true;
       pace_ = {.ns = recording_.pace_ns};
+      RefuseBusy(pace_);
     } else {
+      RefuseBusy({});
       Start();
       if (!Probe()) return false;
     }
@@ -64,6 +66,23 @@ class Recorder {
   }
 
  private:
+  // Half a second decides; one that gets busy later is told by the share of undisturbed steps. `then`: what a recording that
+  // goes on was measured at.
+  void RefuseBusy(profiler::Pace then) const {
+    formats::MakeFolder(options_.folder);
+    if (options_.rehearsal) return;
+    constexpr int kMilliseconds = 500;
+    const profiler::Pace pace = then.ns > 0 ? then : profiler::FindPace(cores_, kMilliseconds);
+    const double quiet = profiler::QuietShare(cores_, pace, kMilliseconds);
+    if (quiet >= options_.least_quiet) return;
+    throw RunError(fmt::format(
+        "the machine is too busy to measure: in half a second one of its two cores did {:.0f} % of "
+        "what it does at {} pace, and {:.0f} % is wanted (load average {:.1f}); nothing was recorded: end "
+        "other programs, or come back when it is quiet",
+        100 * quiet, then.ns > 0 ? "the recording's" : "its usual", 100 * options_.least_quiet,
+        LoadAverage()));
+  }
+
   // What is there already; false where there is nothing. What was probed then prices what is measured now.
   bool Resume() {
     if (!fs::exists(path_)) return false;

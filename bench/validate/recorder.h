@@ -22,6 +22,8 @@ struct RecorderOptions {
   // For measuring disturbed placements again, all of a workload's together; the one that is under way is ended.
   double again_seconds = 60;
   int pause_us = 0;  // asleep before each step: for busy machines
+  // profiler::QuietShare() of half a second that both cores must have before anything is recorded.
+  double least_quiet = 0.75;
   // Takes a few probes at any pace, disturbed ones too: figures of no use, from a machine that is never quiet.
   bool rehearsal = false;
   std::uint64_t seed = 1;  // of the placements
@@ -29,7 +31,7 @@ struct RecorderOptions {
 };
 
 // Measures on two devices of one core each: the first two that the process may use. Throws RunError where
-// there is one core only, and where the machine is too busy for the probes; InputError where the workload's file is
+// there is one core only, and where the machine is too busy, before anything is written; InputError where the workload's file is
 // another machine's. Ops that only a stand-in can run are measured and named as such. A workload whose file is there with
 // as many placements is left alone, one with fewer goes on; false if the user stopped it before it was done.
 bool RecordWorkload(const std::string& workload, const RecorderOptions& options);

@@ -32,13 +32,12 @@ double Busiest(const sim::Problem& problem, const sim::Placement& placement) {
 
 class Scorer {
  public:
-  Scorer(const Recording& recording, const std::string& costs_path, const std::string& folder)
+  Scorer(const Recording& recording, const sim::CostModel& model, const std::string& folder)
       : recording_(recording),
         graph_(LoadMeasuredGraph(recording.workload, folder)),
         cluster_(
             formats::ParseCluster(recording.cluster, recording.workload, cost_models::BuiltinCatalogue())),
-        problem_(graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MakeCostModel(costs_path))) {
-  }
+        problem_(graph_, cluster_, sim::PriceOps(graph_, cluster_, model)) {}
 
   Score Run() {
     score_.workload = recording_.workload;
@@ -211,7 +210,11 @@ void CheckMachine(const Recording& recording, const std::string& path, const std
 }  // namespace
 
 Score ScoreRecording(const Recording& recording, const std::string& costs_path, const std::string& folder) {
-  return Scorer(recording, costs_path, folder).Run();
+  return ScoreRecording(recording, *cost_models::MakeCostModel(costs_path), folder);
+}
+
+Score ScoreRecording(const Recording& recording, const sim::CostModel& model, const std::string& folder) {
+  return Scorer(recording, model, folder).Run();
 }
 
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/validate/recording.h"
+#include "sim/cost_model.h"
 
 namespace berth::bench {
 
@@ -88,6 +89,9 @@ struct Score {
 // is looked for, too.
 Score ScoreRecording(const Recording& recording, const std::string& costs_path,
                      const std::string& folder = {});
+
+// The same with any model.
+Score ScoreRecording(const Recording& recording, const sim::CostModel& model, const std::string& folder = {});
 
 // All recordings of a folder, by file name, with intervals, each priced by the berth.cost_model beside it (CostsBeside)
 // unless one is given for all. Throws InputError where there is none, and where that beside a recording was measured on

@@ -207,15 +207,35 @@ Told TwoOperands(const char* op, const Arguments& with) {
   return most >= kSmall * least ? Count("scale", most) : Told(kTwoShapes);
 }
 
-Told Rows(const char* op, const Dims& dims, const char* phase) {
+// Over the axis that is the argument at `axis`, the last one where arguments were not recorded.
+template <std::size_t axis>
+Told Softmax(const char* op, const Arguments& with) {
+  const Dims dims = with.tensor(0);
   if (dims.empty()) return kNoShapes;
-  return One(op, {{"rows", Product(dims) / dims.back()}, {"columns", dims.back()}}, phase);
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const Dims given = with.numbers(axis).value_or(Dims{rank - 1});
+  if (given.size() != 1) return kNoArguments;
+  if (given.front() != rank - 1 && given.front() != -1) return "a softmax over another axis than the last";
+  constexpr std::size_t kOfForward = 1;
+  return One(op, {{"rows", Product(dims) / dims.back()}, {"columns", dims.back()}},
+             axis == kOfForward ? "forward" : "backward");
 }
-Told RowsForward(const char* op, const Arguments& with) {
-  return Rows(op, with.tensor(0), "forward");
-}
-Told RowsBackward(const char* op, const Arguments& with) {
-  return Rows(op, with.tensor(0), "backward");
+
+// Of the tensor at `input`, over as many of the last axes as the shape behind it names; where arguments were not
+// recorded, as the weights have.
+template <std::size_t input>
+Told LayerNorm(const char* op, const Arguments& with) {
+  const Dims dims = with.tensor(input);
+  if (dims.empty()) return kNoShapes;
+  Dims normalized = with.numbers(input + 1).value_or(Dims{});
+  if (normalized.empty()) normalized = with.tensor(input == 0 ? 2 : 5);  // the weights, which may be missing
+  if (normalized.empty()) normalized = {dims.back()};
+  const bool suits =
+      normalized.size() <= dims.size() && std::equal(normalized.rbegin(), normalized.rend(), dims.rbegin());
+  if (!suits) return "a layer norm whose shape is not that of the last axes";
+  const std::int64_t columns = Product(normalized);
+  return One(op, {{"rows", Product(dims) / columns}, {"columns", columns}},
+             input == 0 ? "forward" : "backward");
 }
 
 Told Images(const char* op, const Dims& images, const char* phase) {
@@ -258,6 +278,15 @@ Told Lookup(const char* op, const Arguments& with) {
   return One(op, {{"rows", table[0]}, {"width", table[1]}, {"tokens", tokens}});
 }
 
+// index_select: of rows alone.
+Told Selection(const char* op, const Arguments& with) {
+  const auto axis = with.numbers(1);
+  if (!axis || axis->size() != 1) return kNoArguments;
+  const auto rank = static_cast<std::int64_t>(with.tensor(0).size());
+  if (axis->front() != 0 && axis->front() != -rank) return "a selection along another axis than the first";
+  return Lookup<2>(op, with);
+}
+
 // ---- the table ----------------------------------------------------------------------------------------------
 
 // What a marker of this name did: the probes' word, and how its arguments say the shape. Sorted by name. Positions of
@@ -272,10 +301,10 @@ constexpr Row kRows[] = {
     {"aten::_foreach_mul_", "mul", TwoOperands},
     {"aten::_fused_adam_", "adam", AllElements},
     {"aten::_fused_adamw_", "adamw", AllElements},
-    {"aten::_log_softmax", "softmax", RowsForward},
-    {"aten::_log_softmax_backward_data", "softmax", RowsBackward},
-    {"aten::_softmax", "softmax", RowsForward},
-    {"aten::_softmax_backward_data", "softmax", RowsBackward},
+    {"aten::_log_softmax", "softmax", Softmax<1>},
+    {"aten::_log_softmax_backward_data", "softmax", Softmax<2>},
+    {"aten::_softmax", "softmax", Softmax<1>},
+    {"aten::_softmax_backward_data", "softmax", Softmax<2>},
     {"aten::add", "add", TwoOperands},
     {"aten::add_", "add", TwoOperands},
     {"aten::addmm", "gemm", Matrices<1>},
@@ -296,15 +325,15 @@ constexpr Row kRows[] = {
     {"aten::fill_", "fill", AllElements},
     {"aten::gelu", "gelu", AllElements},
     {"aten::gelu_backward", "gelu_grad", AllElements},
-    {"aten::index_select", "embedding", Lookup<2>},
+    {"aten::index_select", "embedding", Selection},
     {"aten::mean", "sum", Reduction},
     {"aten::mm", "gemm", Matrices<0>},
     {"aten::mul", "mul", TwoOperands},
     {"aten::mul_", "mul", TwoOperands},
     {"aten::native_batch_norm", "batch_norm", ImagesForward},
     {"aten::native_batch_norm_backward", "batch_norm", ImagesBackward},
-    {"aten::native_layer_norm", "layer_norm", RowsForward},
-    {"aten::native_layer_norm_backward", "layer_norm", RowsBackward},
+    {"aten::native_layer_norm", "layer_norm", LayerNorm<0>},
+    {"aten::native_layer_norm_backward", "layer_norm", LayerNorm<1>},
     {"aten::neg", "neg", AllElements},
     {"aten::pow", "pow", AllElements},
     {"aten::relu", "relu", AllElements},

@@ -246,6 +246,15 @@ class Reader {
     const auto format = std::ranges::find(kFormats, dtype, [](const auto& one) { return one.first; });
     if (format == std::end(kFormats))
       Fail(fmt::format("'{}' is no number format; there are f32, f16 and bf16", dtype));
+    if (const auto tensors = dimensions.find("tensors"); tensors != dimensions.end()) {
+      const double count = tensors->second;
+      if (count < 1 || count != std::floor(count)) {
+        Fail(fmt::format(
+            "tensors is {}, but must be how many tensors the op reads and writes, a whole number of 1 "
+            "or more",
+            count));
+      }
+    }
     std::optional<OpWork> work = op->make(dimensions, format->second);
     if (!readable || !work || row.us <= 0) {
       if (table_.unreadable++ == 0) table_.first_unreadable = line_;

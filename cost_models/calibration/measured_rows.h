@@ -30,7 +30,8 @@ struct MeasuredRows {
 };
 
 // Throws InputError, naming `source` and the line: no header, a column that is not known or missing, two columns of
-// time, an op or number format that is not known, a fact that is not known or missing (machine, library, date, source,
+// time, an op or number format that is not known, tensors that are no whole
+// number of 1 or more, a fact that is not known or missing (machine, library, date, source,
 // licence).
 MeasuredRows ParseMeasuredRows(std::string_view csv, const std::string& source);
 

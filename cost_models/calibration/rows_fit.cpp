@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@
 namespace berth::cost_models {
 namespace {
 
-constexpr std::size_t kHeldOutEvery = 5;
+constexpr std::uint64_t kHeldOutEvery = 5;
 constexpr std::size_t kLeastRows = 50;      // of a family, behind no host
 constexpr double kAtFloor = 1.15;           // rows below this many lowest percentiles are at the floor
 constexpr double kMostFloors = 2;           // of an op: times the least of its kind
@@ -97,6 +96,15 @@ auto ShapeKey(const MeasuredRow& row) {
                     product.columns, product.depth, row.work.bytes, row.work.row);
 }
 
+// The same shapes on every GPU, in any order of the rows.
+bool IsHeldOut(const MeasuredRow& row) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  const std::string text =
+      std::apply([](const auto&... part) { return (fmt::format("{} ", part) + ...); }, ShapeKey(row));
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return (hash >> 32) % kHeldOutEvery == 0;  // the low bits of the last character are those of the hash
+}
+
 // What a group of rows of one kind and op says of the host.
 double FloorOf(const std::vector<double>& us) {
   const double least = kAtFloor * Quantile(us, 0.01);
@@ -124,22 +132,41 @@ std::optional<double> EventShare(const std::vector<const Sample*>& samples, doub
   return std::clamp(intercept / floor, 0.0, kMostEventShare);
 }
 
-double PredictedMicros(const RatioTables& tables, const Sample& sample) {
-  const double device = sample.bound_us * PortableExp(LogRatio(tables, sample.ratio.features));
-  return std::max(sample.floor_us, sample.event_us + device);
+// What the host adds to an op [us].
+struct Host {
+  double floor_us = 0;
+  double event_us = 0;
+};
+
+// ln(time / bound) without the host.
+double DeviceLogRatio(const Sample& sample, double event_us) {
+  const double us = std::max(sample.row->us - event_us, 0.05 * sample.row->us);
+  return PortableLog(us / sample.bound_us);
 }
 
-std::vector<double> Errors(const RatioTables& tables, const Samples& samples) {
+double ErrorOf(const Sample& sample, const Host& host, double device_us) {
+  return std::abs(std::max(host.floor_us, host.event_us + device_us) / sample.row->us - 1);
+}
+
+// With the given host, else with that of each sample's own GPU.
+std::vector<double> Errors(const RatioTables& tables, const Samples& samples,
+                           const std::optional<Host>& host = {}) {
   std::vector<double> errors;
-  for (const Sample* sample : samples)
-    errors.push_back(std::abs(PredictedMicros(tables, *sample) / sample->row->us - 1));
+  for (const Sample* sample : samples) {
+    const Host of = host.value_or(Host{sample->floor_us, sample->event_us});
+    errors.push_back(
+        ErrorOf(*sample, of, sample->bound_us * PortableExp(LogRatio(tables, sample->ratio.features))));
+  }
   return errors;
 }
 
-std::vector<double> Ratios(const RatioTables& tables, const Samples& samples) {
+std::vector<double> Ratios(const RatioTables& tables, const Samples& samples,
+                           const std::optional<Host>& host = {}) {
   std::vector<double> ratios;
-  for (const Sample* sample : samples)
-    ratios.push_back(sample->ratio.log_ratio - LogRatio(tables, sample->ratio.features));
+  for (const Sample* sample : samples) {
+    const double measured = host ? DeviceLogRatio(*sample, host->event_us) : sample->ratio.log_ratio;
+    ratios.push_back(measured - LogRatio(tables, sample->ratio.features));
+  }
   return ratios;
 }
 
@@ -193,8 +220,8 @@ class RowsFitter {
     if (samples_.empty()) throw InputError(tables_.front().source + ": holds no row that can be used");
     TellTheHost();
     for (auto& sample : samples_) {
-      const double us = std::max(sample->row->us - sample->event_us, 0.05 * sample->row->us);
-      sample->ratio = {ShapeFeatures(sample->row->work, *sample->sheet), PortableLog(us / sample->bound_us)};
+      sample->ratio = {ShapeFeatures(sample->row->work, *sample->sheet),
+                       DeviceLogRatio(*sample, sample->event_us)};
       Group& group = groups_[{sample->family, std::string(sample->row->work.dtype)}]
                          .try_emplace(std::string(sample->kind), Group{std::string(sample->kind), {}, {}})
                          .first->second;
@@ -330,10 +357,7 @@ class RowsFitter {
     row.hidden = row.rows - static_cast<std::int64_t>(group.above.size());
     row.floor_us = group.all.front()->floor_us;
     row.event_us = group.all.front()->event_us;
-    // Every fifth row is held out, whether the host hides it or not.
-    std::set<const Sample*> held;
-    for (std::size_t i = 0; i < group.all.size(); i += kHeldOutEvery) held.insert(group.all[i]);
-    const auto is_held = [&](const Sample& sample) { return held.contains(&sample); };
+    const auto is_held = [](const Sample& sample) { return IsHeldOut(*sample.row); };
     const RatioTables without = Fit(Where(group.above, [&](const Sample& one) { return !is_held(one); }));
     const std::vector<double> errors = Errors(without, Where(group.above, is_held));
     row.held_out = static_cast<std::int64_t>(errors.size());
@@ -341,10 +365,25 @@ class RowsFitter {
     row.held_out_median = Median(errors);
     row.held_out_all = Mean(Errors(without, Where(group.all, is_held)));
     row.largest_error = LargestError(group);
+    CompareControls(Where(group.above, is_held), &row);
     RatioTables tables = Fit(group.above);
     Found(group.above, Ratios(without, Where(group.above, is_held)), &tables);
     tables.held_out_error = row.held_out_error;
     KindOfResult(group.kind).tables.push_back(std::move(tables));
+  }
+
+  void CompareControls(const Samples& samples, RowsClass* row) const {
+    std::vector<double> structural, roofline;
+    for (const Sample* sample : samples) {
+      const DeviceSheet& sheet = *sample->sheet;
+      const ClassEfficiency efficiency = DefaultEfficiency(catalogue_, sheet.kind.device_class);
+      const Host host = {sample->floor_us, sample->event_us};
+      structural.push_back(ErrorOf(
+          *sample, host, RooflineMicros(sample->row->work, sheet, efficiency, catalogue_.Tiles(), {})));
+      roofline.push_back(ErrorOf(*sample, host, sample->bound_us - sheet.kernel_us));
+    }
+    row->structural_error = Mean(structural);
+    row->roofline_error = Mean(roofline);
   }
 
   // Of the fifth with most work, by the others.
@@ -357,19 +396,35 @@ class RowsFitter {
     return Mean(Errors(smaller, Where(group.above, [&](const Sample& one) { return one.size() > limit; })));
   }
 
+  // Medians over the rows, whose ops have least_times of their own.
+  static Host HostOf(const Group& group) {
+    std::vector<double> least_times, events;
+    for (const Sample* sample : group.all) {
+      least_times.push_back(sample->floor_us);
+      events.push_back(sample->event_us);
+    }
+    return {Median(least_times), Median(events)};
+  }
+
   void FitAnyGpu(const std::vector<const Group*>& groups) {
     if (options_.progress) options_.progress(fmt::format("any GPU: {}", groups.front()->all.front()->family));
     Samples all;
     std::vector<double> ratios, errors;
     for (const Group* left_out : groups) {
       Samples others;
+      std::vector<double> least_times, events;
       for (const Group* group : groups) {
-        if (group != left_out) others.insert(others.end(), group->above.begin(), group->above.end());
+        if (group == left_out) continue;
+        others.insert(others.end(), group->above.begin(), group->above.end());
+        const Host host = HostOf(*group);
+        least_times.push_back(host.floor_us);
+        events.push_back(host.event_us);
       }
       const RatioTables tables = Fit(others);
-      const std::vector<double> more = Ratios(tables, left_out->above);
+      const Host host = {Median(least_times), Median(events)};
+      const std::vector<double> more = Ratios(tables, left_out->above, host);
       ratios.insert(ratios.end(), more.begin(), more.end());
-      errors.push_back(Mean(Errors(tables, left_out->above)));
+      errors.push_back(Mean(Errors(tables, left_out->above, host)));
       const auto row = std::ranges::find_if(result_.classes, [&](const RowsClass& one) {
         return one.kind == left_out->kind && one.op == left_out->all.front()->family;
       });
@@ -388,6 +443,7 @@ class RowsFitter {
     if (found != kinds.end()) return *found;
     kinds.emplace_back();
     kinds.back().kind = kind;
+    kinds.back().sheet = SheetFingerprint(*catalogue_.FindSheet(kind));
     return kinds.back();
   }
 
@@ -445,6 +501,20 @@ std::string PrintRowsFit(const RowsFit& fit) {
                         percent(one.largest_error), percent(one.left_out_error));
   }
   for (const std::string& sentence : fit.left_out) text += sentence + "\n";
+  return text;
+}
+
+std::string PrintRowsFitCsv(const RowsFit& fit) {
+  std::string text =
+      "kind,family,rows,hidden,floor_us,event_us,held_out,error,median,error_with_hidden,largest,gpu_left_"
+      "out,"
+      "structural,roofline\n";
+  for (const RowsClass& one : fit.classes) {
+    text += fmt::format("{},{},{},{},{:.1f},{:.1f},{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n",
+                        one.kind, one.op, one.rows, one.hidden, one.floor_us, one.event_us, one.held_out,
+                        one.held_out_error, one.held_out_median, one.held_out_all, one.largest_error,
+                        one.left_out_error, one.structural_error, one.roofline_error);
+  }
   return text;
 }
 

@@ -3,9 +3,13 @@
 //
 // A time between two events around an op holds the host's share: while the device idles the host works on what comes
 // next, so the smallest ops all take the same floor. Per op: floor = median of the rows below 1.15 times their lowest
-// percentile, at most twice the
-// least floor of the kind, since large ops show none; what is taken off every row is the intercept of time over bytes of the element-wise ops as a share of
-// their floor (half of the floor where there are none). Rows below 1.25 times it say nothing of the device.
+// percentile, at most twice the least floor of the kind, since large ops show none; what is taken off every row is the
+// intercept of time over bytes of the element-wise ops as a share of their floor (half of the floor where there are
+// none). Rows below 1.25 times it say nothing of the device. For a GPU that is left out both are the medians of the
+// others'.
+//
+// Held out is a fifth of the shapes, told by a hash of the shape: whatever the order of the rows, and all repeats of a
+// shape together.
 #pragma once
 
 #include <functional>
@@ -37,11 +41,15 @@ struct RowsClass {
   double event_us = 0;  // taken off
   std::int64_t held_out = 0;
   double held_out_error =
-      0;  // mean of |predicted / measured - 1|, every fifth row held out, none behind the host
+      0;  // mean of |predicted / measured - 1|, a fifth of the shapes, none behind the host
   double held_out_median = 0;  // of the same
   double held_out_all = 0;     // mean, with those behind the host
   double largest_error = 0;    // mean, the fifth of the rows with most work held out
   double left_out_error = 0;   // mean, by the tables of the other GPUs; 0 where there are none
+  // What needs no rows, on those of held_out_error: by the structural model with the catalogue's efficiencies, and by the
+  // peaks of the data sheet alone.
+  double structural_error = 0;
+  double roofline_error = 0;
 };
 
 struct RowsFit {
@@ -56,5 +64,6 @@ RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& o
                 const Catalogue& catalogue);
 
 std::string PrintRowsFit(const RowsFit& fit);
+std::string PrintRowsFitCsv(const RowsFit& fit);  // a line for each class, errors as shares
 
 }  // namespace berth::cost_models

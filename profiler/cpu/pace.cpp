@@ -11,6 +11,11 @@
 #include "profiler/statistics.h"
 
 namespace berth::profiler {
+namespace {
+
+constexpr int kProducts = 6;  // of a measurement of the pace
+
+}  // namespace
 
 std::int64_t ClockCost() {
   std::vector<double> costs;
@@ -28,7 +33,6 @@ std::int64_t MeasurePace() {
   static const std::vector<float> factor(kSide * kSide, 0.01F);
   thread_local std::vector<float> product(kSide * kSide);
   // The first ones after a pause are slow, until the wide units are powered.
-  constexpr int kProducts = 6;
   std::int64_t fastest = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < kProducts; ++i) {
     const std::int64_t start = Now();
@@ -37,6 +41,28 @@ std::int64_t MeasurePace() {
     fastest = std::min(fastest, Now() - start);
   }
   return fastest;
+}
+
+double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds) {
+  std::vector<std::future<double>> devices;
+  for (const std::vector<int>& mine : cores) {
+    devices.push_back(std::async(std::launch::async, [&, mine] {
+      double share = 0;
+      OnDevice(mine, [&] {
+        const std::int64_t start = Now(), end = start + std::int64_t{1'000'000} * milliseconds;
+        double needed = 0;
+        do {
+          MeasurePace();
+          needed += static_cast<double>(kProducts * pace.ns);
+        } while (Now() < end);
+        share = std::min(1.0, needed / static_cast<double>(Now() - start));
+      });
+      return share;
+    }));
+  }
+  double least = 1;
+  for (std::future<double>& device : devices) least = std::min(least, device.get());
+  return least;
 }
 
 Pace FindPace(const CoresByDevice& cores, int milliseconds) {

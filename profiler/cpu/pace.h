@@ -19,4 +19,8 @@ std::int64_t MeasurePace();
 // shortest interval that holds half of the measurements.
 Pace FindPace(const CoresByDevice& cores, int milliseconds);
 
+// Of some `milliseconds`, all devices busy, the share that the work done in them takes at that pace, of the device that has
+// the least of it: the rest went to other programs or to a slower pace.
+double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds);
+
 }  // namespace berth::profiler

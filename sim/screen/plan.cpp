@@ -119,8 +119,7 @@ class Planner {
   void AddRoutes() {
     std::vector<const Compiled::Route*> kinds;
     const auto alike = [this](const Compiled::Route& a, const Compiled::Route& b) {
-      return plan_.published ||
-             (a.latency == b.latency && a.narrowest == b.narrowest && !a.curved && !b.curved);
+      return plan_.published || (a.latency == b.latency && c_.SameMoves(a, b));
     };
     for (std::size_t to = 0; to < plan_.devices.size(); ++to) {
       plan_.first_senders.push_back(static_cast<Id>(plan_.route_kind.size()));

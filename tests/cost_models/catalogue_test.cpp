@@ -101,9 +101,10 @@ TEST(Catalogue, EveryNumberOfTheFilesHasASource) {
     for (std::string line; std::getline(lines, line);) {
       if (line.find("value:") == std::string::npos) continue;
       ++numbers;
-      EXPECT_THAT(
-          line, ::testing::ContainsRegex("\\{value: [0-9][^,]*, source: \"(data sheet|measured|paper|derived|"
-                                         "recalled|assumption): .+\"\\}$"))
+      EXPECT_THAT(line,
+                  ::testing::ContainsRegex(
+                      "\\{value: ([0-9][^,]*|\\[\\[.*\\]\\]), source: \"(data sheet|measured|paper|derived|"
+                      "recalled|assumption): .+\"\\}$"))
           << file;
     }
     EXPECT_GE(numbers, 20) << file;
@@ -184,6 +185,22 @@ TEST(Catalogue, LinksAreInEachDirection) {
             BuiltinCatalogue().FindLink("nvlink-h100")->latency);
 }
 
+// Wherever it is measured: over one link, or over two to and from a switch.
+TEST(Catalogue, ThroughASwitchACurveTakesAsLongAsDirectly) {
+  const auto link = [](const char* kind) {
+    sim::Link made;
+    const sim::LinkKind& from = *BuiltinCatalogue().FindLink(kind);
+    made.bandwidth = from.bandwidth, made.latency = from.latency, made.curve = from.curve;
+    return made;
+  };
+  const sim::Link direct = link("nvlink-a100"), half = link("nvswitch-a100");
+  ASSERT_GE(direct.curve.size(), 8u);
+  for (const sim::Bytes bytes : {0, 1 << 12, 1 << 20, 1 << 25, 1 << 28}) {
+    const sim::Picos path = 2 * half.latency + (sim::LoneTime(half, bytes) - half.latency);
+    EXPECT_EQ(path, sim::LoneTime(direct, bytes)) << bytes;
+  }
+}
+
 TEST(Catalogue, UnknownKindsAreAbsent) {
   EXPECT_EQ(BuiltinCatalogue().FindDevice("k41"), nullptr);
   EXPECT_EQ(BuiltinCatalogue().FindLink("string"), nullptr);
@@ -239,6 +256,26 @@ TEST(CatalogueReader, RefusesIncompleteEfficiencies) {
   EXPECT_THAT(error(), HasSubstr("'optimizer'"));
   efficiency.insert(at, optimizer + optimizer);
   EXPECT_THAT(error(), HasSubstr("second time"));
+}
+
+TEST(CatalogueReader, ACurveBeginsAtTheLatencyAndRises) {
+  const auto error = [](const std::string& knots) {
+    const std::string links =
+        "format: berth.links\nversion: 1\nlinks:\n  - name: wire\n    description: a wire\n"
+        "    bandwidth: {value: 1GB/s, source: \"assumption: x\"}\n    latency: {value: 5us, source: "
+        "\"assumption: "
+        "x\"}\n    curve: {value: " +
+        knots + ", source: \"measured: x\"}\n";
+    return InputErrorOf([&] {
+      ParseCatalogue({"format: berth.devices\nversion: 1\ndevices: []\n", links, DataFile("efficiency.yaml")},
+                     "my");
+    });
+  };
+  EXPECT_THAT(error("[[0, 4us], [1MiB, 9us]]"), HasSubstr("must be [0, the latency]"));
+  EXPECT_THAT(error("[[0, 5us], [1MiB, 9us], [1MiB, 10us]]"),
+              HasSubstr("more bytes than the knot before it"));
+  EXPECT_THAT(error("[[0, 5us], [1MiB, 5us]]"), HasSubstr("the last one later than the one before it"));
+  EXPECT_THAT(error("[[0, 5us, 7]]"), HasSubstr("must be a pair [bytes, time]"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cost_models/parameters.h"
 #include "tests/cost_models/testing.h"
+#include "tests/temp_folder.h"
 
 namespace berth::cost_models {
 namespace {
@@ -47,6 +48,58 @@ TEST(ShippedPrices, AreTheDefaultOfTheirKindAndOfGpusNobodyMeasured) {
               HasSubstr("measured by others on t4 (sitar-lab/NeuSight"));
   EXPECT_THAT(PriceOrigin(*model, graph, testing::LastOp(graph), testing::DeviceOf("h100")),
               HasSubstr("measured by others on other GPUs"));
+}
+
+TEST(ShippedPrices, BelongToTheSheetsOfTheCatalogue) {
+  for (const KindParameters& kind : ShippedPrices().kinds)
+    EXPECT_EQ(kind.sheet, SheetFingerprint(*BuiltinCatalogue().FindSheet(kind.kind))) << kind.kind;
+}
+
+TEST(ShippedPrices, TablesOfAnotherSheetAreRefused) {
+  const tests::TempFolder folder;
+  Parameters parameters = ShippedPrices();
+  WriteParameters(folder / "same.json", parameters);
+  EXPECT_TRUE(PriceOf(*MakeCostModel(folder / "same.json"), Product(64, 64, 64), "t4"));
+  parameters.kinds.front().sheet = "0123456789abcdef";
+  WriteParameters(folder / "other.json", parameters);
+  EXPECT_THAT(testing::InputErrorOf([&] { MakeCostModel(folder / "other.json"); }),
+              HasSubstr("were fitted with the rates 0123456789abcdef of its data sheet"));
+}
+
+OpCase Image(const std::string& type, double flops = 0) {
+  const std::vector<std::int64_t> image = {8, 28, 28, 64};
+  return {type, flops, {{image}, {{3, 3, 64, 64}}}, {{image}}, {}};
+}
+
+// Frameworks run f32 convolutions of these cards in TF32, which nobody measured.
+TEST(ShippedPrices, LeaveConvolutionsOfTf32CardsToTheStructuralModel) {
+  const auto model = MakeCostModel("");
+  const auto analytic = MakeCostModel("analytic");
+  const OpCase op = Image("Conv2D", 4.6e8);
+  for (const char* kind : {"a100-pcie-40gb", "h100", "rtx3090"})
+    EXPECT_EQ(PriceOf(*model, op, kind)->us, PriceOf(*analytic, op, kind)->us) << kind;
+  for (const char* kind : {"t4", "v100"})
+    EXPECT_NE(PriceOf(*model, op, kind)->us, PriceOf(*analytic, op, kind)->us) << kind;
+}
+
+TEST(ShippedPrices, SayWhatIsBorrowed) {
+  const auto model = MakeCostModel("");
+  const auto origin = [&](const OpCase& op) {
+    const sim::OpGraph graph = testing::GraphOf(op);
+    return PriceOrigin(*model, graph, testing::LastOp(graph), testing::DeviceOf("t4"));
+  };
+  for (const char* type : {"FusedBatchNorm", "LayerNormGrad", "SoftmaxGrad", "ReluGrad", "ReduceSum"}) {
+    EXPECT_THAT(origin(Image(type)),
+                ::testing::StartsWith("borrowed from ops like it, measured by others on t4"))
+        << type;
+    EXPECT_THAT(origin(Image(type)), HasSubstr("error not known")) << type;
+    EXPECT_EQ(PriceOf(*model, Image(type), "t4")->tier, sim::Tier::kStructural) << type;
+  }
+  EXPECT_THAT(origin(Image("Conv2DBackpropInput", 4.6e8)), HasSubstr("convolution of f32, error not known"));
+  for (const char* type : {"LayerNorm", "Softmax", "Relu"}) {
+    EXPECT_THAT(origin(Image(type)), ::testing::StartsWith("measured by others on t4")) << type;
+    EXPECT_THAT(origin(Image(type)), HasSubstr(" %")) << type;
+  }
 }
 
 // Published tables rest on these.

@@ -33,9 +33,15 @@ TEST(NvtxOps, WithoutSizesTheNameAlone) {
   EXPECT_TRUE(Told("aten::mm, sizes = [[a]]").attributes.empty());
 }
 
+TEST(NvtxOps, OpsOfOtherLibrariesAreKnownByWhatPyTorchSaysOfThem) {
+  EXPECT_EQ(Told("torchvision::nms, op_id = 7, sizes = [[3, 4]]").what, Marker::What::kOp);
+  EXPECT_EQ(Told("torchvision::nms, seq = 7").name, "torchvision::nms");
+}
+
 TEST(NvtxOps, OtherRangesStayAnnotations) {
   for (const char* name :
-       {"step", "ProfilerStep#3", "std::vector<int>", "my::range of mine", "a, sizes = [[3]]", ""}) {
+       {"step", "ProfilerStep#3", "std::vector<int>", "my::range of mine", "a, sizes = [[3]]", "",
+        "Model::forward", "std::sort", "Model::forward, batch = 3", "::, seq = 1"}) {
     EXPECT_EQ(Told(name).what, Marker::What::kAnnotation) << name;
     EXPECT_EQ(Told(name).name, name);
   }

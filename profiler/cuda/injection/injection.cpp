@@ -25,6 +25,8 @@ namespace {
 // Neither is freed: the process may use CUDA until its last moment.
 CuptiActivity* recorder = nullptr;
 std::string* start_failure = nullptr;
+// A process that fork() made of it inherits all of this but the threads, and cannot use CUDA: it leaves nothing.
+::pid_t recorded_process = 0;
 
 Part Finished() {
   Part part;
@@ -46,6 +48,7 @@ Part Finished() {
 }
 
 void Leave() {
+  if (::getpid() != recorded_process) return;
   const char* const folder = std::getenv(kInjectionFolder);
   if (folder == nullptr) return;
   try {
@@ -63,6 +66,11 @@ void Leave() {
 int told_of_signals[2] = {-1, -1};  // a pipe: a signal's handler may do no more than write to it
 
 void Tell(int number) {
+  if (::getpid() != recorded_process) {  // its parent's pipe: the signal is this process's alone
+    std::signal(number, SIG_DFL);
+    ::raise(number);
+    return;
+  }
   const auto byte = static_cast<char>(number);
   (void)!::write(told_of_signals[1], &byte, 1);
 }
@@ -110,6 +118,7 @@ int InitializeInjectionNvtx2(void* get_export_table) {
 
 int InitializeInjection() {
   using namespace berth::profiler::cuda;
+  recorded_process = ::getpid();
   try {
     recorder = new CuptiActivity;
     recorder->Start();

@@ -48,7 +48,7 @@ TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
 // Workloads predicted from one another's probes; by curves of a class it was 85 % for ops that move bytes and 28 % for
 // contractions, which are a third of these.
 TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
-  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(BERTH_SOURCE_DIR "/results/accuracy/cpu");
+  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(BERTH_SOURCE_DIR "/results/accuracy/cpu").ops;
   ASSERT_FALSE(held_out.empty());
   EXPECT_EQ(held_out.back().family, "all");
   EXPECT_GT(held_out.back().ops, 350u);
@@ -59,9 +59,10 @@ TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
 TEST(CommittedAccuracyTest, TheTableIsFresh) {
   const std::string folder = BERTH_SOURCE_DIR "/results/accuracy";
   const std::vector<ScoredFolder> folders = ScoreFolders(folder);
-  const ReportPage page = MakeAccuracyPage(folders);
+  const GpuAccuracy gpus = ReadGpuAccuracy(BERTH_SOURCE_DIR "/results/gpu");
+  const ReportPage page = MakeAccuracyPage(folders, gpus);
   const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
-  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(MakeAccuracyVerdict(folders)))
+  EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)))
       << hint;
   EXPECT_EQ(formats::ReadFile(folder + "/details.md"), PrintReportMarkdown(page)) << hint;
   EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;

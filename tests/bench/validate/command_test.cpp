@@ -113,6 +113,19 @@ TEST_F(RecordedTest, GoesOnWhereItWasStopped) {
   EXPECT_THROW(RecordWorkload(workload_, longer), InputError);
 }
 
+TEST_F(RecordedTest, ABusyMachineIsRefusedBeforeAnythingIsRecorded) {
+  RecorderOptions options = Options(2);
+  options.rehearsal = false;
+  options.least_quiet = 1.1;  // no machine has it
+  try {
+    RecordWorkload(workload_, options);
+    FAIL() << "it recorded";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("too busy to measure"), HasSubstr("110 % is wanted")));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "recorded"));
+}
+
 TEST_F(RecordedTest, OfAnotherMachineIsNotMixed) {
   ASSERT_TRUE(RecordWorkload(workload_, Options(2)));
   const std::string path = folder_ / ("recorded/" + stem_ + ".json.zst");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,53 @@ TEST(FrameworkOps, ReductionsByTheirAxes) {
   EXPECT_THAT(Labels("aten::mean", sum("[]").c_str()), ElementsAre("sum f32 rows=1 columns=512"));
   EXPECT_THAT(WhyNot("aten::sum", sum("[1]").c_str()), HasSubstr("in the middle"));
   EXPECT_THAT(WhyNot("aten::sum", sum("[0, 2]").c_str()), HasSubstr("in the middle"));
+}
+
+// Arguments as text behind the sizes of the tensors.
+std::string With(const char* dims, const char* values) {
+  return fmt::format(R"({{"Input Dims": {}, "Input type": ["float", "float", "float"]{}}})", dims,
+                     *values == 0 ? "" : fmt::format(R"(, "Concrete Inputs": {})", values));
+}
+
+TEST(FrameworkOps, SoftmaxIsOverTheAxisOfItsArgument) {
+  const auto softmax = [](const char* axis) {
+    return With("[[4, 8, 16], [], []]", fmt::format(R"(["", "{}", "False"])", axis).c_str());
+  };
+  for (const char* last : {"-1", "2"})
+    EXPECT_THAT(Labels("aten::_softmax", softmax(last).c_str()),
+                ElementsAre("softmax f32 rows=32 columns=16"));
+  EXPECT_THAT(WhyNot("aten::_softmax", softmax("1").c_str()), HasSubstr("another axis than the last"));
+  EXPECT_THAT(WhyNot("aten::_log_softmax", softmax("0").c_str()), HasSubstr("another axis than the last"));
+  EXPECT_THAT(WhyNot("aten::_softmax_backward_data",
+                     With("[[4, 8], [4, 8], [], []]", R"(["", "", "0", "6"])").c_str()),
+              HasSubstr("another axis than the last"));
+  EXPECT_THAT(Labels("aten::_softmax", With("[[4, 8], [], []]", "").c_str()),
+              ElementsAre("softmax f32 rows=4 columns=8"));
+}
+
+TEST(FrameworkOps, LayerNormIsOverItsNormalizedShape) {
+  EXPECT_THAT(Labels("aten::native_layer_norm",
+                     With("[[4, 8, 16], [], [], [], []]", R"(["", "[8, 16]", "", "", ""])").c_str()),
+              ElementsAre("layer_norm f32 rows=4 columns=128"));
+  EXPECT_THAT(Labels("aten::native_layer_norm", With("[[4, 8, 16], [], [8, 16], [8, 16], []]", "").c_str()),
+              ElementsAre("layer_norm f32 rows=4 columns=128"));
+  EXPECT_THAT(Labels("aten::native_layer_norm_backward",
+                     With("[[4, 8, 16], [4, 8, 16], [], [4], [4], [8, 16], [8, 16]]", "").c_str()),
+              ElementsAre("layer_norm f32 backward rows=4 columns=128"));
+  EXPECT_THAT(WhyNot("aten::native_layer_norm",
+                     With("[[4, 8, 16], [], [], [], []]", R"(["", "[8]", "", "", ""])").c_str()),
+              HasSubstr("not that of the last axes"));
+}
+
+TEST(FrameworkOps, SelectionsAreOfRows) {
+  const auto select = [](const char* axis) {
+    return With("[[100, 64], [], [32]]", fmt::format(R"(["", "{}", ""])", axis).c_str());
+  };
+  EXPECT_THAT(Labels("aten::index_select", select("0").c_str()),
+              ElementsAre("embedding f32 rows=100 width=64 tokens=32"));
+  EXPECT_THAT(WhyNot("aten::index_select", select("1").c_str()), HasSubstr("another axis than the first"));
+  EXPECT_THAT(WhyNot("aten::index_select", With("[[100, 64], [], [32]]", "").c_str()),
+              HasSubstr("without arguments"));
 }
 
 TEST(FrameworkOps, SaysWhyNot) {

@@ -2,6 +2,7 @@
 #include "cost_models/calibration/rows_fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -77,6 +78,107 @@ TEST(MeasuredRowsTest, RefusesWhatItCannotMean) {
   EXPECT_THAT(error("op,dtype,us\nlinear,f32\n"), HasSubstr("has 2 fields"));
   EXPECT_THAT(InputErrorOf([] { ParseMeasuredRows("op,dtype,us\n", "r.csv"); }),
               HasSubstr("does not say its machine"));
+}
+
+TEST(MeasuredRowsTest, TensorsAreAWholeNumber) {
+  for (const char* wrong : {"0", "-1", "2.5"}) {
+    EXPECT_THAT(InputErrorOf([&] {
+                  ParseMeasuredRows(
+                      Table(fmt::format("op,dtype,rows,columns,tensors,us\nsoftmax,f32,4,8,{},1\n", wrong)),
+                      "r.csv");
+                }),
+                HasSubstr(fmt::format("r.csv:8: tensors is {}, but must be", wrong)));
+  }
+  EXPECT_EQ(ParseMeasuredRows(Table("op,dtype,rows,columns,tensors,us\nsoftmax,f32,4,8,,1\n"), "r")
+                .rows[0]
+                .work.bytes,
+            2.0 * 4 * 32);
+}
+
+// A law with a step in it, a fifth of noise: a multiplicative one of up to 20 % each way that no fit can know.
+TEST(RowsFitTest, FindsAKnownLawBehindNoise) {
+  const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet("t4");
+  const auto law = [&](double rows, double columns, double depth) {
+    const double least = 2.0 * rows * columns * depth / sheet.peak_f32 * 1e6;
+    return 10 + (least + sheet.kernel_us) / (depth < 200 ? 0.3 : 0.6);
+  };
+  std::string text = Table("op,dtype,rows,columns,depth,us\n");
+  std::uint32_t state = 1;
+  for (int rows = 512; rows <= 8192; rows += 384) {
+    for (int columns = 512; columns <= 4096; columns += 384) {
+      for (const int depth : {64, 128, 192, 256, 512, 1024}) {
+        state = state * 1664525 + 1013904223;
+        const double noise = 1 + 0.2 * (2 * static_cast<double>(state >> 8) / (1 << 24) - 1);
+        text +=
+            fmt::format("linear,f32,{},{},{},{}\n", rows, columns, depth, law(rows, columns, depth) * noise);
+      }
+    }
+  }
+  for (int repeat = 0; repeat < 40; ++repeat) text += "linear,f32,8,8,8,20\n";
+  const RowsFit fit = FitOf(text);
+  ASSERT_EQ(fit.classes.size(), 1u);
+  // The mean of the noise alone is 10 %.
+  EXPECT_GT(fit.classes[0].held_out_error, 0.08);
+  EXPECT_LT(fit.classes[0].held_out_error, 0.12);
+  const RatioTables& tables = fit.parameters.kinds.at(0).tables.at(0);
+  double sum = 0;
+  int cases = 0;
+  for (const int rows : {600, 2000, 7000}) {
+    for (const int depth : {96, 160, 400, 800}) {
+      OpWork work =
+          ParseMeasuredRows(
+              Table(fmt::format("op,dtype,rows,columns,depth,us\nlinear,f32,{},1500,{},1\n", rows, depth)),
+              "r")
+              .rows[0]
+              .work;
+      sum += std::abs(TablesMicros(tables, work, sheet) / (law(rows, 1500, depth) - 10) - 1);
+      ++cases;
+    }
+  }
+  EXPECT_LT(sum / cases, 0.06);  // of the law without its noise
+}
+
+TEST(RowsFitTest, HoldsShapesOutWithAllTheirRowsInAnyOrder) {
+  const std::string once = Products(0.5);
+  const std::string lines = once.substr(once.find("\nlinear") + 1);
+  const RowsFit one = FitOf(once), thrice = FitOf(once + lines + lines);
+  EXPECT_EQ(thrice.classes.at(0).held_out, 3 * one.classes.at(0).held_out);
+  const double share = static_cast<double>(one.classes[0].held_out) /
+                       static_cast<double>(one.classes[0].rows - one.classes[0].hidden);
+  EXPECT_GT(share, 0.1);
+  EXPECT_LT(share, 0.3);
+  // One row more in front moves none of the others.
+  std::string shifted = once;
+  shifted.insert(once.find("\nlinear") + 1, "linear,f32,8,16,16,20\n");
+  EXPECT_EQ(FitOf(shifted).classes.at(0).held_out, one.classes[0].held_out);
+}
+
+// What the host adds is told by the other GPU's rows: with its own rows alone the error would be that of the tables.
+TEST(RowsFitTest, AGpuLeftOutHasTheHostOfTheOthers) {
+  const auto products = [](const char* kind, double host) {
+    const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet(kind);
+    std::string text;
+    for (int rows = 8; rows <= 4096; rows *= 2) {
+      for (int columns = 16; columns <= 4096; columns *= 2) {
+        for (int depth = 16; depth <= 4096; depth *= 2) {
+          const double least = 2.0 * rows * columns * depth / sheet.peak_f32 * 1e6;
+          text += fmt::format("linear,f32,{},{},{},{},{}\n", rows, columns, depth, kind,
+                              std::max(2 * host, host + (least + sheet.kernel_us) / 0.5));
+        }
+      }
+    }
+    return text;
+  };
+  const auto error = [&](double host) {
+    const std::string head = Table("op,dtype,rows,columns,depth,device,us\n");
+    std::string csv = head + products("p4", 10) + products("t4", host);
+    csv.erase(csv.find("# device: t4\n"), 13);
+    const RowsFit fit = FitOf(csv);
+    const auto t4 = std::ranges::find(fit.classes, "t4", &RowsClass::kind);
+    return t4->left_out_error;
+  };
+  // The same law behind another host: rows of the GPU that is left out must not say so.
+  EXPECT_GT(error(40), error(10) + 0.05);
 }
 
 TEST(RowsFitTest, SaysWhichRowsItLeavesOut) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/cpu/pace.h"
+#include "profiler/host_machine.h"
 
 namespace berth::profiler {
 namespace {
@@ -100,6 +101,12 @@ TEST(PaceTest, HoldsWithinAThird) {
   for (const std::int64_t ns : {600, 900, 1200}) EXPECT_TRUE(pace.Holds(ns)) << ns;
   for (const std::int64_t ns : {599, 1201, 2000}) EXPECT_FALSE(pace.Holds(ns)) << ns;
   EXPECT_TRUE(Pace{}.Holds(5));
+}
+
+TEST(PaceTest, QuietIsHowMuchOfTheWorkAtThatPaceGetsDone) {
+  const CoresByDevice cores = {{AvailableCores().front()}};
+  EXPECT_LT(QuietShare(cores, {.ns = 1}, 20), 0.1);  // thousands of ns in truth
+  EXPECT_EQ(QuietShare(cores, {.ns = 1'000'000'000}, 20), 1);
 }
 
 }  // namespace

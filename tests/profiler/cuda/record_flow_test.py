@@ -23,6 +23,20 @@ ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"]).InitializeInjectionNvtx2(ctypes
 ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
 """
 MM_US = 100.0
+# Before it ends: one process that fork() makes of it ends by itself, another by a signal of its own.
+FORKS = """
+import signal, time
+if os.fork() == 0:
+    raise SystemExit
+os.wait()
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(1)
+os.kill(child, signal.SIGTERM)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+time.sleep(0.5)
+"""
 
 
 def repeats(us):
@@ -47,7 +61,7 @@ class RecordFlow(Folder):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def record(self):
+    def record(self, command=COMMAND):
         """The plug-in is made up, the library that records is not."""
         for name, target in (("libberth_cuda.so", os.path.join(GPU, "libberth_cuda.so")),
                              ("libberth_injection.so", INJECTION)):
@@ -55,9 +69,14 @@ class RecordFlow(Folder):
         out = self.path("steps.json")
         environment = os.environ | {"LD_LIBRARY_PATH": FAKE_CUPTI + ":" + GPU, "MADE_UP_NAME": "NVIDIA H200",
                                     "BERTH_CUDA_PLUGIN": self.path("libberth_cuda.so")}
-        done = run("record", "--out", out, "--", sys.executable, self.write("command.py", COMMAND), environment=environment)
+        done = run("record", "--out", out, "--", sys.executable, self.write("command.py", command), environment=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         return out, done.stderr
+
+    def test_a_forked_process_leaves_nothing_and_has_its_signals_to_itself(self):
+        steps, said = self.record(COMMAND + FORKS)
+        self.assertIn("usable: 6 device records, nothing left out", said)
+        self.assertEqual(len(self.read(steps)["parts"]), 1)
 
     def test_a_recorded_program_is_told_calibrated_and_simulated(self):
         steps, said = self.record()

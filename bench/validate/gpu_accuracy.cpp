@@ -1,0 +1,301 @@
+#include "bench/validate/gpu_accuracy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bench/csv.h"
+#include "bench/validate/score.h"
+#include "bench/validate/statistics.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+// Goals of the mean error of held-out rows, by family.
+constexpr std::pair<std::string_view, double> kGoals[] = {{"gemm", 0.08},        {"batched_gemm", 0.08},
+                                                          {"elementwise", 0.03}, {"softmax", 0.10},
+                                                          {"layer_norm", 0.10},  {"convolution", 0.10}};
+
+// Whose times are compared, as models.csv and order.csv call them, and for people.
+constexpr std::pair<std::string_view, std::string_view> kPredictors[] = {
+    {"simulated", "berth"},   {"structural", "structural"}, {"operators", "sum of measured operators"},
+    {"neusight", "NeuSight"}, {"habitat", "Habitat"},       {"micro", "micro-benchmarks"},
+    {"roofline", "roofline"}};
+
+// A table with named columns.
+class Table {
+ public:
+  explicit Table(const std::string& path) : path_(path), lines_(ParseCsv(formats::ReadFile(path), path)) {
+    if (lines_.empty()) throw InputError(path + ": has no header, a line that names its columns");
+    for (std::size_t line = 1; line < lines_.size(); ++line) {
+      if (lines_[line].size() != lines_[0].size())
+        throw InputError(fmt::format("{}:{}: has {} fields, but the header names {} columns", path, line + 1,
+                                     lines_[line].size(), lines_[0].size()));
+    }
+  }
+
+  std::size_t size() const { return lines_.size() - 1; }
+  const std::string& Text(std::size_t row, std::string_view column) const {
+    const auto found = std::ranges::find(lines_[0], column);
+    if (found == lines_[0].end()) throw InputError(fmt::format("{}:1: lacks the column '{}'", path_, column));
+    return lines_[row + 1][static_cast<std::size_t>(found - lines_[0].begin())];
+  }
+  // Nothing where the field is empty.
+  std::optional<double> Number(std::size_t row, std::string_view column) const {
+    const std::string& text = Text(row, column);
+    if (text.empty()) return std::nullopt;
+    double value = 0;
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (wrong != std::errc() || end != text.data() + text.size())
+      throw InputError(
+          fmt::format("{}:{}: {} is '{}', but must be a number or nothing", path_, row + 2, column, text));
+    return value;
+  }
+
+ private:
+  std::string path_;
+  std::vector<CsvLine> lines_;
+};
+
+// Nothing of nothing.
+std::optional<double> Mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+bool IsPipeline(const std::string& model) {
+  return model.find("-pp") != std::string::npos;
+}
+
+// ---- whole models ------------------------------------------------------------------------------------------
+
+// Errors by predictor, only where all of the rows have it.
+std::vector<std::string> MeanErrors(const Table& models, const std::vector<std::size_t>& rows) {
+  std::vector<std::string> cells;
+  for (const auto& [column, name] : kPredictors) {
+    std::vector<double> errors;
+    for (const std::size_t row : rows)
+      if (const auto ratio = models.Number(row, column)) errors.push_back(std::abs(*ratio - 1));
+    cells.push_back(errors.size() == rows.size() ? PercentText(Mean(errors)) : PercentText(std::nullopt));
+  }
+  return cells;
+}
+
+std::vector<std::string> Header(std::vector<std::string> first) {
+  for (const auto& [column, name] : kPredictors) first.emplace_back(name);
+  return first;
+}
+
+ReportSection ModelsSection(const Table& models) {
+  ReportSection section{.title = "GPUs: whole models, mean of |predicted / measured - 1|",
+                        .header = Header({"GPU", "rows in the fit", "cases"}),
+                        .left_columns = 2};
+  std::map<std::string, std::vector<std::size_t>> groups;  // by GPU
+  std::vector<std::string> order;
+  std::vector<std::size_t> fitted, others, pipelines;
+  for (std::size_t row = 0; row < models.size(); ++row) {
+    const std::string& gpu = models.Text(row, "gpu");
+    if (IsPipeline(models.Text(row, "model"))) {
+      pipelines.push_back(row);
+      continue;
+    }
+    if (!groups.contains(gpu)) order.push_back(gpu);
+    groups[gpu].push_back(row);
+    (models.Text(row, "in_fit") == "yes" ? fitted : others).push_back(row);
+  }
+  const auto add = [&](const std::string& name, const std::string& in_fit,
+                       const std::vector<std::size_t>& rows) {
+    if (rows.empty()) return;
+    std::vector<std::string> cells = {name, in_fit, std::to_string(rows.size())};
+    for (std::string& cell : MeanErrors(models, rows)) cells.push_back(std::move(cell));
+    section.rows.push_back(std::move(cells));
+  };
+  for (const std::string& gpu : order) add(gpu, models.Text(groups[gpu].front(), "in_fit"), groups[gpu]);
+  add("pipelines of four GPUs", "no", pipelines);
+  add("all of GPUs in the fit", "yes", fitted);
+  add("all of other GPUs", "no", others);
+  section.sentences = {
+      "goal 4 % in the fit, 5 % for pipelines; what is not better than the sum of the measured operators "
+      "shows "
+      "nothing of replay",
+      "cases: BERT-large and GPT-2-large in f32, inference and training; predictions of NeuSight, Habitat, "
+      "the "
+      "micro-benchmark model and the roofline as NeuSight's authors published them"};
+  return section;
+}
+
+ReportSection CasesSection(const Table& models) {
+  ReportSection section{.title = "GPUs: every case, predicted / measured",
+                        .header = Header({"GPU", "model"}),
+                        .left_columns = 2,
+                        .folded = true};
+  for (std::size_t row = 0; row < models.size(); ++row) {
+    std::vector<std::string> cells = {models.Text(row, "gpu"), models.Text(row, "model")};
+    for (const auto& [column, name] : kPredictors) {
+      const auto ratio = models.Number(row, column);
+      cells.push_back(ratio ? fmt::format("{:.3f}", *ratio) : NumberText(std::nullopt));
+    }
+    section.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+// "gpt2_large-inf-1024-8" -> "gpt2_large-inf-1024-", 8; nothing where the name does not end in a number.
+std::optional<std::pair<std::string, int>> ModelAndBatch(const std::string& name) {
+  const auto end = name.find_last_not_of("0123456789");
+  if (end == std::string::npos || end + 1 == name.size() || IsPipeline(name)) return std::nullopt;
+  int batch = 0;
+  std::from_chars(name.data() + end + 1, name.data() + name.size(), batch);
+  return std::pair(name.substr(0, end + 1), batch);
+}
+
+// How much longer the larger batch takes, predicted over measured: the cases' ratios tell.
+ReportSection GrowthSection(const Table& models) {
+  std::map<std::pair<std::string, std::string>, std::map<int, std::size_t>> batches;
+  for (std::size_t row = 0; row < models.size(); ++row) {
+    if (const auto model = ModelAndBatch(models.Text(row, "model")))
+      batches[{models.Text(row, "gpu"), model->first}].emplace(model->second, row);
+  }
+  ReportSection section{.title = "GPUs: growth of a step from its smaller batch to its larger",
+                        .header = Header({"of |predicted / measured - 1|"})};
+  for (const auto& [name, share] : {std::pair("median", 0.5), std::pair("worst", 1.0)}) {
+    std::vector<std::string> cells = {name};
+    for (const auto& [column, title] : kPredictors) {
+      std::vector<double> errors;
+      for (const auto& [key, rows] : batches) {
+        const auto small = models.Number(rows.begin()->second, column),
+                   large = models.Number(rows.rbegin()->second, column);
+        if (rows.size() > 1 && small && large) errors.push_back(std::abs(*large / *small - 1));
+      }
+      cells.push_back(errors.empty() ? PercentText(std::nullopt) : PercentText(Quantile(errors, share)));
+    }
+    section.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+ReportSection OrderSection(const Table& order) {
+  ReportSection section{.title = "GPUs: Kendall's tau over what was measured",
+                        .header = Header({"what is ordered", "pairs"})};
+  for (std::size_t row = 0; row < order.size(); ++row) {
+    std::vector<std::string> cells = {order.Text(row, "what"), order.Text(row, "pairs")};
+    for (const auto& [column, name] : kPredictors) {
+      const auto tau = order.Number(row, column);
+      cells.push_back(tau ? fmt::format("{:.2f}", *tau) : NumberText(std::nullopt));
+    }
+    section.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+// ---- ops ----------------------------------------------------------------------------------------------------
+
+// Means over GPUs; the worst GPU in parentheses.
+ReportSection FamiliesSection(const Table& ops) {
+  ReportSection section{.title = "GPUs: ops, mean error over the GPUs (of the worst one)",
+                        .header = {"class", "goal", "GPUs", "berth, held-out shapes", "berth, a GPU left out",
+                                   "structural", "roofline"}};
+  for (const auto& [family, goal] : kGoals) {
+    std::vector<std::string> cells = {std::string(family), PercentText(goal)};
+    std::size_t gpus = 0;
+    for (const char* column : {"error", "gpu_left_out", "structural", "roofline"}) {
+      std::vector<double> errors;
+      for (std::size_t row = 0; row < ops.size(); ++row) {
+        if (ops.Text(row, "family") == family) errors.push_back(ops.Number(row, column).value_or(0));
+      }
+      if (errors.empty()) break;
+      if (gpus == 0) cells.push_back(std::to_string(gpus = errors.size()));
+      cells.push_back(fmt::format("{} ({})", PercentText(Mean(errors)), PercentText(Quantile(errors, 1))));
+    }
+    if (gpus > 0) section.rows.push_back(std::move(cells));
+  }
+  section.sentences = {
+      "of rows that take longer than the host needs between two; structural: a roofline with the catalogue's "
+      "efficiencies and waves; roofline: the peaks of the data sheet; NeuSight published no predictions per "
+      "op for "
+      "these rows"};
+  return section;
+}
+
+ReportSection EveryOpSection(const Table& ops) {
+  ReportSection section{.title = "GPUs: every class on every GPU in the fit",
+                        .header = {"GPU", "class", "rows", "behind the host", "held out", "mean", "median",
+                                   "with those behind the host", "the fifth with most work", "GPU left out",
+                                   "structural", "roofline"},
+                        .left_columns = 2};
+  for (std::size_t row = 0; row < ops.size(); ++row) {
+    std::vector<std::string> cells;
+    for (const char* column : {"kind", "family", "rows", "hidden", "held_out"})
+      cells.push_back(ops.Text(row, column));
+    for (const char* column :
+         {"error", "median", "error_with_hidden", "largest", "gpu_left_out", "structural", "roofline"})
+      cells.push_back(PercentText(ops.Number(row, column)));
+    section.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+ReportSection LinksSection(const Table& links) {
+  ReportSection section{
+      .title = "Links between GPUs: send and receive of one tensor, |predicted / measured - 1|",
+      .header = {"link", "measured on", "in the fit", "sizes", "curve: median", "worst",
+                 "latency and bandwidth: median", "worst"},
+      .left_columns = 3};
+  for (std::size_t row = 0; row < links.size(); ++row) {
+    std::vector<std::string> cells;
+    for (const char* column : {"link", "measured_on", "in_fit", "sizes"})
+      cells.push_back(links.Text(row, column));
+    for (const char* column : {"curve_median", "curve_worst", "line_median", "line_worst"})
+      cells.push_back(PercentText(links.Number(row, column)));
+    section.rows.push_back(std::move(cells));
+  }
+  section.sentences = {
+      "in the catalogue: the curve for nvlink-a100 and nvswitch-a100; latency and bandwidth for the others, "
+      "since "
+      "nvlink-h100's curve is worse on the other board and infiniband-ndr's gains little"};
+  return section;
+}
+
+// Cases of `in_fit`, pipelines apart.
+std::optional<double> ErrorOf(const Table& models, std::string_view predictor, std::string_view in_fit) {
+  std::vector<double> errors;
+  for (std::size_t row = 0; row < models.size(); ++row) {
+    if (models.Text(row, "in_fit") != in_fit || IsPipeline(models.Text(row, "model"))) continue;
+    if (const auto ratio = models.Number(row, predictor)) errors.push_back(std::abs(*ratio - 1));
+  }
+  return Mean(errors);
+}
+
+}  // namespace
+
+GpuAccuracy ReadGpuAccuracy(const std::string& folder) {
+  namespace fs = std::filesystem;
+  if (!fs::is_directory(folder)) return {};
+  const auto read = [&](const char* name) { return Table((fs::path(folder) / name).string()); };
+  const Table models = read("models.csv"), ops = read("ops.csv"), order = read("order.csv"),
+              links = read("links.csv");
+  GpuAccuracy made;
+  made.lead = fmt::format(
+      "GPUs, measured by others: whole models of GPUs in the fit within {} (NeuSight {}, sum of measured "
+      "operators {}), "
+      "of other GPUs within {} ({}, {}), means.",
+      PercentText(ErrorOf(models, "simulated", "yes")), PercentText(ErrorOf(models, "neusight", "yes")),
+      PercentText(ErrorOf(models, "operators", "yes")), PercentText(ErrorOf(models, "simulated", "no")),
+      PercentText(ErrorOf(models, "neusight", "no")), PercentText(ErrorOf(models, "operators", "no")));
+  made.verdict = {ModelsSection(models), OrderSection(order), GrowthSection(models), FamiliesSection(ops),
+                  LinksSection(links)};
+  made.every_row = {CasesSection(models), EveryOpSection(ops)};
+  return made;
+}
+
+}  // namespace berth::bench
