@@ -6,9 +6,6 @@
 A line has the median over the seeds. "to random": the geometric mean over the seeds of the agent's best over that of random search
 with the same seed and budget, of the three kinds of random search that with the best median (docs/protocol.md#random-search), and the 90 % interval
 of that mean when seeds are drawn anew with replacement. Fewer than three seeds give no interval.
-
-Then what pre-training saves Mars (rule 16): samples and wall time, pre-training included, until a search is within 1 % of the worse of
-the two final medians; medians over the seeds, a search that never gets there counting as endless.
 """
 
 import itertools
@@ -20,8 +17,6 @@ import sys
 import sweep
 
 RANDOM = ("random, ops", "random, groups", "random, blocks")
-PRETRAINED, PLAIN = "mars", "mars, not pre-trained"
-PRETRAINING_COLUMNS = (0, "{:.0f}"), (2, "{:.0f}"), (1, "{:.1f}"), (3, "{:.1f}")  # of (samples, wall, samples, wall)
 NOTHING = "–"
 
 
@@ -76,31 +71,6 @@ def line(name, rows, random):
     return f'| {name} | {best} | {bound} | {ratio} | {" | ".join(counts)} | {median_of(rows, "wall_seconds", "{:.1f}")} |'
 
 
-def reached(row, quality):
-    """(samples, wall seconds) until the search found `quality` [us]."""
-    for point in row["curve"].split():
-        sample, best, wall = point.split("/")
-        if float(best) <= quality:
-            return int(sample), float(wall)
-    return math.inf, math.inf
-
-
-def pretraining_lines(scenarios):
-    for scenario, found in scenarios.items():
-        pair = [found.get(name, []) for name in (PRETRAINED, PLAIN)]
-        finals = [by_seed(rows, "best_runtime_us").values() for rows in pair]
-        if not all(finals):
-            continue
-        quality = 1.01 * max(statistics.median(final) for final in finals)
-        cells = []
-        for rows in pair:
-            reach = [reached(row, quality) for row in rows]
-            cells.append(statistics.median(samples for samples, _ in reach))
-            cells.append(statistics.median(wall for _, wall in reach))
-        text = [form.format(cells[i]) if math.isfinite(cells[i]) else "not reached" for i, form in PRETRAINING_COLUMNS]
-        yield f'| {scenario} | {quality / 1e3:.1f} | {" | ".join(text)} |'
-
-
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
@@ -120,11 +90,6 @@ def main():
             if name in found:
                 print(line(name, found[name], best_random(found)))
         print()
-    lines = list(pretraining_lines(scenarios))
-    if lines and PRETRAINED in plan["agents"]:
-        print("### Pre-training of Mars\n")
-        print("| scenario | quality [ms] | samples with | without | wall [s] with | without |\n|---|---|---|---|---|---|")
-        print("\n".join(lines))
 
 
 if __name__ == "__main__":
