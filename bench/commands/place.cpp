@@ -112,8 +112,8 @@ std::string CurveCsv(const agents::Evaluator& evaluator) {
 class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--agent", agent_, "one of `berth list agents`, with parameters: placeto(rounds=8)")
-        ->capture_default_str()
+    app.add_option("--agent", agent_,
+                   "one of `berth list agents`, with parameters: placeto(rounds=8); else portfolio")
         ->option_text("A");
     search_.Declare(app);
     seed_option_ =
