@@ -25,8 +25,8 @@ struct HierarchicalOptions {
   SequenceOptions sequence;
 };
 
-// `blocks` of preset `tuned`: some 0.9 of a fresh policy's probability.
-inline constexpr double kTunedBlocks = 8;
+// `blocks` of preset `tuned`: some 0.99 of a fresh policy's probability.
+inline constexpr double kTunedBlocks = 12;
 
 // Reads groups, placements, blocks and what ReadSequenceOptions does.
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions defaults);

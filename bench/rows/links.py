@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Times of link kinds from measured sends and receives (microsoft/vidur@7d47513, MIT): curves and how far they are off.
+"""Times of link kinds from measured sends and receives (microsoft/vidur@7d47513, MIT) and all-reduces
+(VIA-Research/vTrain@f8dda84, MIT): curves and how far they are off.
 
-    python3 bench/rows/links.py FOLDER OUT     # FOLDER/send_recv_{a100_dgx,h100_dgx,h100_pairwise_nvlink}.csv
+    python3 bench/rows/links.py VIDUR VTRAIN OUT    # VIDUR/send_recv_{a100_dgx,h100_dgx,h100_pairwise_nvlink}.csv,
+                                                    # VTRAIN/a100_AR_GPU{2,8}_1M_1024M_LUT
 
 Prints curves as cost_models/data/links.yaml has them, and the best latency and bandwidth, fitted to every other size, and
 writes OUT/links.csv: the errors of both for the other sizes. links.yaml has the curve where it is better on all it was not
@@ -19,6 +21,9 @@ CASES = [("nvlink-a100", "send_recv_a100_dgx", 2, "A100, DGX", True),
          ("nvlink-h100", "send_recv_h100_dgx", 2, "H100, DGX", True),
          ("nvlink-h100", "send_recv_h100_pairwise_nvlink", 2, "H100, pairs by NVLink", False),
          ("infiniband-ndr", "send_recv_h100_dgx", 1, "H100, two DGX", True)]
+# Link kind, file, ranks, what it was measured on, in the fit.
+RINGS = [("nvlink-a100-ring", "a100_AR_GPU8_1M_1024M_LUT", 8, "A100, DGX, all-reduce of 8", True),
+         ("nvlink-a100-ring", "a100_AR_GPU2_1M_1024M_LUT", 2, "A100, DGX, all-reduce of 2", False)]
 
 
 def samples(path, devices):
@@ -27,6 +32,13 @@ def samples(path, devices):
         rows = [(int(row["size"]), float(row["time_stats.send_recv.median"]) * 1e3) for row in csv.DictReader(file)
                 if int(row["devices_per_node"]) == devices]
     return sorted(rows)
+
+
+def ring_steps(path, ranks):
+    """[(bytes, us)] of a step of the ring: of b bytes on k ranks there are 2 (k - 1), each with b / k."""
+    with path.open() as file:
+        rows = [row.split(",") for row in file if row[0].isdigit()]
+    return sorted((int(row[0]) // ranks, float(row[3]) / 1e3 / (2 * (ranks - 1))) for row in rows)
 
 
 def medians(rows, count=64):
@@ -90,14 +102,15 @@ def error_cells(rows, predict):
     return [f"{statistics.median(errors):.4f}", f"{errors[-1]:.4f}"]
 
 
-def main(folder, out):
+def main(vidur, vtrain, out):
     fitted = {}
+    cases = [(kind, samples(vidur / f"{name}.csv", devices), board, in_fit) for kind, name, devices, board, in_fit in CASES]
+    cases += [(kind, ring_steps(vtrain / name, ranks), board, in_fit) for kind, name, ranks, board, in_fit in RINGS]
     with (out / "links.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["link", "measured_on", "in_fit", "sizes", "curve_median", "curve_worst", "line_median",
                          "line_worst"])
-        for kind, name, devices, board, in_fit in CASES:
-            rows = samples(folder / f"{name}.csv", devices)
+        for kind, rows, board, in_fit in cases:
             if in_fit:
                 fitted[kind] = curve(rows[::2]), latency_and_bandwidth(rows[::2])
                 knots, (alpha, beta) = fitted[kind]
@@ -111,6 +124,6 @@ def main(folder, out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*(Path(one) for one in sys.argv[1:]))

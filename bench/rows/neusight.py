@@ -6,8 +6,8 @@
     python3 bench/rows/neusight.py models FOLDER BERTH OUT    # of the repository's figures: opgraph/, models/
 
 `ops` writes OUT/KIND.csv, one for each GPU; `graph` writes the operators of a traced model, its layer repeated, as a
-chain in a berth.graph, to be priced and simulated. `models` simulates every measured model, pipelines on four GPUs, and
-writes OUT/models.csv, each as a ratio to the measured time (simulated, by the structural model, the plain sum of the
+chain in a berth.graph, to be priced and simulated. `models` simulates every measured model, pipelines, data- and tensor-parallel
+steps on four GPUs, and writes OUT/models.csv, each as a ratio to the measured time (simulated, by the structural model, the plain sum of the
 measured operators, what the peers predicted), and OUT/order.csv: Kendall's tau of each predictor over what was measured.
 """
 import ast
@@ -62,14 +62,12 @@ def convert_ops(folder, out):
 
 
 class Chain:
-    """Ops one behind the other: what they read besides are constants."""
+    """Ops one behind the other: what they read besides are constants. Chains of ranks share the list of ops."""
 
-    def __init__(self, name):
-        self.ops = []
+    def __init__(self, ops, rank=0):
+        self.ops = ops
         self.last = None
-        self.name = name
-        self.stage = 0
-        self.devices = {}  # of each op, "gpu0"
+        self.rank = rank
 
     def tensor(self, shape):
         return {"bytes": 4 * math.prod(shape), "dtype": "f32", "shape": list(shape)}
@@ -79,21 +77,28 @@ class Chain:
         return self.ops[-1]["name"]
 
     def put(self, op):
-        self.ops.append(op)
-        self.devices[op["name"]] = f"gpu{self.stage}"
+        self.ops.append({**op, "colocate": f"gpu{self.rank}"})
+
+    def make(self, shape):
+        """A tensor that is there once the chain has come so far; its name."""
+        made = {"name": f"made{len(self.ops)}", "type": "Identity", "outputs": [self.tensor(shape)]}
+        if self.last:
+            made["control"] = [self.last]
+        self.put(made)
+        return made["name"] + ":0"
+
+    def receive(self, tensor, shape, wait=True):
+        self.put({"name": f"received{len(self.ops)}", "type": "Identity", "inputs": [tensor],
+                  "outputs": [self.tensor(shape)]})
+        if wait:
+            self.last = self.ops[-1]["name"]
 
     def enter(self, stage, shape):
         """What comes next runs on another GPU, which a tensor of this shape is sent to."""
-        if stage == self.stage:
-            return
-        sent = {"name": f"sent{len(self.ops)}", "type": "Identity", "outputs": [self.tensor(shape)]}
-        if self.last:
-            sent["control"] = [self.last]
-        self.put(sent)
-        self.stage = stage
-        self.put({"name": f"received{len(self.ops)}", "type": "Identity", "inputs": [sent["name"] + ":0"],
-                  "outputs": [self.tensor(shape)]})
-        self.last = self.ops[-1]["name"]
+        if stage != self.rank:
+            tensor = self.make(shape)
+            self.rank = stage
+            self.receive(tensor, shape)
 
     def add(self, op_type, inputs, output, flops=0):
         names = [self.constant(shape) + ":0" for shape in inputs]
@@ -143,22 +148,39 @@ def passes(rows, layers, stages):
     yield from ((stages - 1, row) for row, many in zip(rows[first:], marks[first:]) if not many)
 
 
-def convert_graph(path, layers, out, stages=1):
-    """Forward, then backward in reverse; between stages what one layer hands to the next. Returns the devices."""
-    rows = list(csv.DictReader(path.open()))
-    chain = Chain(path.stem)
+def all_reduce(chains, shape, wait):
+    """Of a tensor of each rank; behind the chains unless they wait for it."""
+    tensors = [chain.make(shape) for chain in chains]
+    ops = chains[0].ops
+    name = f"all{len(ops)}"
+    ops.append({"name": name, "type": "AllReduce", "inputs": tensors, "outputs": [chains[0].tensor(shape)] * len(chains)})
+    for rank, chain in enumerate(chains):
+        chain.receive(f"{name}:{rank}", shape, wait)
+
+
+def convert_graph(path, layers, out, stages=1, ranks=1):
+    """Forward, then backward in reverse; between stages what one layer hands to the next, between ranks what they add.
+    Ops of one GPU are colocated as "gpu0"."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    ops = []
+    chains = [Chain(ops, rank) for rank in range(ranks)]
     inference = "-inf-" in path.stem
     skipped = ("misc", "output", *(("dropout", "getitem") if inference else ()))
     step = [(stage, row) for stage, row in passes(rows, layers, stages) if row["OpName"] not in skipped]
     handed = hidden_shape(rows) if stages > 1 else ()
     for order, columns in ((step, ("FwOps",)), (step[::-1], ("BwOps", "AccOps"))):
         for stage, row in order:
-            chain.enter(stage, handed)
+            if stages > 1:
+                chains[0].enter(stage, handed)
             for column in columns:
                 for kind, shape in ast.literal_eval(row[column]):
-                    chain.operator(kind, shape)
-    out.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": chain.name, "ops": chain.ops}))
-    return chain.devices
+                    if kind.startswith("ALLREDUCE"):
+                        all_reduce(chains, shape, wait=kind == "ALLREDUCE")
+                        continue
+                    for chain in chains:
+                        chain.operator(kind, shape)
+    out.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": path.stem, "ops": ops}))
 
 
 def hidden_shape(rows):
@@ -182,7 +204,8 @@ def layers_of(model):
 def sum_of_operators(path, layers):
     if not path.exists():
         return ""
-    rows = list(csv.DictReader(path.open()))
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
     return sum(float(row["latency"] or 0) * (layers if many else 1) for row, many in zip(rows, repeated(rows)))
 
 
@@ -206,11 +229,16 @@ def cluster_text(gpu, count):
 
 def simulated_ms(berth, folder, gpu, model):
     """By prices of real GPUs, and by the structural model."""
-    stages = 4 if "-pp4" in model else 1
+    stages, ranks = (4 if "-pp4" in model else 1), (4 if model.endswith(("-dp4", "-tp4")) else 1)
     with tempfile.TemporaryDirectory() as scratch:
         graph, cluster, placement = (Path(scratch) / name for name in ("graph.json", "cluster.yaml", "placement.json"))
-        devices = convert_graph(folder / f"opgraph/{model}.csv", layers_of(model), graph, stages)
-        cluster.write_text(cluster_text(gpu, stages))
+        convert_graph(folder / f"opgraph/{model}.csv", layers_of(model), graph, stages, ranks)
+        if ranks > 1:  # a placement names the ops of the rings
+            rings = graph.with_name("rings.json")
+            subprocess.run([berth, "graph", "convert", graph, "--out", rings], check=True, capture_output=True)
+            graph = rings
+        devices = {op["name"]: op["colocate"] for op in json.loads(graph.read_text())["ops"]}
+        cluster.write_text(cluster_text(gpu, stages * ranks))
         placement.write_text(json.dumps({"format": "berth.placement", "version": 1, "graph": model, "placement": devices}))
         return [simulate(berth, graph, cluster, model_of, placement) for model_of in ((), ("--cost-model", "analytic"))]
 
@@ -223,17 +251,20 @@ def tau(pairs):
 
 def orders(cases):
     """What was measured that has an order: name and pairs of cases."""
-    def is_pipeline(case):
-        return "-pp4" in case["model"]
+    def is_single(case):
+        return not case["model"].endswith(("-pp4_1", "-dp4", "-tp4"))
 
-    single = [case for case in cases if not is_pipeline(case)]
+    single = [case for case in cases if is_single(case)]
+    several = [case for case in cases if not is_single(case)]
     batch = re.compile(r"\d+$")
     groups = [("all cases", cases, lambda a, b: True),
               ("models and batches on one GPU", single, lambda a, b: a["gpu"] == b["gpu"]),
               ("batches of one model on one GPU", single,
                lambda a, b: a["gpu"] == b["gpu"] and batch.sub("", a["model"]) == batch.sub("", b["model"])),
               ("GPUs for one model and batch", single, lambda a, b: a["model"] == b["model"]),
-              ("pipelines of four GPUs", [case for case in cases if is_pipeline(case)], lambda a, b: True)]
+              ("steps on four GPUs", several, lambda a, b: True),
+              ("pipeline, data or tensor parallel", several,
+               lambda a, b: a["gpu"] == b["gpu"] and re.sub("-[^-]*$", "", a["model"]) == re.sub("-[^-]*$", "", b["model"]))]
     for name, of, comparable in groups:
         pairs = [(a, b) for i, a in enumerate(of) for b in of[:i] if comparable(a, b)]
         yield name, pairs
@@ -248,8 +279,6 @@ def convert_models(folder, berth, out):
     cases = []
     for case in csv.DictReader((folder / "models/predictions.csv").open()):
         gpu, model = case["gpu"], case["model"]
-        if model.endswith(("-dp4", "-tp4")):  # collectives
-            continue
         operators = sum_of_operators(folder / f"models/{gpu}/{model}.csv", layers_of(model))
         times = [*simulated_ms(berth, folder, gpu, model), operators, *(case[peer] for peer in PREDICTED)]
         cases.append({"gpu": gpu, "in_fit": "yes" if gpu in KINDS else "no", "model": model,

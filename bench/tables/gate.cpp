@@ -430,17 +430,24 @@ std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions&
 
 namespace {
 
-std::vector<std::string> WhatIsMissing(const std::vector<GateRun>& runs) {
-  std::map<std::string, std::int64_t> missing;  // by agent
+// "12 of 54 of hierarchical, tuned", and who has none at all.
+std::string WhatIsMissing(const std::vector<GateRun>& runs) {
   std::set<std::tuple<std::string, std::string, std::int64_t>> there;
   for (const GateRun& run : runs) there.emplace(run.gate_case, run.agent, run.seed);
-  for (const GateRun& run : PlanGate(GateCases(), GateAgents()))
-    missing[run.agent] += !there.contains({run.gate_case, run.agent, run.seed});
-  std::vector<std::string> lines;
-  for (const auto& [agent, count] : missing) {
-    if (count > 0) lines.push_back(fmt::format("{} of `{}`", count, agent));
+  std::vector<std::string> begun, not_begun;
+  for (const GateAgent& agent : GateAgents()) {
+    const std::vector<GateRun> planned = PlanGate(GateCases(), {agent});
+    const auto missing = std::ranges::count_if(planned, [&](const GateRun& run) {
+      return !there.contains({run.gate_case, run.agent, run.seed});
+    });
+    if (missing == std::ssize(planned)) {
+      not_begun.push_back(agent.title);
+    } else if (missing > 0) {
+      begun.push_back(fmt::format("{} of {} of {}", missing, planned.size(), agent.title));
+    }
   }
-  return lines;
+  if (!not_begun.empty()) begun.push_back(fmt::format("all of {}", fmt::join(not_begun, "; ")));
+  return fmt::format("{}", fmt::join(begun, "; "));
 }
 
 }  // namespace
@@ -501,8 +508,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   }
   table.outcome.push_back(
       fmt::format("{} of {} agents and presets learned, {} did not.", learned, GateAgents().size(), missed));
-  if (const std::vector<std::string> missing = WhatIsMissing(runs); !missing.empty())
-    table.outcome.push_back(fmt::format("Runs are missing: {}.", fmt::join(missing, ", ")));
+  if (const std::string missing = WhatIsMissing(runs); !missing.empty())
+    table.outcome.push_back(fmt::format("Runs are missing: {}.", missing));
   std::set<std::string> revisions;
   for (const GateRun& run : runs) revisions.insert(run.revision);
   table.facts.emplace_back("rows",

@@ -44,9 +44,7 @@ std::string HeldOutStepsText(const std::vector<HeldOutSteps>& steps) {
   }
   if (errors.empty()) return "";
   std::string text = fmt::format(
-      "every op is priced by a probe of its own shape; with prices from the probes of the other workloads "
-      "the median "
-      "errors are {} to {}",
+      "each op is priced by its own probe; by those of the other workloads the medians are {} to {}",
       PercentText(*std::ranges::min_element(errors)), PercentText(*std::ranges::max_element(errors)));
   if (!taus.empty())
     text += fmt::format(", tau {} to {}", NumberText(*std::ranges::min_element(taus)),

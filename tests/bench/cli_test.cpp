@@ -39,6 +39,31 @@ TEST(Cli, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(version.out.rfind("berth ", 0), 0u) << version.out;
 }
 
+// docs/calibration.md, "A sheet of your own": two of the commands that have the option by other ways than `simulate`.
+TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
+  const TempFolder folder;
+  formats::WriteFile(
+      folder / "sheet.yaml",
+      "format: berth.devices\nversion: 1\ndevices:\n  - name: nova\n    class: gpu\n    description: d\n"
+      "    multiprocessors: {value: 10, source: \"data sheet: Nova\"}\n"
+      "    peak_f32: {value: 3TFLOP/s, source: \"data sheet: Nova\"}\n"
+      "    memory_bandwidth: {value: 100GB/s, source: \"data sheet: Nova\"}\n");
+  formats::WriteFile(
+      folder / "cluster.yaml",
+      "format: berth.cluster\nversion: 1\ndevices:\n  - {name: a, kind: nova, memory: 1GiB}\n  - {name: b, "
+      "kind: nova, memory: 1GiB}\nlinks:\n  - {name: l, ends: [a, b], bandwidth: 1GB/s}\n");
+  const std::string cluster = folder / "cluster.yaml", sheet = folder / "sheet.yaml";
+  const ProgramResult info =
+      RunBerth({"graph", "info", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet});
+  EXPECT_EQ(info.status, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("nova"));
+  const ProgramResult chosen =
+      RunBerth({"validate", "--choose", "--workloads", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet,
+                "--placements", "2", "--out", folder / "chosen"});
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  ExpectRefused({"validate", "--recordings", "x", "--sheet", sheet}, "--sheet is for --cluster");
+}
+
 TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({}, "subcommand");
   ExpectRefused({"fly"}, "fly");

@@ -85,6 +85,15 @@ TEST(Gate, RunsOfAnotherExperimentAreNotTaken) {
   EXPECT_EQ(runs, 3);
 }
 
+TEST(Gate, ThePageSaysWhatWasNotRun) {
+  const std::string rows = PrintGateRuns(RunGate({CaseOf("tiny_1")}, {kRandom}, {.threads = 1}));
+  const RenderedTable table = RenderGate({}, rows);
+  ASSERT_EQ(table.outcome.size(), 2U);
+  EXPECT_EQ(table.outcome[0].find("0 of"), 0U) << table.outcome[0];
+  EXPECT_NE(table.outcome[1].find("42 of 45 of random; all of control: factored;"), std::string::npos)
+      << table.outcome[1];
+}
+
 TEST(Gate, ForeignRowsAreRefused) {
   EXPECT_THROW(ParseGateRuns("a,b\n1,2\n"), InputError);
   EXPECT_THROW(ParseGateRuns(""), InputError);

@@ -178,9 +178,14 @@ TEST_P(EachLearner, FreshPolicyIsUndecidedWhereUnitsHaveManyNeighbours) {
   const bool walks =
       std::string(FindAgent(GetParam().name)->parameters).find("episodes=") != std::string::npos;
   // From the best placement few units move by intention: the walk is the preset that has to be undecided.
-  const std::string spec = std::string(GetParam().name) + (walks ? "(preset=walk)" : "");
+  // Half of a grouper's decisions are groups, on which it is nearly sure on purpose; with as many as units none is empty.
+  const bool groups =
+      std::string(FindAgent(GetParam().name)->parameters).find("groups=") != std::string::npos;
+  const std::string spec = std::string(GetParam().name) + (walks    ? "(preset=walk)"
+                                                           : groups ? "(groups=40)"
+                                                                    : "");
   SearchOnce(*GetParam().make(Spec::Parse(spec)), made->task, walks ? 4 * 41 : 21, {.checkpoint = path});
-  EXPECT_GT(FirstEntropy(path + ".log.csv"), 0.9 * std::log(2));
+  EXPECT_GT(FirstEntropy(path + ".log.csv"), (groups ? 0.45 : 0.9) * std::log(2));
 }
 
 // One op of eight matters, ten times as fast on one device: its credit is found among decisions without effect.

@@ -40,14 +40,14 @@ class Converter(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.root = Path(self.folder.name)
 
-    def write_graph(self, name):
+    def write_graph(self, name, graph=GRAPH):
         path = self.root / name
         path.parent.mkdir(exist_ok=True)
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency"])
-            for op, kind, forward, backward, latency in GRAPH:
-                writer.writerow([op, kind, forward, backward, "[]", latency])
+            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency", "OutputShape"])
+            for op, kind, forward, backward, latency in graph:
+                writer.writerow([op, kind, forward, backward, "[]", latency, "(2, 4, 32)"])
         return path
 
     def test_rows_have_the_dimensions_that_berth_reads(self):
@@ -78,6 +78,28 @@ class Converter(unittest.TestCase):
         cluster = self.root / "one.yaml"
         cluster.write_text("format: berth.cluster\nversion: 1\ndevices:\n  - {name: gpu0, kind: t4, memory: 1GiB}\n")
         self.assertGreater(neusight.simulate(BERTH, out, cluster), 0)
+
+    def test_stages_send_what_a_layer_hands_on(self):
+        out = self.root / "graph.json"
+        neusight.convert_graph(self.write_graph("gpt-train-4-pp4_1.csv"), 2, out, stages=2)
+        ops = json.loads(out.read_text())["ops"]
+        devices = [(op["type"], op["colocate"]) for op in ops if op["type"] in ("MatMul", "Identity")]
+        self.assertEqual(devices, [("MatMul", "gpu0"), ("Identity", "gpu0"), ("Identity", "gpu1"), ("MatMul", "gpu1"),
+                                   ("MatMul", "gpu1"), ("MatMul", "gpu1"), ("Identity", "gpu1"), ("Identity", "gpu0")])
+        self.assertEqual([op["outputs"][0]["bytes"] for op in ops if op["type"] == "Identity"], [4 * 2 * 4 * 32] * 4)
+
+    def test_ranks_add_up(self):
+        graph = [*GRAPH, ("sum", "allreduce", "[('ALLREDUCE', (100,))]", "[('ALLREDUCE_ASYNC', (50,))]", "")]
+        out = self.root / "graph.json"
+        neusight.convert_graph(self.write_graph("gpt-train-4-dp4.csv", graph), 1, out, ranks=2)
+        ops = json.loads(out.read_text())["ops"]
+        self.assertEqual([[tensor["bytes"] for tensor in op["outputs"]] for op in ops if op["type"] == "AllReduce"],
+                         [[400, 400], [200, 200]])
+        self.assertEqual(sum(op["type"] == "MatMul" for op in ops), 2 * 3)
+        done = subprocess.run([BERTH, "graph", "convert", out, "--out", "-"], check=True, capture_output=True, text=True)
+        expanded = json.loads(done.stdout)["ops"]
+        self.assertEqual({op.get("colocate") for op in expanded}, {"gpu0", "gpu1"})
+        self.assertNotIn("AllReduce", {op["type"] for op in expanded})
 
     def test_operators_are_added_up_with_their_layer_repeated(self):
         path = self.write_graph("bert-inf-8.csv")

@@ -1,0 +1,279 @@
+#include "scenarios/collectives.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+using sim::Bytes;
+using sim::OpGraph;
+using sim::OpIndex;
+using sim::TensorRef;
+
+struct Kind {
+  const char* type;
+  bool reduces;
+  bool gathers;
+};
+constexpr Kind kKinds[] = {
+    {"AllReduce", true, true}, {"ReduceScatter", true, false}, {"AllGather", false, true}};
+
+const Kind* KindOf(const sim::Op& op) {
+  const auto found = std::ranges::find_if(kKinds, [&](const Kind& kind) { return op.type == kind.type; });
+  return found != std::end(kKinds) ? found : nullptr;
+}
+
+// The ring ops of one collective stand one block behind the other, one op of each rank in a block: the beginning, a step
+// each of the reduction and of the gathering, and of what gathers the end.
+struct Ring {
+  const Kind* kind = nullptr;
+  int ranks = 0;
+  OpIndex first = 0;  // in the new graph
+
+  int steps() const { return ranks - 1; }
+  int blocks() const { return 1 + (kind->reduces ? steps() : 0) + (kind->gathers ? steps() + 1 : 0); }
+  int size() const { return blocks() * ranks; }
+  int Wrap(int rank) const { return ((rank % ranks) + ranks) % ranks; }
+
+  OpIndex Beginning(int rank) const { return first + Wrap(rank); }
+  OpIndex Reduction(int step, int rank) const { return first + (1 + step) * ranks + Wrap(rank); }
+  OpIndex Gathering(int step, int rank) const {
+    return first + (1 + (kind->reduces ? steps() : 0) + step) * ranks + Wrap(rank);
+  }
+  OpIndex End(int rank) const { return first + (blocks() - 1) * ranks + Wrap(rank); }
+  // Rank r's own chunk, whole: what it gathers from, and what it has of a ReduceScatter.
+  OpIndex Own(int rank) const { return kind->reduces ? Reduction(steps() - 1, rank) : Beginning(rank); }
+};
+
+class Expansion {
+ public:
+  explicit Expansion(const OpGraph& graph) : graph_(graph), rings_(graph.ops.size()) {
+    OpIndex next = 0;
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      const sim::Op& op = graph.ops[i];
+      first_.push_back(next);
+      if (const Kind* kind = KindOf(op)) {
+        rings_[i] = Ring{kind, static_cast<int>(op.inputs.size()), next};
+        Check(op, *rings_[i]);
+        next += rings_[i]->size();
+      } else {
+        ++next;
+      }
+    }
+  }
+
+  OpGraph Run() {
+    made_.name = graph_.name;
+    made_.attributes = graph_.attributes;
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (rings_[i]) {
+        AddRing(graph_.ops[i], *rings_[i]);
+      } else {
+        AddOp(graph_.ops[i]);
+      }
+    }
+    for (const OpIndex op : graph_.topological_order()) {
+      if (const auto& ring = rings_[static_cast<std::size_t>(op)])
+        Colocate(graph_.ops[static_cast<std::size_t>(op)], *ring);
+    }
+    made_.Finish();
+    return std::move(made_);
+  }
+
+ private:
+  [[noreturn]] static void Fail(const sim::Op& op, const std::string& what) {
+    throw InputError(fmt::format("op '{}': {}", op.name, what));
+  }
+
+  const sim::Output& OutputOf(const TensorRef& tensor) const {
+    return graph_.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
+  }
+
+  // Of a tensor cut into as many as there are ranks; where they are not alike the later ones have a byte more.
+  static Bytes Chunk(Bytes bytes, int of, int ranks) {
+    const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
+    return up_to(of + 1) - up_to(of);
+  }
+
+  void Check(const sim::Op& op, const Ring& ring) const {
+    if (ring.ranks < 2)
+      Fail(op, fmt::format("a collective of {} rank; it takes a tensor of each of 2 or more", ring.ranks));
+    std::set<std::pair<OpIndex, std::int32_t>> seen;
+    Bytes all = 0;
+    for (const TensorRef& input : op.inputs) {
+      // Another collective makes one for each rank.
+      const bool of_ranks = KindOf(graph_.ops[static_cast<std::size_t>(input.op)]) != nullptr;
+      if (!seen.emplace(input.op, of_ranks ? input.output : 0).second)
+        Fail(op, fmt::format("two ranks read tensors of '{}'; each rank's must be made by an op of its own",
+                             graph_.ops[static_cast<std::size_t>(input.op)].name));
+      all += OutputOf(input).bytes;
+    }
+    if (op.outputs.size() != op.inputs.size())
+      Fail(op, fmt::format("has {} outputs, but must have one for each of its {} ranks", op.outputs.size(),
+                           ring.ranks));
+    const Bytes each = OutputOf(op.inputs.front()).bytes;
+    for (int rank = 0; rank < ring.ranks; ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      const Bytes given = OutputOf(op.inputs[at]).bytes;
+      if (ring.kind->reduces && given != each)
+        Fail(op, fmt::format("adds tensors of {} and {} bytes; they must be alike", each, given));
+      const Bytes wanted = !ring.kind->reduces  ? all
+                           : ring.kind->gathers ? each
+                                                : Chunk(each, rank, ring.ranks);
+      if (op.outputs[at].bytes != wanted)
+        Fail(op, fmt::format("output {} has {} bytes, but must have {}", rank, op.outputs[at].bytes, wanted));
+    }
+  }
+
+  TensorRef Mapped(const TensorRef& tensor) const {
+    const auto at = static_cast<std::size_t>(tensor.op);
+    if (!rings_[at]) return {first_[at], tensor.output};
+    return {ResultOf(*rings_[at], tensor.output), 0};
+  }
+  static OpIndex ResultOf(const Ring& ring, int rank) {
+    return ring.kind->gathers ? ring.End(rank) : ring.Own(rank);
+  }
+
+  std::vector<OpIndex> MappedControl(const std::vector<OpIndex>& control) const {
+    std::vector<OpIndex> mapped;
+    for (const OpIndex op : control) {
+      const auto at = static_cast<std::size_t>(op);
+      if (!rings_[at]) {
+        mapped.push_back(first_[at]);
+        continue;
+      }
+      for (int rank = 0; rank < rings_[at]->ranks; ++rank) mapped.push_back(ResultOf(*rings_[at], rank));
+    }
+    return mapped;
+  }
+
+  void AddOp(const sim::Op& op) {
+    sim::Op& copy = made_.ops.emplace_back(op);
+    for (TensorRef& input : copy.inputs) input = Mapped(input);
+    copy.control = MappedControl(op.control);
+    for (sim::Output& output : copy.outputs) {
+      if (output.storage == sim::Output::Storage::kInput) output.alias = Mapped(output.alias);
+    }
+  }
+
+  // A ring's op takes no time: the sums are part of the transfers.
+  sim::Op& Add(const sim::Op& of, const char* what, const std::string& name, std::vector<TensorRef> inputs) {
+    sim::Op& op = made_.ops.emplace_back();
+    op.name = fmt::format("{}/{}", of.name, name);
+    op.type = what;
+    op.inputs = std::move(inputs);
+    op.framework_ops = 0;
+    op.group = of.group;
+    op.phase = of.phase;
+    op.cost_us = 0;
+    return op;
+  }
+  static sim::Output View(Bytes bytes, const TensorRef& of) {
+    sim::Output view;
+    view.bytes = bytes;
+    view.storage = sim::Output::Storage::kInput;
+    view.alias = of;
+    return view;
+  }
+  static sim::Output Own(Bytes bytes) {
+    sim::Output own;
+    own.bytes = bytes;
+    return own;
+  }
+
+  void AddRing(const sim::Op& op, const Ring& ring) {
+    AddBeginnings(op, ring);
+    if (ring.kind->reduces) AddReduction(op, ring);
+    if (ring.kind->gathers) AddGathering(op, ring);
+  }
+
+  Bytes ChunkOf(const sim::Op& op, const Ring& ring, int chunk) const {
+    if (!ring.kind->reduces) return OutputOf(op.inputs[static_cast<std::size_t>(ring.Wrap(chunk))]).bytes;
+    return Chunk(OutputOf(op.inputs.front()).bytes, ring.Wrap(chunk), ring.ranks);
+  }
+
+  // What a rank has at first: chunks of what is added, or the one that it gives to all.
+  void AddBeginnings(const sim::Op& op, const Ring& ring) {
+    for (int rank = 0; rank < ring.ranks; ++rank) {
+      const TensorRef input = Mapped(op.inputs[static_cast<std::size_t>(rank)]);
+      sim::Op& begins = Add(op, "CollectiveBegin", fmt::format("rank{}", rank), {input});
+      begins.framework_ops = op.framework_ops;
+      begins.control = MappedControl(op.control);
+      for (int chunk = 0; chunk < (ring.kind->reduces ? ring.ranks : 1); ++chunk)
+        begins.outputs.push_back(View(ChunkOf(op, ring, ring.kind->reduces ? chunk : rank), input));
+    }
+  }
+
+  // At step s rank r gets from the one before it the sum so far of chunk r - 2 - s, and adds its own.
+  void AddReduction(const sim::Op& op, const Ring& ring) {
+    for (int step = 0; step < ring.steps(); ++step) {
+      for (int rank = 0; rank < ring.ranks; ++rank) {
+        const int chunk = ring.Wrap(rank - 2 - step);
+        const TensorRef sum = step == 0 ? TensorRef{ring.Beginning(rank - 1), chunk}
+                                        : TensorRef{ring.Reduction(step - 1, rank - 1), 0};
+        Add(op, "CollectiveAdd", fmt::format("add{}/rank{}", step, rank),
+            {sum, {ring.Beginning(rank), chunk}})
+            .outputs.push_back(Own(ChunkOf(op, ring, chunk)));
+      }
+    }
+  }
+
+  // At step s rank r gets from the one before it the whole chunk r - 1 - s, which is passed on as it is.
+  void AddGathering(const sim::Op& op, const Ring& ring) {
+    for (int step = 0; step < ring.steps(); ++step) {
+      for (int rank = 0; rank < ring.ranks; ++rank) {
+        const TensorRef from = {step == 0 ? ring.Own(rank - 1) : ring.Gathering(step - 1, rank - 1), 0};
+        Add(op, "CollectiveCopy", fmt::format("copy{}/rank{}", step, rank), {from})
+            .outputs.push_back(View(ChunkOf(op, ring, rank - 1 - step), from));
+      }
+    }
+    for (int rank = 0; rank < ring.ranks; ++rank) {
+      const TensorRef input = Mapped(op.inputs[static_cast<std::size_t>(rank)]);
+      sim::Op& ends = Add(op, "CollectiveEnd", fmt::format("all/rank{}", rank), {input, {ring.Own(rank), 0}});
+      for (int step = 0; step < ring.steps(); ++step) ends.inputs.push_back({ring.Gathering(step, rank), 0});
+      const sim::Output& declared = op.outputs[static_cast<std::size_t>(rank)];
+      // A sum stands where the rank's tensor stood.
+      sim::Output& output =
+          ends.outputs.emplace_back(ring.kind->reduces ? View(declared.bytes, input) : Own(declared.bytes));
+      output.dtype = declared.dtype;
+      output.shape = declared.shape;
+    }
+  }
+
+  // In an order in which the tensors of a collective that another one makes have their device already.
+  void Colocate(const sim::Op& op, const Ring& ring) {
+    for (int rank = 0; rank < ring.ranks; ++rank) {
+      const OpIndex producer = Mapped(op.inputs[static_cast<std::size_t>(rank)]).op;
+      std::string& set = made_.ops[static_cast<std::size_t>(producer)].colocate;
+      if (set.empty()) set = fmt::format("{}/rank{}", op.name, rank);
+      const std::string value = set;
+      for (int block = 0; block < ring.blocks(); ++block)
+        made_.ops[static_cast<std::size_t>(ring.first + block * ring.ranks + rank)].colocate = value;
+    }
+  }
+
+  const OpGraph& graph_;
+  std::vector<std::optional<Ring>> rings_;  // by op
+  std::vector<OpIndex> first_;              // by op: where it, or its ring, is in the new graph
+  OpGraph made_;
+};
+
+}  // namespace
+
+bool HasCollectives(const OpGraph& graph) {
+  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return KindOf(op) != nullptr; });
+}
+
+OpGraph ExpandCollectives(const OpGraph& graph) {
+  return Expansion(graph).Run();
+}
+
+}  // namespace berth::scenarios
