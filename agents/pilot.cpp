@@ -54,13 +54,17 @@ class Flight {
 
   void Search(const UnitPlacement& start) {
     std::vector<UnitPlacement> starts = {start};
-    if (evaluator_.has_best()) starts.push_back(evaluator_.best());
+    Objective found;  // of what others sampled
+    if (evaluator_.has_best()) {
+      starts.insert(starts.begin(), evaluator_.best());
+      found = {0, evaluator_.best_runtime()};
+      sampled_.insert(HashOf(starts.front()));
+    }
     const Candidate planned = Plan(starts, settings_.plan);
-    const sim::Picos found = evaluator_.has_best() ? evaluator_.best_runtime() : 0;
-    Sample(planned);
-    if (starts.size() > 1 && Objective{0, found} < objective_) {
-      current_ = starts.back();
-      objective_ = {0, found};
+    if (!sampled_.contains(HashOf(planned.placement))) Sample(planned);
+    if (found < objective_) {
+      current_ = starts.front();
+      objective_ = found;
       KeepBest();
     }
     Climb();
@@ -92,9 +96,10 @@ class Flight {
     std::vector<Candidate> chains = Screen(starts);
     Candidate best = BestOf(chains);
     if (task_.devices.size() == 1) return best;
-    for (std::size_t i = 0; chains.size() < static_cast<std::size_t>(settings_.chains); ++i)
-      chains.push_back(chains[i]);
-    const std::int64_t steps = screens / static_cast<std::int64_t>(chains.size());
+    const auto wanted = static_cast<std::size_t>(settings_.chains);
+    chains.resize(std::min(chains.size(), wanted), best);
+    for (std::size_t i = 0; chains.size() < wanted; ++i) chains.push_back(chains[i]);
+    const std::int64_t steps = screens / settings_.chains;
     for (std::int64_t step = 0; step < steps && !evaluator_.stop_requested(); ++step) {
       const double done = static_cast<double>(step) / static_cast<double>(steps);
       Step(settings_.hot * std::pow(kCold, done), chains);

@@ -2,21 +2,18 @@
 // they found, for the rest of the budget. The result is never worse than the best of them under the budget, and memory
 // decides first: a placement that fits is before all that do not.
 //
-// Of the baselines and constructive agents it leaves out those that this task's devices exclude (single_gpu without a GPU)
-// and `random`. Spends the whole budget.
+// Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
+// exclude (single_gpu without a GPU). Spends the whole budget.
 #include "agents/agents.h"
-#include "sim/error.h"
 
 namespace berth::agents {
 namespace {
 
-constexpr const char* kRules[] = {"single_gpu", "cpu_only", "expert", "round_robin",   "m_topo", "m_etf",
-                                  "m_sct",      "heft",     "metis",  "critical_path", "scotch"};
-
-bool Suits(const std::string& rule, const Task& task) {
-  if (rule == "single_gpu") return !DevicesOf(task, sim::DeviceClass::kGpu).empty();
-  if (rule == "cpu_only") return !DevicesOf(task, sim::DeviceClass::kCpu).empty();
-  return true;
+bool Suits(const AgentRow& row, const Task& task) {
+  const std::string name = row.name;
+  if (name == "single_gpu") return !DevicesOf(task, sim::DeviceClass::kGpu).empty();
+  if (name == "cpu_only") return !DevicesOf(task, sim::DeviceClass::kCpu).empty();
+  return name != "random" && (row.kind == AgentKind::kBaseline || row.kind == AgentKind::kConstructive);
 }
 
 class Portfolio final : public Agent {
@@ -30,9 +27,9 @@ class Portfolio final : public Agent {
   std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
-    for (const char* rule : kRules) {
+    for (const AgentRow& row : Agents()) {
       if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
-      if (Suits(rule, task)) MakeAgent(rule)->Search(task, evaluator, options);
+      if (Suits(row, task)) MakeAgent(row.name)->Search(task, evaluator, options);
     }
     MakeAgent("pilot")->Search(task, evaluator, options);
   }

@@ -92,8 +92,8 @@ const std::vector<AgentRow>& Agents() {
                                                         "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
-       "message passing, three pooled summaries, a few units at a time, REINFORCE; transfers to unseen "
-       "graphs",
+       "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
+       "unseen graphs",
        "Addanki et al., NeurIPS 2019",
        "preset=tuned|walk|paper|code, rounds=2 (others: 8), episodes=4, passes=1, every=16 (others: 1), "
        "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), reach=1 (others: 0 = unbounded), "

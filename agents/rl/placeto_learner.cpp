@@ -69,6 +69,13 @@ PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<
       action_rng_(search.seed, "placeto actions"),
       network_(FreshNetwork(SizesFor(options, tasks), search.seed)),
       optimiser_(network_.parameters()) {
+  // Its logit for staying belongs to the run and outweighs what the network has learned.
+  if (options.moves > 0 && (tasks.size() > 1 || !search.learn)) {
+    throw InputError(
+        options.name +
+        ": with moves above 0 it searches one graph from its best placement; weights for several graphs, or "
+        "to be applied without learning, are those of placeto(preset=walk)");
+  }
   for (const Task* task : tasks) {
     states_.push_back(std::make_unique<TaskState>(*task, options));
     TaskState& state = *states_.back();

@@ -244,9 +244,13 @@ RenderedSection PilotSection(const std::vector<Race>& races) {
   section.sentences = {
       "Best found by pilot / by local search after as many samples, medians over seeds, geometric means over "
       "the rows of "
-      "the papers' tables under native rules, with 90 % bootstrap intervals over rows. A sample of pilot "
-      "costs several of "
-      "local search in processor time (docs/protocol.md#pilot)."};
+      "the papers' tables under native rules that have both, with 90 % bootstrap intervals over rows. Rows "
+      "where one of "
+      "them has found nothing that fits by then are left out, as are those with a smaller budget. Pilot "
+      "looks at 40,000 "
+      "placements through screens before its first sample and at 32 before each further one, so a sample of "
+      "it takes "
+      "longer (results/agents/pilot.md)."};
   section.header = {"samples", "rows", "mean", "interval", "least", "most", "mean, trivial start"};
   const auto add = [&](const std::string& title, std::int64_t pilot_samples, std::int64_t search_samples) {
     const std::vector<double> ratios = PilotRatios(races, "local_search", pilot_samples, search_samples);
@@ -265,12 +269,19 @@ RenderedSection PilotSection(const std::vector<Race>& races) {
   return section;
 }
 
-// "1,000 samples 0.90"
+// "0.90 after 1,000 (29 rows)"
 std::string PilotOutcome(const RenderedSection& section) {
   std::vector<std::string> parts;
-  for (const std::vector<std::string>& row : section.rows)
-    parts.push_back(fmt::format("{} ({})", row[2], row[0]));
-  return fmt::format("berth's pilot takes {} of local search's best (samples).", fmt::join(parts, ", "));
+  for (const std::vector<std::string>& row : section.rows) {
+    if (row != section.rows.front())
+      parts.push_back(fmt::format("{} after {} ({} rows)", row[2], row[0], row[1]));
+  }
+  const std::vector<std::string>& first = section.rows.front();
+  return fmt::format(
+      "berth's pilot finds placements that take {} of local search's time after 1 sample where local search "
+      "has {} ({} rows), and at "
+      "equal samples {}; its screens are no samples.",
+      first[2], CountText(kZeroShotAgainst), first[1], fmt::join(parts, ", "));
 }
 
 // The best column of each kind at the full budget, and the best of the random ones.

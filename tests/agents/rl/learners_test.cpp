@@ -36,6 +36,12 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
   std::unique_ptr<Agent> Make() const {
     return GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name))));
   }
+  // Of several presets the one whose weights are for any graph.
+  std::unique_ptr<Agent> MakeForTransfer() const {
+    const bool walks =
+        std::string(FindAgent(GetParam().name)->parameters).find("|walk|") != std::string::npos;
+    return walks ? Make("preset=walk") : Make();
+  }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
     return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
   }
@@ -135,7 +141,7 @@ TEST_P(EachLearner, ResumedEqualsUninterrupted) {
 
 TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
   const auto made = MakeTestTask(RandomDag(9, 3)), other = MakeTestTask(RandomDag(9, 4));
-  const auto agent = Make();
+  const auto agent = MakeForTransfer();
   auto* const transferable = dynamic_cast<Transferable*>(agent.get());
   ASSERT_NE(transferable, nullptr);
   Evaluator first(made->task, {.budget = 70}), second(other->task, {.budget = 75});
@@ -144,11 +150,11 @@ TEST_P(EachLearner, CarriesItsWeightsToAFileAndBack) {
 
   const std::string path = InTemp("trained.ckpt");
   transferable->Save(path);
-  const Samples applied = SearchOnce(*Make(), other->task, 100, {.learn = false, .init = path});
+  const Samples applied = SearchOnce(*MakeForTransfer(), other->task, 100, {.learn = false, .init = path});
   EXPECT_LT(applied.counted, 100);
   EXPECT_EQ(SearchOnce(*agent, other->task, 100, {.learn = false}), applied);
   const auto wide = MakeTestTask(RandomDag(9, 3), 3);
-  EXPECT_THROW(SearchOnce(*Make(), wide->task, 100, {.init = path}), InputError);
+  EXPECT_THROW(SearchOnce(*MakeForTransfer(), wide->task, 100, {.init = path}), InputError);
 }
 
 // Mean entropy of the decisions of the first update, from the learning log.
@@ -198,7 +204,7 @@ TEST_P(EachLearner, LearnsTheOneDecisionThatMatters) {
   }
   bandit.UseGpus(1);
   const Task task = MakeTask(bandit.Finish(), "");
-  const auto agent = Make();
+  const auto agent = MakeForTransfer();
   SearchOnce(*agent, task, 2000);
   const std::string path = InTemp("bandit.ckpt");
   dynamic_cast<Transferable&>(*agent).Save(path);

@@ -452,5 +452,22 @@ TEST(Placeto, AblationsRun) {
   }
 }
 
+// Its network is outweighed by the logit for staying, so that a pass without learning would move nothing.
+TEST(Placeto, TheSearchOfOneGraphIsNotForOthers) {
+  const auto made = MakeTestTask(RandomDag(7, 1));
+  const auto refused = [&](const char* spec) {
+    try {
+      SearchOnce(spec, made->task, 10, {.learn = false});
+      return false;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("placeto(preset=walk)"));
+      return true;
+    }
+  };
+  EXPECT_TRUE(refused("placeto"));
+  EXPECT_FALSE(refused("placeto(preset=walk)"));
+  EXPECT_FALSE(refused("placeto(moves=0)"));
+}
+
 }  // namespace
 }  // namespace berth::agents::rl
