@@ -49,12 +49,28 @@ std::unique_ptr<sim::CostModel> LoadModel(const ProblemSource& source,
                             [&] { return cost_models::MakeCostModel(source.cost_model, catalogue); });
 }
 
+std::vector<cost_models::SheetText> ReadSheets(const std::vector<std::string>& paths) {
+  std::vector<cost_models::SheetText> texts;
+  for (const std::string& path : paths) texts.push_back({formats::ReadFile(path), formats::SourceOf(path)});
+  return texts;
+}
+
+std::unique_ptr<cost_models::Catalogue> CatalogueOf(const ProblemSource& source) {
+  if (source.cluster_text.empty()) return LoadCatalogue(source.cluster, source.sheets);
+  std::vector<cost_models::SheetText> texts = ReadSheets(source.sheets);
+  texts.push_back({source.cluster_text, source.cluster});
+  return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
+}
+
 // Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
 sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model,
                             const cost_models::Catalogue& base) {
   const auto catalogue = cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), base);
-  sim::Cluster cluster = formats::CheckedAt(
-      source.cluster_place, [&] { return scenarios::LoadCluster(source.cluster, *catalogue); });
+  sim::Cluster cluster = formats::CheckedAt(source.cluster_place, [&] {
+    return source.cluster_text.empty()
+               ? scenarios::LoadCluster(source.cluster, *catalogue)
+               : formats::ParseCluster(source.cluster_text, source.cluster, *catalogue);
+  });
   if (!source.rules.empty()) OverrideRules(cluster, source.rules);
   if (!source.interconnect.empty()) {
     sim::CheckInterconnect(source.interconnect);
@@ -77,9 +93,7 @@ sim::OpGraph LoadGraph(const std::string& name_or_path) {
 }
 
 std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string>& paths) {
-  std::vector<cost_models::SheetText> texts;
-  for (const std::string& path : paths) texts.push_back({formats::ReadFile(path), formats::SourceOf(path)});
-  return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
+  return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), ReadSheets(paths));
 }
 
 std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
@@ -111,8 +125,11 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
-    : catalogue_(LoadCatalogue(source.cluster, source.sheets)),
-      graph_(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); })) {
+    : LoadedProblem(formats::CheckedAt(source.graph_place, [&] { return LoadGraph(source.graph); }), source) {
+}
+
+LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
+    : catalogue_(CatalogueOf(source)), graph_(std::move(graph)) {
   model_ = LoadModel(source, *catalogue_);
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.

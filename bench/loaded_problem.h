@@ -24,6 +24,8 @@ struct ProblemSource {
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
+  // What a berth.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
+  std::string cluster_text;
 
   // Where a scenario file gives what stands above, for messages; empty = the command line does.
   std::string graph_place, cluster_place, cost_model_place;
@@ -49,6 +51,8 @@ std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster
 class LoadedProblem {
  public:
   explicit LoadedProblem(const ProblemSource& source);
+  // A graph that is there already; everything else from the source, whose `graph` is what messages call it.
+  LoadedProblem(sim::OpGraph graph, const ProblemSource& source);
   LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model);
   LoadedProblem(const LoadedProblem&) = delete;
   LoadedProblem& operator=(const LoadedProblem&) = delete;

@@ -23,8 +23,7 @@ std::vector<std::string> AgentsWithoutSearch() {
 }
 
 // The agent's one sample, feasible or not.
-sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
-  const agents::Task task = agents::MakeTask(problem, "colocation");
+sim::Placement FromAgent(const std::string& spec, const agents::Task& task) {
   const auto agent = agents::MakeAgent(spec);
   agents::Evaluator evaluator(task, agents::Evaluator::Options{.budget = 1});
   agents::UnitPlacement units;
@@ -33,15 +32,24 @@ sim::Placement FromAgent(const std::string& spec, const sim::Problem& problem) {
   };
   agent->Search(task, evaluator, {});
   if (units.empty())
-    throw InputError(fmt::format("the agent '{}' makes no placement of {}.", spec, problem.graph().name));
+    throw InputError(
+        fmt::format("the agent '{}' makes no placement of {}.", spec, task.problem->graph().name));
   return agents::Expand(task, units);
+}
+
+bool IsFile(const std::string& name_or_path) {
+  return name_or_path == "-" || std::filesystem::exists(name_or_path);
 }
 
 }  // namespace
 
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
-  if (name_or_path == "-" || std::filesystem::exists(name_or_path))
-    return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
+  if (IsFile(name_or_path)) return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
+  return LoadPlacement(name_or_path, agents::MakeTask(problem, "colocation"));
+}
+
+sim::Placement LoadPlacement(const std::string& name_or_path, const agents::Task& task) {
+  if (IsFile(name_or_path)) return LoadPlacement(name_or_path, *task.problem);
   const agents::AgentRow* row = agents::FindAgent(Spec::Parse(name_or_path).name);
   if (row == nullptr) {
     throw InputError(fmt::format(
@@ -53,7 +61,7 @@ sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem
         fmt::format("the agent '{}' searches; `berth place --agent {}` runs it. Without search there are {}.",
                     name_or_path, name_or_path, JoinNames(AgentsWithoutSearch())));
   }
-  return FromAgent(name_or_path, problem);
+  return FromAgent(name_or_path, task);
 }
 
 void CheckStandardInput(const ProblemSource& source, const std::string& placement) {

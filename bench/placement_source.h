@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "agents/task.h"
 #include "bench/loaded_problem.h"
 #include "sim/placement.h"
 #include "sim/simulator.h"
@@ -13,6 +14,9 @@ namespace berth::bench {
 // "-" is a file on standard input. Throws InputError for a file of neither format, an unknown agent, an agent that searches, and an agent that
 // makes no placement of this problem.
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem);
+
+// With an agent that places the task's units on the task's devices; above, sets of colocation on all.
+sim::Placement LoadPlacement(const std::string& name_or_path, const agents::Task& task);
 
 // Throws InputError where more than one of graph, cluster and placement is to be read from standard input.
 void CheckStandardInput(const ProblemSource& source, const std::string& placement);

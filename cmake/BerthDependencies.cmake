@@ -57,6 +57,27 @@ endif()
 
 include(BerthCuda)
 
+# A module with sanitizers would need an interpreter with sanitizers.
+if(BERTH_PORTABLE OR BERTH_SANITIZE)
+  set(BERTH_WITH_PYTHON OFF)
+endif()
+if(NOT BERTH_WITH_PYTHON STREQUAL "OFF")
+  # The system's own Python first: its headers come with the distribution's packages.
+  if(NOT DEFINED Python_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python 3.9 COMPONENTS Interpreter Development.Module QUIET)
+  find_package(pybind11 2.10 CONFIG QUIET)
+  if(Python_FOUND AND pybind11_FOUND)
+    set(BERTH_WITH_PYTHON ON)
+  elseif(BERTH_WITH_PYTHON STREQUAL "ON")
+    message(FATAL_ERROR "BERTH_WITH_PYTHON=ON, but pybind11 or the headers of Python were not found (pybind11-dev, python3-dev)")
+  else()
+    message(STATUS "berth: no Python package, since pybind11 or the headers of Python were not found (.ci/install brings both)")
+    set(BERTH_WITH_PYTHON OFF)
+  endif()
+endif()
+
 if(BERTH_BUILD_TESTS)
   find_package(GTest CONFIG REQUIRED)
   find_package(rapidcheck CONFIG REQUIRED)
@@ -94,4 +115,4 @@ if(NOT BERTH_WITH_SIMGRID STREQUAL "OFF")
   endif()
 endif()
 
-message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, MPI ${BERTH_WITH_MPI}, ONNX ${BERTH_WITH_ONNX}, CUDA plug-in ${BERTH_WITH_CUDA}, benchmarks ${BERTH_WITH_BENCHMARKS}, SimGrid ${BERTH_WITH_SIMGRID}")
+message(STATUS "berth: build type ${CMAKE_BUILD_TYPE}, sanitizers '${BERTH_SANITIZE}', oneTBB ${BERTH_WITH_TBB}, learning agents ${BERTH_WITH_RL}, MPI ${BERTH_WITH_MPI}, ONNX ${BERTH_WITH_ONNX}, CUDA plug-in ${BERTH_WITH_CUDA}, Python ${BERTH_WITH_PYTHON}, benchmarks ${BERTH_WITH_BENCHMARKS}, SimGrid ${BERTH_WITH_SIMGRID}")

@@ -278,8 +278,9 @@ class ExtendedCatalogue : public Catalogue {
     bool cluster = false;
     if (document.root().IsObject()) {
       for (const auto [key, value] : document.root().members()) {
-        cluster = cluster || (key == "format" && value.kind() == formats::ValueKind::kPlain &&
-                              value.Text() == "berth.cluster");
+        const bool text =
+            value.kind() == formats::ValueKind::kPlain || value.kind() == formats::ValueKind::kString;
+        cluster = cluster || (key == "format" && text && value.Text() == "berth.cluster");
         if (key == "kinds") kinds = value;
       }
     }

@@ -430,6 +430,18 @@ std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions&
 
 namespace {
 
+// Of the cases of a kind, whose keys begin with it, or of the real ones: "5/6", that is met of those run.
+RenderedCell MetOf(const std::string& kind, const GateAgent& agent, const std::vector<GateRun>& runs) {
+  int met = 0, run = 0;
+  for (const GateCase& gate : GateCases()) {
+    if (kind.empty() ? !gate.real() : !gate.key.starts_with(kind)) continue;
+    const std::optional<bool> meets = Meets(gate, agent, runs);
+    run += meets.has_value();
+    met += meets.value_or(false);
+  }
+  return {.ours = run == 0 ? "–" : fmt::format("{}/{}", met, run)};
+}
+
 // "12 of 54 of hierarchical, tuned", and who has none at all.
 std::string WhatIsMissing(const std::vector<GateRun>& runs) {
   std::set<std::tuple<std::string, std::string, std::int64_t>> there;
@@ -457,8 +469,7 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   RenderedTable table;
   table.name = "gate";
   table.title = "Does it learn at all?";
-  table.short_legend =
-      "0 is the optimum, 1 is random; of real graphs, 1 is what the agent finds without learning.";
+  table.short_legend = "Who misses a case that a control meets did not learn.";
   table.legend =
       "How far the last tenth of the samples is from the optimum, over how far random is; on real graphs the "
       "best found over "
@@ -475,6 +486,14 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   block.dots = false;
   block.columns.push_back({"verdict", ColumnGroup::kLearner, true});
   for (const GateCase& gate : GateCases()) block.columns.push_back({gate.title, ColumnGroup::kLearner, true});
+  RenderedBlock summary;
+  summary.key = "summary";
+  summary.title = block.title;
+  summary.row_title = "agent";
+  summary.shows = "Cases that are met, of those run";
+  summary.dots = false;
+  for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
+    summary.columns.push_back({title, ColumnGroup::kLearner, true});
   int learned = 0, missed = 0;
   RenderedSection course{"How runs end",
                          {"Means over all runs of an agent."},
@@ -492,6 +511,10 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
                                                            : "did not learn"});
     if (verdict.not_run > 0) line.cells.back().remark = fmt::format("{} more to run", verdict.not_run);
     for (const GateCase& gate : GateCases()) line.cells.push_back(CellOf(gate, agent, runs));
+    RenderedLine brief{.title = agent.title, .cells = {line.cells.front()}};
+    for (const char* kind : {"balance", "chains", "tiny", ""})
+      brief.cells.push_back(MetOf(kind, agent, runs));
+    summary.lines.push_back(std::move(brief));
     block.lines.push_back(std::move(line));
     double n = 0, entropy = 0, norm = 0, single = 0;
     for (const GateRun& run : runs) {
@@ -515,6 +538,7 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   table.facts.emplace_back("rows",
                            fmt::format("{} runs, revision {}", runs.size(), fmt::join(revisions, "; ")));
   table.discussion.push_back(std::move(course));
+  table.summary = std::move(summary);
   table.blocks.push_back(std::move(block));
   return table;
 }

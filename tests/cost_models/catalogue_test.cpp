@@ -73,10 +73,11 @@ TEST(Catalogue, TakesKindsOfOtherFilesAndOfClusters) {
                 }),
                 HasSubstr("again.yaml:4: "));
   }
-  // A cluster without kinds, or with what only its own reader can judge, adds nothing.
-  EXPECT_EQ(
-      CatalogueWith(BuiltinCatalogue(), {{"format: berth.cluster\nwrong: 1\n", "c.yaml"}})->DeviceNames(),
-      BuiltinCatalogue().DeviceNames());
+  // A cluster without kinds, or with what only its own reader can judge, adds nothing; JSON is YAML too.
+  for (const char* text : {"format: berth.cluster\nwrong: 1\n", "{\"format\": \"berth.cluster\"}"}) {
+    EXPECT_EQ(CatalogueWith(BuiltinCatalogue(), {{text, "c.yaml"}})->DeviceNames(),
+              BuiltinCatalogue().DeviceNames());
+  }
   EXPECT_THAT(InputErrorOf([&] {
                 CatalogueWith(BuiltinCatalogue(), {{"a: 1\n", "x.yaml"}});
               }),

@@ -36,6 +36,7 @@ FOLDERS = {
     "agents/rl": ("sim", "agents"),
     "agents/mpi": ("sim", "agents"),
     "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
+    "python": ("sim", "sim/formats", "cost_models", "scenarios", "agents", "bench"),
     "examples": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
 }
 
@@ -54,7 +55,7 @@ LIBRARIES = (
     (("oneapi/tbb", "tbb/"), ("sim/parallel.cpp",), True),
     (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
     (("yaml-cpp/",), ("sim/formats", "cost_models", "scenarios", "bench", _TESTS), True),
-    (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
+    (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", "python", _TESTS), True),
     (("zstd",), ("sim/formats",), True),
     (("zlib.h",), ("sim/formats", _TESTS), True),
     (("CLI/",), ("bench", "profiler/main"), True),
@@ -66,6 +67,7 @@ LIBRARIES = (
     (("mpi.h",), ("agents/mpi",), True),
     (("cupti",), ("profiler/cuda/cupti_",), True),
     (("cuda", "cublas", "cudnn", "nvtx", "nvml", "nvrtc"), ("profiler/cuda",), True),
+    (("pybind11/",), ("python",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
     (("benchmark/",), ("bench",), False),
     (("simgrid/",), ("bench/speed/simgrid_peer.cpp",), True),

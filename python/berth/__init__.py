@@ -1,0 +1,24 @@
+"""Where should the operations of a neural network run? The simulator, agents and bounds of berth, for Python.
+
+    problem = berth.Problem("nmt(layers=4)", "k40(gpus=2)", devices="gpu")
+    problem.evaluate(placements).runtime_us     # [n], all cores
+    problem.search(agent="local_search", samples=2000).runtime_us
+
+Times are microseconds, memory is bytes. What is given wrongly is an InputError (a ValueError), what cannot be done a RunError (a
+RuntimeError), both with the sentences of the command line. `berth.gym` has Gymnasium environments.
+"""
+
+from pathlib import Path as _Path
+
+from . import _core
+from ._core import InputError, RunError
+from ._graph import Graph
+from ._problem import Batch, Bounds, Problem, Search, Simulation
+from ._tables import Row, agents, clusters, cost_models, groupers, workloads
+
+__all__ = ["Batch", "Bounds", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "agents", "clusters",
+           "cost_models", "groupers", "workloads"]
+
+# The learning agents stand beside the module where it is installed, in the build folder where it is built.
+_folder = _Path(_core.__file__).resolve().parent
+_core.set_plugin_folder(str(_folder if (_folder / "libberth_rl.so").exists() else _folder.parent.parent / "agents" / "rl"))

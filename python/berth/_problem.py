@@ -1,0 +1,200 @@
+"""A graph on a cluster: simulate one placement, evaluate many, search the best, bound it from below."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _core
+from ._core import InputError
+from ._graph import Graph
+
+Cluster = Union[str, Mapping[str, Any]]
+#: Of `Problem.simulate`: a device by unit; a device's name by op's name; or a placement file or agent that needs no search.
+Placement = Union[str, Mapping[str, str], Sequence[int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What n placements cost."""
+
+    runtime_us: np.ndarray  #: [n] float64, of one step as if memory were unlimited
+    fits: np.ndarray  #: [n] bool
+    peak_bytes: np.ndarray  #: [n, devices of the cluster] int64
+    #: [n] float64: -sqrt(runtime / reference runtime); where it does not fit, less 1 and the overflow in parts of the capacity
+    reward: np.ndarray
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """One run of one placement. Times are microseconds since its begin; ops and devices in the order of graph and cluster."""
+
+    runtime_us: float  #: as if memory were unlimited
+    out_of_memory: Optional[Dict[str, Any]]  #: the first allocation that did not fit; None = fits
+    device_busy_us: np.ndarray  #: [devices] with at least one op running
+    device_peak_bytes: np.ndarray  #: [devices]
+    op_device: np.ndarray  #: [ops] int32
+    op_issue_us: np.ndarray  #: [ops]: when the host had issued it
+    op_start_us: np.ndarray  #: [ops]
+    op_end_us: np.ndarray  #: [ops]
+    #: In the order of queueing: op, output (-1 = only waits), from, to (devices), bytes, queued_us, start_us, end_us
+    transfers: np.ndarray
+
+    @property
+    def fits(self) -> bool:
+        return self.out_of_memory is None
+
+
+@dataclass(frozen=True)
+class Search:
+    """What an agent found."""
+
+    agent: str  #: with the parameters in force
+    placement: Optional[np.ndarray]  #: [units] int32, the best that fits; None = none was seen
+    runtime_us: float  #: of that; infinite = none was seen
+    samples: int  #: placements evaluated
+    distinct: int  #: of these
+    proposals: int  #: placements that the agent stood for
+    screens: int  #: placements looked at by an inexact screen, which are no samples
+    wall_seconds: float
+    simulator_seconds: float  #: of these
+    curve: np.ndarray  #: one entry for each improvement: sample (from 1), runtime_us, wall_seconds
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """No placement on the problem's devices takes less."""
+
+    runtime_us: float  #: the largest of the three
+    critical_path_us: float  #: the longest path, each op where that suits it best
+    work_us: float  #: all work, spread over all devices
+    memory_us: float  #: with what fits nowhere ruled out; 0 = adds nothing. Of placements that fit
+    nothing_fits: bool  #: proven: no placement fits
+
+
+_CURVE = np.dtype([("sample", np.int64), ("runtime_us", np.float64), ("wall_seconds", np.float64)])
+_TRANSFERS = np.dtype([("op", np.int32), ("output", np.int32), ("from", np.int32), ("to", np.int32), ("bytes", np.int64),
+                       ("queued_us", np.float64), ("start_us", np.float64), ("end_us", np.float64)])
+
+
+def _table(dtype: np.dtype, prefix: str, columns: Dict[str, Any]) -> np.ndarray:
+    names = dtype.names or ()
+    table = np.empty(len(columns[prefix + names[0]]) // dtype[names[0]].itemsize, dtype)
+    for name in names:
+        table[name] = np.frombuffer(columns[prefix + name], dtype[name])
+    return table
+
+
+class Problem:
+    """A graph on a cluster, loaded and priced once; simulators are kept between calls. Calls from several threads are safe; their
+    evaluations take turns, each on all cores.
+
+    graph         a Graph, a workload or a file
+    cluster       a cluster (`berth.clusters()`), a file, or what a berth.cluster file holds
+    devices       names, kinds or classes that placements may use: "gpu", "gpu0,gpu1"; empty = all
+    grouper       what is placed as one: "colocation" (ops that must share a device), "neighbour(groups=128)", …
+    cost_model    what prices ops without a measured time, a spec or a parameter file; empty = the default chain
+    rules, interconnect, memory, sheets
+                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"]
+    """
+
+    def __init__(self, graph: Union[Graph, str], cluster: Cluster, *, devices: str = "", grouper: str = "colocation",
+                 cost_model: str = "", rules: str = "", interconnect: str = "", memory: Sequence[str] = (),
+                 sheets: Sequence[str] = ()) -> None:
+        self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
+        text = ""
+        if not isinstance(cluster, str):
+            text = json.dumps({"format": "berth.cluster", "version": 1, **cluster})
+            cluster = str(cluster.get("name", "cluster"))
+        self._core = _core.Problem(self.graph._core, self.graph._source, cluster, text, cost_model, rules, interconnect,
+                                   list(memory), list(sheets), grouper, devices)
+        facts = self._core.facts()
+
+        def array(key: str, dtype: Any) -> np.ndarray:
+            values = np.frombuffer(facts[key], dtype)
+            values.flags.writeable = False
+            return values
+
+        self.cluster_name: str = facts["cluster_name"]
+        self.cost_model: str = facts["cost_model"]
+        self.grouper: str = facts["grouper"]
+        self.device_names: List[str] = list(facts["device_names"])  #: of the cluster
+        self.device_capacity_bytes = array("device_capacity_bytes", np.int64)  #: [devices of the cluster]
+        self.devices = array("devices", np.int32)  #: indices of those that placements may use, ascending
+        self.unit_of_op = array("unit_of_op", np.int32)  #: [ops]
+        self.unit_persistent_bytes = array("unit_persistent_bytes", np.int64)  #: [units]
+        self.unit_output_bytes = array("unit_output_bytes", np.int64)  #: [units]
+        self.units = len(self.unit_persistent_bytes)  #: how many there are
+        self.unit_cost_us = array("unit_cost_us", np.float64).reshape(self.units, -1)  #: [units, devices of the cluster]
+        self.edges = np.stack([array("edge_from", np.int32), array("edge_to", np.int32)])  #: [2, m] between units
+        self.edge_bytes = array("edge_bytes", np.int64)  #: [m]; 0 = only waits
+        self.reference_runtime_us: float = facts["reference_runtime_us"]  #: of a trivial placement; scales rewards
+        self.reference: str = facts["reference"]  #: which one
+
+    def simulate(self, placement: Placement) -> Simulation:
+        """One placement, with its timeline: a device of the cluster for each unit, a mapping from all ops' names to devices' names,
+        or the name of a placement file or of an agent that needs no search ("expert", "heft")."""
+        if isinstance(placement, str):
+            out = self._core.simulate_named(placement)
+        elif isinstance(placement, Mapping):
+            text = json.dumps({"format": "berth.placement", "version": 1, "placement": dict(placement)})
+            out = self._core.simulate_text(text, "placement")
+        else:
+            out = self._core.simulate_units(self._integers(placement, 1))
+        times = {key: np.frombuffer(out[key], np.float64) for key in ("device_busy_us", "op_issue_us", "op_start_us", "op_end_us")}
+        return Simulation(runtime_us=out["runtime_us"], out_of_memory=out["out_of_memory"],
+                          device_peak_bytes=np.frombuffer(out["device_peak_bytes"], np.int64),
+                          op_device=np.frombuffer(out["op_device"], np.int32),
+                          transfers=_table(_TRANSFERS, "transfer_", out), **times)
+
+    def evaluate(self, placements: Any, threads: int = 0) -> Batch:
+        """`placements` [n, units]: a device of the cluster for each unit. On `threads` threads (0 = one per core) without the
+        interpreter's lock; the same bits for any number of them. Ctrl-C ends it."""
+        flat = self._integers(placements, 2)
+        out = self._core.evaluate(flat, threads)
+        return Batch(runtime_us=np.frombuffer(out["runtime_us"], np.float64), fits=np.frombuffer(out["fits"], np.bool_),
+                     peak_bytes=np.frombuffer(out["peak_bytes"], np.int64).reshape(-1, len(self.device_names)),
+                     reward=np.frombuffer(out["reward"], np.float64))
+
+    def search(self, agent: str = "local_search", samples: int = 1000, seed: int = 1, threads: int = 0, init: str = "",
+               learn: bool = True) -> Search:
+        """Lets an agent (`berth.agents()`), with parameters in parentheses, evaluate up to `samples` placements. Same seed, same
+        result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. Ctrl-C ends
+        it at the next sample, and what was found is lost."""
+        out = self._core.search(agent, samples, seed, threads, init, learn)
+        found = out.get("placement")
+        return Search(placement=None if found is None else np.frombuffer(found, np.int32), runtime_us=out.get("runtime_us", float("inf")),
+                      curve=_table(_CURVE, "curve_", out),
+                      **{key: out[key] for key in ("agent", "samples", "distinct", "proposals", "screens", "wall_seconds", "simulator_seconds")})
+
+    def bounds(self) -> Bounds:
+        """Proven lower bounds over all placements on `devices`; seconds for a graph of 50,000 ops."""
+        return Bounds(**self._core.bounds())
+
+    def placement(self, name: str) -> np.ndarray:
+        """[units] int32: of a placement file, or of an agent that needs no search."""
+        return np.frombuffer(self._core.units_of(name), np.int32)
+
+    def save_placement(self, path: str, placement: Any) -> None:
+        """Writes a berth.placement file of a device by unit."""
+        _core.write_file(str(path), self._core.placement_text(self._integers(placement, 1)))
+
+    def cluster_text(self) -> str:
+        """The cluster as a berth.cluster file, every value in force written out."""
+        return self._core.cluster_text()
+
+    def _integers(self, placements: Any, dimensions: int) -> np.ndarray:
+        """Flat and 32-bit, as the core takes them."""
+        array = np.asarray(placements)
+        wanted = "[n, units]" if dimensions == 2 else "[units]"
+        if array.ndim != dimensions or array.shape[-1] != self.units:
+            raise InputError(f"placement: the shape is {list(array.shape)}, wanted {wanted} with {self.units} units.")
+        if array.size and not np.issubdtype(array.dtype, np.integer):
+            raise InputError(f"placement: the entries are {array.dtype}, wanted whole numbers, indices of devices.")
+        # What does not fit into 32 bits is no device either way.
+        flat: np.ndarray = np.clip(array, -1, np.iinfo(np.int32).max).astype(np.int32, copy=False).ravel()
+        return flat
+
+    def __repr__(self) -> str:
+        return f"<berth.Problem {self.graph.name} on {self.cluster_name}: {self.units} units, {len(self.devices)} devices>"

@@ -1,0 +1,351 @@
+// berth._core: what the package berth/ wraps in NumPy (python/README.md). Arrays go in as buffers and come out as bytearrays,
+// so that the module belongs to no version of NumPy. Every long call releases the interpreter's lock.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "agents/agent.h"
+#include "agents/plugin.h"
+#include "python/prepared.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::python {
+namespace {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+template <typename T>
+py::bytearray ToBytes(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+// One number for each item.
+template <typename T, typename Items, typename Get>
+py::bytearray Column(const Items& items, const Get& get) {
+  std::vector<T> values;
+  values.reserve(items.size());
+  for (const auto& item : items) values.push_back(static_cast<T>(get(item)));
+  return ToBytes(values);
+}
+
+// Of an array that the package has made 32-bit, contiguous and not empty.
+std::span<const std::int32_t> Integers(const py::buffer_info& info) {
+  if (info.itemsize != sizeof(std::int32_t) || info.ndim != 1)
+    throw InputError("placements: wanted a flat array of 32-bit integers.");
+  return {static_cast<const std::int32_t*>(info.ptr), static_cast<std::size_t>(info.size)};
+}
+
+// Lets handlers in Python run (Ctrl-C), and throws what they raise.
+void RaiseInterrupts() {
+  const py::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+struct Graph {
+  std::shared_ptr<const sim::OpGraph> graph;
+  std::vector<std::string> notes;
+};
+
+Graph LoadGraph(const std::string& name_or_path) {
+  const py::gil_scoped_release unlocked;
+  Graph loaded;
+  loaded.graph = std::make_shared<const sim::OpGraph>(
+      scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &loaded.notes));
+  return loaded;
+}
+
+Graph ParseGraph(const std::string& json, const std::string& source) {
+  const py::gil_scoped_release unlocked;
+  return {std::make_shared<const sim::OpGraph>(
+              formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue())),
+          {}};
+}
+
+py::bytearray GraphEdges(const Graph& graph) {
+  std::vector<std::int32_t> from;
+  std::vector<std::int32_t> to;
+  for (sim::OpIndex op = 0; op < graph.graph->size(); ++op) {
+    for (const sim::OpIndex consumer : graph.graph->consumers(op)) {
+      from.push_back(op);
+      to.push_back(consumer);
+    }
+  }
+  from.insert(from.end(), to.begin(), to.end());
+  return ToBytes(from);
+}
+
+py::dict Evaluate(Prepared& problem, const py::buffer& placements, int threads) {
+  const py::buffer_info info = placements.request();
+  BatchResult result;
+  {
+    const py::gil_scoped_release unlocked;
+    result = problem.Evaluate(Integers(info), threads, RaiseInterrupts);
+  }
+  py::dict out;
+  out["runtime_us"] = ToBytes(result.runtime_us);
+  out["fits"] = ToBytes(result.fits);
+  out["reward"] = ToBytes(result.reward);
+  out["peak_bytes"] = ToBytes(result.peak_bytes);
+  return out;
+}
+
+py::object OutOfMemoryOf(const sim::Problem& problem, const sim::Outcome& outcome) {
+  if (!outcome.oom) return py::none();
+  const sim::OutOfMemory& oom = *outcome.oom;
+  return py::dict("device"_a = problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
+                  "op"_a = problem.graph().ops[static_cast<std::size_t>(oom.op)].name,
+                  "what"_a = ToString(oom.what), "time_us"_a = sim::ToMicros(oom.time),
+                  "needed_bytes"_a = oom.needed, "capacity_bytes"_a = oom.capacity);
+}
+
+py::dict ToDict(const Prepared& problem, const Run& run) {
+  const sim::Outcome& outcome = run.outcome;
+  py::dict out;
+  out["runtime_us"] = sim::ToMicros(outcome.runtime);
+  out["out_of_memory"] = OutOfMemoryOf(problem.problem(), outcome);
+  out["device_busy_us"] =
+      Column<double>(outcome.devices, [](const auto& use) { return sim::ToMicros(use.busy); });
+  out["device_peak_bytes"] = Column<std::int64_t>(outcome.devices, [](const auto& use) { return use.peak; });
+  out["op_device"] = ToBytes(run.placement.device);
+  out["op_issue_us"] = Column<double>(outcome.ops, [](const auto& op) { return sim::ToMicros(op.issue); });
+  out["op_start_us"] = Column<double>(outcome.ops, [](const auto& op) { return sim::ToMicros(op.start); });
+  out["op_end_us"] = Column<double>(outcome.ops, [](const auto& op) { return sim::ToMicros(op.end); });
+  const auto& moved = outcome.transfers;
+  out["transfer_op"] = Column<std::int32_t>(moved, [](const auto& t) { return t.tensor.op; });
+  out["transfer_output"] = Column<std::int32_t>(moved, [](const auto& t) { return t.tensor.output; });
+  out["transfer_from"] = Column<std::int32_t>(moved, [](const auto& t) { return t.from; });
+  out["transfer_to"] = Column<std::int32_t>(moved, [](const auto& t) { return t.to; });
+  out["transfer_bytes"] = Column<std::int64_t>(moved, [](const auto& t) { return t.bytes; });
+  out["transfer_queued_us"] = Column<double>(moved, [](const auto& t) { return sim::ToMicros(t.queued); });
+  out["transfer_start_us"] = Column<double>(moved, [](const auto& t) { return sim::ToMicros(t.start); });
+  out["transfer_end_us"] = Column<double>(moved, [](const auto& t) { return sim::ToMicros(t.end); });
+  return out;
+}
+
+// `placement` makes one without the lock.
+template <typename MakePlacement>
+py::dict Simulate(const Prepared& problem, const MakePlacement& placement) {
+  Run run;
+  {
+    const py::gil_scoped_release unlocked;
+    run = problem.Simulate(placement());
+  }
+  return ToDict(problem, run);
+}
+
+py::dict Search(const Prepared& problem, const SearchRequest& request) {
+  bool raised = false;  // by a handler in Python; the error stays set while the search ends
+  SearchResult found;
+  {
+    const py::gil_scoped_release unlocked;
+    auto looked = std::chrono::steady_clock::now();
+    found = problem.Search(request, [&] {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - looked < std::chrono::milliseconds(50)) return false;
+      looked = now;
+      const py::gil_scoped_acquire lock;
+      raised = PyErr_CheckSignals() != 0;
+      return raised;
+    });
+  }
+  if (raised) throw py::error_already_set();
+  py::dict out;
+  out["agent"] = found.agent;
+  if (found.best) {
+    out["placement"] = ToBytes(*found.best);
+    out["runtime_us"] = sim::ToMicros(found.best_runtime);
+  }
+  out["samples"] = found.samples;
+  out["distinct"] = found.distinct;
+  out["proposals"] = found.proposals;
+  out["screens"] = found.screens;
+  out["wall_seconds"] = found.wall_seconds;
+  out["simulator_seconds"] = found.simulator_seconds;
+  out["curve_sample"] = Column<std::int64_t>(found.curve, [](const auto& point) { return point.sample; });
+  out["curve_runtime_us"] =
+      Column<double>(found.curve, [](const auto& point) { return sim::ToMicros(point.best); });
+  out["curve_wall_seconds"] =
+      Column<double>(found.curve, [](const auto& point) { return point.wall_seconds; });
+  return out;
+}
+
+py::dict Bounds(const Prepared& problem) {
+  agents::LowerBound bound;
+  {
+    const py::gil_scoped_release unlocked;
+    bound = problem.Bounds();
+  }
+  return py::dict("runtime_us"_a = sim::ToMicros(bound.best()),
+                  "critical_path_us"_a = sim::ToMicros(bound.critical_path),
+                  "work_us"_a = sim::ToMicros(bound.work), "memory_us"_a = sim::ToMicros(bound.memory),
+                  "nothing_fits"_a = bound.nothing_fits);
+}
+
+py::dict Facts(const Prepared& problem) {
+  const agents::Task& task = problem.task();
+  const sim::Problem& loaded = problem.problem();
+  py::list names;
+  for (const sim::Device& device : loaded.cluster().devices) names.append(device.name);
+  py::dict out;
+  out["cluster_name"] = loaded.cluster().name;
+  out["cost_model"] = loaded.costs().cost_model;
+  out["device_names"] = names;
+  out["device_capacity_bytes"] =
+      Column<std::int64_t>(loaded.cluster().devices, [](const auto& device) { return device.capacity(); });
+  out["devices"] = ToBytes(task.devices);
+  out["grouper"] = task.units.grouper;
+  out["unit_of_op"] = ToBytes(task.units.unit_of_op);
+  out["unit_cost_us"] = Column<double>(task.cost, [](sim::Picos cost) { return sim::ToMicros(cost); });
+  out["unit_persistent_bytes"] = ToBytes(task.persistent);
+  out["unit_output_bytes"] = ToBytes(task.output);
+  out["edge_from"] = Column<std::int32_t>(task.edges, [](const auto& edge) { return edge.from; });
+  out["edge_to"] = Column<std::int32_t>(task.edges, [](const auto& edge) { return edge.to; });
+  out["edge_bytes"] = Column<std::int64_t>(task.edges, [](const auto& edge) { return edge.bytes; });
+  out["reference_runtime_us"] = sim::ToMicros(task.reference_runtime);
+  out["reference"] = task.reference;
+  return out;
+}
+
+template <typename Row>
+py::dict Named(const Row& row) {
+  return py::dict("name"_a = row.name, "what"_a = row.what, "parameters"_a = row.parameters);
+}
+
+template <typename Rows>
+py::list NamedRows(const Rows& rows) {
+  py::list list;
+  for (const auto& row : rows) list.append(Named(row));
+  return list;
+}
+
+py::list AgentRows() {
+  py::list list;
+  for (const agents::AgentRow& row : agents::Agents()) {
+    py::dict entry = Named(row);
+    entry["samples"] = agents::Samples(row);
+    entry["source"] = row.source;
+    list.append(entry);
+  }
+  return list;
+}
+
+std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& graph_name,
+                                       const std::string& cluster, const std::string& cluster_text,
+                                       const std::string& cost_model, const std::string& rules,
+                                       const std::string& interconnect,
+                                       const std::vector<std::string>& memory,
+                                       const std::vector<std::string>& sheets, const std::string& grouper,
+                                       const std::string& devices) {
+  const py::gil_scoped_release unlocked;
+  bench::ProblemSource source;
+  source.graph = graph_name;
+  source.cluster = cluster;
+  source.cluster_text = cluster_text;
+  source.cost_model = cost_model;
+  source.rules = rules;
+  source.interconnect = interconnect;
+  source.memory = memory;
+  source.sheets = sheets;
+  return std::make_shared<Prepared>(*graph.graph, source, grouper, devices);
+}
+
+// What Python makes of failures: the same sentences, in exceptions that are also what a program without berth would catch.
+void RegisterErrors(py::module_& module) {
+  py::register_exception<InputError>(module, "InputError", PyExc_ValueError).attr("__doc__") =
+      "What was given is wrong: one sentence says where, what, and what would be right.";
+  py::register_exception<RunError>(module, "RunError", PyExc_RuntimeError).attr("__doc__") =
+      "The input was right, but the work could not be done: a file cannot be written, a library is missing.";
+}
+
+void BindGraph(py::module_& module) {
+  py::class_<Graph>(module, "Graph")
+      .def_property_readonly("name", [](const Graph& graph) { return graph.graph->name; })
+      .def_property_readonly("notes", [](const Graph& graph) { return graph.notes; })
+      .def("__len__", [](const Graph& graph) { return graph.graph->size(); })
+      .def("names",
+           [](const Graph& graph) {
+             py::list names;
+             for (const sim::Op& op : graph.graph->ops) names.append(op.name);
+             return names;
+           })
+      .def("types",
+           [](const Graph& graph) {
+             py::list types;
+             for (const sim::Op& op : graph.graph->ops) types.append(op.type);
+             return types;
+           })
+      .def("edges", &GraphEdges)
+      .def("json", [](const Graph& graph) { return formats::PrintGraph(*graph.graph); })
+      .def("save",
+           [](const Graph& graph, const std::string& path) { formats::WriteGraph(path, *graph.graph); });
+  module.def("load_graph", &LoadGraph);
+  module.def("parse_graph", &ParseGraph);
+}
+
+void BindProblem(py::module_& module) {
+  py::class_<Prepared, std::shared_ptr<Prepared>>(module, "Problem")
+      .def(py::init(&MakePrepared))
+      .def("facts", &Facts)
+      .def("cluster_text",
+           [](const Prepared& problem) { return formats::PrintCluster(problem.problem().cluster()); })
+      .def("evaluate", &Evaluate)
+      .def("simulate_units",
+           [](const Prepared& problem, const py::buffer& units) {
+             const py::buffer_info info = units.request();
+             return Simulate(problem, [&] { return problem.FromUnits(Integers(info)); });
+           })
+      .def("simulate_text",
+           [](const Prepared& problem, const std::string& json, const std::string& source) {
+             return Simulate(problem, [&] { return problem.FromText(json, source); });
+           })
+      .def("simulate_named",
+           [](const Prepared& problem, const std::string& name) {
+             return Simulate(problem, [&] { return problem.FromName(name); });
+           })
+      .def("units_of",
+           [](const Prepared& problem, const std::string& name) {
+             const py::gil_scoped_release unlocked;
+             const agents::UnitPlacement units = problem.ToUnits(problem.FromName(name));
+             const py::gil_scoped_acquire lock;
+             return ToBytes(units);
+           })
+      .def("placement_text",
+           [](const Prepared& problem, const py::buffer& units) {
+             const py::buffer_info info = units.request();
+             return formats::PrintPlacement(problem.FromUnits(Integers(info)), problem.problem().graph(),
+                                            problem.problem().cluster());
+           })
+      .def("search",
+           [](const Prepared& problem, const std::string& agent, std::int64_t samples, std::int64_t seed,
+              int threads, const std::string& init, bool learn) {
+             return Search(problem, {agent, samples, seed, threads, init, learn});
+           })
+      .def("bounds", &Bounds);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The C++ part of berth; use the package `berth`.";
+  RegisterErrors(module);
+  BindGraph(module);
+  BindProblem(module);
+  module.def("write_file", &formats::WriteFile);
+  module.def("set_plugin_folder", &agents::SetPluginFolder);
+  module.def("agents", &AgentRows);
+  module.def("workloads", [] { return NamedRows(scenarios::Workloads()); });
+  module.def("clusters", [] { return NamedRows(scenarios::Clusters()); });
+  module.def("groupers", [] { return NamedRows(agents::Groupers()); });
+  module.def("cost_models", [] { return NamedRows(cost_models::CostModels()); });
+}
+
+}  // namespace berth::python

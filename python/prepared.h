@@ -1,0 +1,95 @@
+// A problem as Python holds it: loaded, priced and grouped once, with a simulator for each thread that is kept between
+// calls. No header of Python appears here; module.cpp binds it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agents/agent.h"
+#include "agents/bounds.h"
+#include "agents/task.h"
+#include "bench/loaded_problem.h"
+#include "sim/outcome.h"
+#include "sim/placement.h"
+
+namespace berth::python {
+
+// One row for each placement of a batch.
+struct BatchResult {
+  std::vector<double> runtime_us;        // [n], as if memory were unlimited
+  std::vector<std::uint8_t> fits;        // [n]
+  std::vector<double> reward;            // [n]: agents::ShapedReward
+  std::vector<std::int64_t> peak_bytes;  // [n * devices of the cluster]
+};
+
+struct Run {
+  sim::Placement placement;
+  sim::Outcome outcome;  // with the timeline
+};
+
+struct SearchRequest {
+  std::string agent;  // a spec
+  std::int64_t samples = 1000;
+  std::int64_t seed = 1;
+  int threads = 0;    // 0 = one per core
+  std::string init;   // weights a learner starts from; empty = fresh
+  bool learn = true;  // false: a learner changes no weight
+};
+
+struct SearchResult {
+  std::string agent;                          // canonical name
+  std::optional<agents::UnitPlacement> best;  // empty = nothing that fits was seen
+  sim::Picos best_runtime = 0;
+  std::int64_t samples = 0, distinct = 0, proposals = 0, screens = 0;
+  double wall_seconds = 0, simulator_seconds = 0;
+  std::vector<agents::CurvePoint> curve;
+};
+
+// Any thread may call; evaluations of one problem take turns. Bad input is an InputError with the sentence of the command line.
+class Prepared {
+ public:
+  // `devices`: as bench::SelectDevices; empty = all.
+  Prepared(const sim::OpGraph& graph, const bench::ProblemSource& source, const std::string& grouper,
+           const std::string& devices);
+
+  const sim::Problem& problem() const { return loaded_.problem(); }
+  const agents::Task& task() const { return task_; }
+
+  // `placements`: [n, units], row by row, each entry a device of the cluster that the task may use. `pause` is called between
+  // parts of the batch that take about a tenth of a second, from the calling thread; it may throw.
+  BatchResult Evaluate(std::span<const std::int32_t> placements, int threads,
+                       const std::function<void()>& pause);
+
+  // By unit, as one row of a batch.
+  sim::Placement FromUnits(std::span<const std::int32_t> units) const;
+  // A berth.placement file's text.
+  sim::Placement FromText(const std::string& json, const std::string& source) const;
+  // A file, or an agent that needs no search.
+  sim::Placement FromName(const std::string& name_or_path) const;
+  // Throws InputError where the ops of one unit stand on several devices.
+  agents::UnitPlacement ToUnits(const sim::Placement& placement) const;
+
+  Run Simulate(sim::Placement placement) const;
+
+  // `stop` is asked after every sample or batch; true ends the search with what was found.
+  SearchResult Search(const SearchRequest& request, const std::function<bool()>& stop) const;
+
+  agents::LowerBound Bounds() const;
+
+ private:
+  void CheckDevices(std::span<const std::int32_t> placements) const;
+
+  bench::LoadedProblem loaded_;
+  agents::Task task_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<sim::Simulator>>
+      simulators_;  // by slot, made by the thread that first needs it
+};
+
+}  // namespace berth::python
