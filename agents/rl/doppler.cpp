@@ -26,7 +26,8 @@
 // numbers of an offer, actions drawn from the policies, a smoothed heuristic.
 //
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
-// is their five numbers alone. The list schedule knows no contention and no memory.
+// is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
+// that graphs of many thousand units want groups.
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"

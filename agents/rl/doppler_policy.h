@@ -46,7 +46,7 @@ class DopplerPolicy : public Policy {
   DopplerPolicy(const DopplerOptions& options, const std::vector<const Task*>& tasks, Rng& init);
   ~DopplerPolicy() override;
 
-  // One iteration of imitation. In its walks actions are drawn evenly at first, by the policies at the end.
+  // One iteration of imitation. In its walks actions are drawn evenly at first and are the likeliest at the end.
   std::optional<double> Pretrain() override;
   // Kinds of decisions: the unit of each step, the slot of each step.
   Draws Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) override;
