@@ -71,18 +71,19 @@ def main():
             slower.append(step / each)
             for level in LEVELS:
                 samples = 1 + ((plan + step * (level - 1)) - first) / each
-                budget = min(int(row["budget"]) for row in searches[1])
-                ratio = best_after(searches[0], level) / best_after(searches[1], min(samples, budget))
+                if samples > min(int(row["budget"]) for row in searches[1]):
+                    continue
+                ratio = best_after(searches[0], level) / best_after(searches[1], samples)
                 if math.isfinite(ratio) and ratio > 0:
-                    ratios[level].append((ratio, samples, samples > budget))
+                    ratios[level].append((ratio, samples))
     print(f"A sample of pilot takes {geometric_mean(slower):.1f} times as long as one of local search ({min(slower):.1f} to {max(slower):.1f}), plan apart.\n")
     print("| samples of pilot | of local search, median | rows | best found, pilot / local search | least | most | ahead in |")
     print("|---|---|---|---|---|---|---|")
     for level, entries in ratios.items():
-        values = [ratio for ratio, _, _ in entries]
-        short = sum(beyond for _, _, beyond in entries)
-        remark = f" ({short} cut at its budget)" if short else ""
-        print(f"| {level:,} | {statistics.median(samples for _, samples, _ in entries):,.0f}{remark} | {len(values)} | {geometric_mean(values):.3f} | "
+        if not entries:
+            continue
+        values = [ratio for ratio, _ in entries]
+        print(f"| {level:,} | {statistics.median(samples for _, samples in entries):,.0f} | {len(values)} | {geometric_mean(values):.3f} | "
               f"{min(values):.3f} | {max(values):.3f} | {sum(value < 1 for value in values)} |")
 
 
