@@ -301,7 +301,7 @@ TableDefinition Make() {
       "grouper has.",
       "Both columns of the planner have size small: 64 groups for 256, width 128 for 512. The preset paper "
       "has the published learning rate, bounded logits, noise and rewards; the other settings were tuned on "
-      "smaller graphs (results/agents/README.md, seventh cause).",
+      "smaller graphs (results/agents/planner.md).",
   };
   table.blocks = {
       {kBlock, "Native",
