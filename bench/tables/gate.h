@@ -65,9 +65,9 @@ struct GateVerdict {
   std::int64_t not_run = 0;         // runs that are wanted for a verdict and are not there
 };
 // On every case the last tenth of the samples of each seed must be below that of each seed without learning, and at most
-// kGateGain of it in the mean; who fits beats who never does. Where the optimum is known the median seed must also be at
-// most half as far above it as `random` or everything on one GPU, whichever is less: the best of many draws says little of
-// who drew them, and giving up on parallelism is no learning to place.
+// kGateGain of it in the mean (of what is above the optimum, where that is known); who fits beats who never does. Where it is known
+// the median seed must also be at most half as far above it as `random` or everything on one GPU, whichever is less: the
+// best of many draws says little of who drew them, and giving up on parallelism is no learning to place.
 inline constexpr double kGatePart = 0.5, kGateGain = 0.95;
 inline constexpr char kGateRandom[] = "random", kGateOneGpu[] = "single_gpu";
 // Whether a control meets it, so that it counts; nothing where their runs are not all there.
