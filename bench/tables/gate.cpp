@@ -335,6 +335,7 @@ const std::vector<GateAgent>& GateAgents() {
         {"control: copy", "factored(action=copy)", "factored(action=copy,lr=0)", true},
         // Equal ops: the gradient that says which goes where is small until symmetry is broken.
         {"control: fast", "factored(lr=0.3)", "factored(lr=0)", true},
+        {"control: copy, fast", "factored(action=copy,lr=0.3)", "factored(action=copy,lr=0)", true},
         {"random", kGateRandom, kGateRandom},
         {"one GPU", kGateOneGpu, kGateOneGpu, false, 1}};
     for (const agents::AgentRow& row : agents::Agents()) {
