@@ -216,7 +216,7 @@ RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vec
     if (!both) return cell;
     cell.ours = gain.only_ours_fits ? "fits" : fmt::format("{:.3f}", gain.ratio);
   } else if (part) {
-    cell.ours = fmt::format("{:.2f}", *part);
+    cell.ours = fmt::format("{:.2f}", std::max(0.0, *part));  // below 0 by rounding alone
   } else {
     return cell;
   }
@@ -550,12 +550,12 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
     summary.columns.push_back({title, ColumnGroup::kLearner, true});
   int learners = 0, learned = 0, missed = 0;
-  RenderedSection course{
-      "How runs end",
-      {"Means over all runs of an agent with learning. Runs without learning of these revisions logged no "
-       "entropy and no gradient; those fields are empty of meaning (nan) in rows.csv."},
-      {"agent", "entropy [nat]", "gradient norm", "on one device"},
-      {}};
+  RenderedSection course{"How runs end",
+                         {"Means over all runs of an agent with learning. Early runs without learning logged "
+                          "neither entropy nor gradient: "
+                          "nan in rows.csv."},
+                         {"agent", "entropy [nat]", "gradient norm", "on one device"},
+                         {}};
   for (const GateAgent& agent : GateAgents()) {
     const GateVerdict verdict = Judge(GateCases(), agent, runs);
     if (agent.learner()) {
