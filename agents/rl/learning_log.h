@@ -6,7 +6,7 @@
 
 namespace berth::agents::rl {
 
-// One update of the weights.
+// One update of the weights. With a learning rate of 0 there is no step: loss, gradient_norm and drift are NaN.
 struct UpdateRecord {
   std::int64_t update = 0;    // 1-based; 0 = a step of pre-training, which has a loss and nothing else
   std::int64_t samples = 0;   // spent so far, all tasks together

@@ -114,9 +114,22 @@ void OneShotLearner::Learn(std::size_t t, const Draws& draws, const std::vector<
       Improve(t, draws.Slice(part * count, count), {first, first + count}, epoch + part == 0, record);
     }
   }
+  if (still) Observe(t, draws, record);
   ++states_[t].updates;
   record.episodes = episodes_;
   Log(record);
+}
+
+// The record of an update without a step, which has no gradient and so no loss either. The entropies that later weights
+// hang on stay as they are.
+void OneShotLearner::Observe(std::size_t t, const Draws& draws, UpdateRecord& record) const {
+  const at::NoGradGuard no_gradient;
+  const std::vector<ActionTerms> terms = policy_->Evaluate(t, draws);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    record.entropy += terms[k].entropy.mean().item<double>() / static_cast<double>(terms.size());
+    record.entropy_weight += entropies_[k].weight / static_cast<double>(terms.size());
+  }
+  record.loss = record.gradient_norm = record.drift = std::nan("");
 }
 
 void OneShotLearner::WeighEntropies(double part_spent) {

@@ -47,6 +47,8 @@ class OneShotLearner : public Learner {
   // Sets the weights of the entropies for the coming update: as planned, or what they were times e to the power of what
   // the last entropy lacked of its target.
   void WeighEntropies(double part_spent);
+  // The entropies of an update without a step.
+  void Observe(std::size_t t, const Draws& draws, UpdateRecord& record) const;
   // One step of the optimiser on draws with their share of the batch's advantage; the first one of a batch is
   // logged.
   void Improve(std::size_t t, const Draws& draws, const std::vector<double>& weights, bool first_step,

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -21,22 +23,111 @@ const GateCase& CaseOf(const std::string& key) {
 }
 
 const GateAgent kControl{"control", "factored", "factored(lr=0)", true},
-    kCopy{"copy", "factored(action=copy)", "factored(action=copy,lr=0)", true},
-    kRandom{"random", "random", "random"};
+    kCopy{"copy", "factored(action=copy,lr=0.3)", "factored(action=copy,lr=0)", true},
+    kRandom{"random", kGateRandom, kGateRandom}, kOneGpu{"one GPU", kGateOneGpu, kGateOneGpu, false, 1},
+    kLearner{"learner", "learner", "learner(lr=0)"};
+
+// Rows of an agent on a case, a seed for each of `late`.
+void Add(std::vector<GateRun>& runs, const std::string& gate_case, const std::string& agent,
+         const std::vector<double>& late, double goal = 0, double best = 0.1) {
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    runs.push_back({.gate_case = gate_case,
+                    .agent = agent,
+                    .seed = static_cast<std::int64_t>(i) + 1,
+                    .seconds = best,
+                    .late_s = late[i],
+                    .goal_s = goal});
+  }
+}
+
+// A real case that counts.
+std::vector<GateRun> CountingRows() {
+  std::vector<GateRun> runs;
+  Add(runs, "amoebanet", kCopy.spec, {0.5, 0.5, 0.5});
+  Add(runs, "amoebanet", kCopy.untrained, {0.7, 0.7, 0.7});
+  return runs;
+}
 
 TEST(Gate, TheControlLearnsAndRandomDoesNot) {
   std::vector<GateCase> cases = {CaseOf("chains_2"), CaseOf("tiny_1"), CaseOf("balance_64_4"),
                                  CaseOf("rnnlm")};
-  const std::vector<GateRun> runs = RunGate(cases, {kControl, kCopy, kRandom}, {.threads = 1});
+  const std::vector<GateRun> runs = RunGate(cases, {kCopy, kRandom, kOneGpu}, {.threads = 1});
   EXPECT_EQ(Judge(cases, kCopy, runs).missed, std::vector<std::string>{});
   EXPECT_TRUE(Judge(cases, kCopy, runs).learned);
-  const GateVerdict random = Judge(cases, kRandom, runs);
-  // Equal ops of equal chances: no gradient says which goes where.
-  EXPECT_EQ(Counts(CaseOf("balance_64_4"), runs), false);
-  EXPECT_FALSE(random.learned);
-  EXPECT_EQ(random.missed, (std::vector<std::string>{"chains_2", "tiny_1", "rnnlm"}));
+  const std::vector<std::string> all = {"chains_2", "tiny_1", "balance_64_4", "rnnlm"};
+  for (const GateAgent& agent : {kRandom, kOneGpu}) {
+    EXPECT_FALSE(Judge(cases, agent, runs).learned);
+    EXPECT_EQ(Judge(cases, agent, runs).missed, all);
+  }
   const std::string text = PrintGateRuns(runs);
   EXPECT_EQ(PrintGateRuns(ParseGateRuns(text)), text);
+}
+
+// Everything on one GPU is far better there than random.
+TEST(Gate, AnAgentThatGoesToOneGpuMissesTheChains) {
+  const std::vector<GateCase> cases = {CaseOf("chains_2"), CaseOf("chains_4")};
+  std::vector<GateRun> runs = RunGate(cases, {kCopy, kRandom, kOneGpu}, {.threads = 1});
+  for (const GateCase& gate : cases) {
+    EXPECT_EQ(Counts(gate, runs), true);
+    const GateRun one = *std::ranges::find_if(
+        runs, [&](const GateRun& run) { return run.gate_case == gate.key && run.agent == kGateOneGpu; });
+    EXPECT_GT(one.late_s, gate.goal_s);
+    Add(runs, gate.key, kLearner.spec, {one.late_s, one.late_s, one.late_s}, gate.goal_s);
+    Add(runs, gate.key, kLearner.untrained, {2, 2, 2}, gate.goal_s);
+  }
+  EXPECT_EQ(Judge(cases, kLearner, runs).missed, (std::vector<std::string>{"chains_2", "chains_4"}));
+}
+
+TEST(Gate, WithoutControlsNothingIsLearned) {
+  const std::vector<GateCase> cases = {CaseOf("tiny_1")};
+  std::vector<GateRun> runs = RunGate(cases, {kRandom}, {.threads = 1});
+  Add(runs, "tiny_1", kLearner.spec, {0.0071, 0.0071, 0.0071}, 0.00704);
+  Add(runs, "tiny_1", kLearner.untrained, {0.012, 0.012, 0.012}, 0.00704);
+  for (const GateAgent& agent : {kRandom, kLearner}) {
+    const GateVerdict verdict = Judge(cases, agent, runs);
+    EXPECT_FALSE(verdict.learned);
+    EXPECT_EQ(verdict.missed, std::vector<std::string>{});
+    EXPECT_GT(verdict.not_run, 0);
+  }
+}
+
+// Seeds that differ much are no reason to miss, nor are seeds that differ little one to pass.
+TEST(Gate, ARealCaseWantsEverySeedBelowEachWithoutLearning) {
+  const std::vector<GateCase> cases = {CaseOf("amoebanet")};
+  const auto learned = [&](const std::vector<double>& late) {
+    std::vector<GateRun> runs = CountingRows();
+    Add(runs, "amoebanet", kLearner.spec, late);
+    Add(runs, "amoebanet", kLearner.untrained, {0.728, 0.728, 0.729});
+    return Judge(cases, kLearner, runs).learned;
+  };
+  EXPECT_TRUE(learned({0.602, 0.656, 0.521}));
+  EXPECT_FALSE(learned({0.700, 0.701, 0.700}));  // 4 % below
+  EXPECT_FALSE(learned({0.602, 0.7285, 0.521}));
+  EXPECT_FALSE(learned({0.602, std::nan(""), 0.521}));
+}
+
+TEST(Gate, WhoFitsBeatsWhoNeverDoes) {
+  const std::vector<GateCase> cases = {CaseOf("amoebanet")};
+  const double never = std::numeric_limits<double>::infinity();
+  const auto learned = [&](double best, double best_untrained) {
+    std::vector<GateRun> runs = CountingRows();
+    Add(runs, "amoebanet", kLearner.spec, {0.7, 0.7, 0.7}, 0, best);
+    Add(runs, "amoebanet", kLearner.untrained, {0.7, 0.7, 0.7}, 0, best_untrained);
+    return Judge(cases, kLearner, runs).learned;
+  };
+  EXPECT_TRUE(learned(0.6, never));
+  EXPECT_FALSE(learned(never, 0.6));
+  EXPECT_FALSE(learned(never, never));
+  EXPECT_FALSE(learned(0.6, 0.6));
+}
+
+// As good as the optimum from its first sample on, and no better at the end.
+TEST(Gate, AGoodStartIsNoLearning) {
+  const std::vector<GateCase> cases = {CaseOf("tiny_1")};
+  std::vector<GateRun> runs = RunGate(cases, {kCopy, kRandom, kOneGpu}, {.threads = 1});
+  Add(runs, "tiny_1", kLearner.spec, {0.0075, 0.0075, 0.0075}, 0.00704);
+  Add(runs, "tiny_1", kLearner.untrained, {0.0075, 0.0075, 0.0075}, 0.00704);
+  EXPECT_EQ(Judge(cases, kLearner, runs).missed, std::vector<std::string>{"tiny_1"});
 }
 
 TEST(Gate, RunsAreTheSameWithAnyNumberOfThreads) {
@@ -58,7 +149,7 @@ TEST(Gate, KeepsEachRunAndGoesOn) {
   std::int64_t first = 0;
   DerivedOptions options{.threads = 1, .stop = &stop, .rows_path = path};
   options.on_part = [&](std::int64_t done, std::int64_t total) {
-    EXPECT_EQ(total, 6);
+    EXPECT_EQ(total, 9);
     if (first == 0) first = done;
     stop = done == 2;
   };
@@ -70,7 +161,7 @@ TEST(Gate, KeepsEachRunAndGoesOn) {
   options.resume = true;
   EXPECT_EQ(PrintGateRuns(RunGate(cases, agents, options)), whole);
   EXPECT_EQ(first, 3);
-  EXPECT_EQ(ParseGateRuns(formats::ReadFile(path)).size(), 6U);
+  EXPECT_EQ(ParseGateRuns(formats::ReadFile(path)).size(), 9U);
 }
 
 TEST(Gate, RunsOfAnotherExperimentAreNotTaken) {
@@ -83,13 +174,32 @@ TEST(Gate, RunsOfAnotherExperimentAreNotTaken) {
   options.on_part = [&](std::int64_t, std::int64_t) { ++runs; };
   RunGate(cases, {kRandom}, options);
   EXPECT_EQ(runs, 3);
+  EXPECT_EQ(ParseGateRuns(formats::ReadFile(options.rows_path)).size(), 3U);
+  // Nor are they shown: the page is of 2,000 samples.
+  const RenderedTable table = RenderGate({}, formats::ReadFile(options.rows_path));
+  EXPECT_NE(table.outcome[1].find("random"), std::string::npos) << table.outcome[1];
+  EXPECT_EQ(table.facts[0].second.find("0 runs"), 0U) << table.facts[0].second;
+}
+
+TEST(Gate, RowsStayUntilTheFirstRunHasEnded) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "rows.csv";
+  formats::WriteFile(path, "kept\n");
+  std::atomic<bool> stop = true;
+  EXPECT_THROW(RunGate({CaseOf("tiny_1")}, {kRandom}, {.threads = 1, .stop = &stop, .rows_path = path}),
+               Interrupted);
+  EXPECT_EQ(formats::ReadFile(path), "kept\n");
+  stop = false;
+  RunGate({CaseOf("tiny_1")}, {kRandom}, {.threads = 1, .stop = &stop, .rows_path = path});
+  EXPECT_EQ(ParseGateRuns(formats::ReadFile(path)).size(), 3U);
+  EXPECT_EQ(folder.Files(), std::vector<std::string>{"rows.csv"});
 }
 
 TEST(Gate, ThePageSaysWhatWasNotRun) {
   const std::string rows = PrintGateRuns(RunGate({CaseOf("tiny_1")}, {kRandom}, {.threads = 1}));
   const RenderedTable table = RenderGate({}, rows);
   ASSERT_EQ(table.outcome.size(), 2U);
-  EXPECT_EQ(table.outcome[0].find("0 of"), 0U) << table.outcome[0];
+  EXPECT_EQ(table.outcome[0].find("0 of 16 learners"), 0U) << table.outcome[0];
   EXPECT_NE(table.outcome[1].find("42 of 45 of random; all of control: factored;"), std::string::npos)
       << table.outcome[1];
 }
@@ -103,7 +213,7 @@ TEST(Gate, WhoWasNotRunHasNoVerdict) {
   const GateVerdict verdict = Judge({CaseOf("tiny_1")}, kControl, {});
   EXPECT_FALSE(verdict.learned);
   EXPECT_EQ(verdict.missed, std::vector<std::string>{});
-  EXPECT_EQ(verdict.not_run, 3);
+  EXPECT_EQ(verdict.not_run, 6);
 }
 
 }  // namespace

@@ -128,6 +128,20 @@ TEST(OneShotLearner, LearningRateZeroChangesNothing) {
   EXPECT_EQ(run.learner.policy().parameters()[0].abs().max().item<double>(), 0);
 }
 
+// Three equal choices for each unit; a step that is not made has no gradient.
+TEST(OneShotLearner, LearningRateZeroLogsTheFreshPolicy) {
+  const auto made = MakeTestTask(RandomDag(6, 2), 3);
+  TableRun run(made->task, {.batch = 8, .learning_rate = {0, 0, 1}, .entropy = {0.3, 0.3, 1}}, 16);
+  run.learner.Run();
+  ASSERT_EQ(run.records.size(), 2u);
+  for (const UpdateRecord& record : run.records) {
+    EXPECT_NEAR(record.entropy, std::log(3), 1e-6);
+    EXPECT_NEAR(record.entropy_weight, 0.3, 1e-12);
+    EXPECT_TRUE(std::isnan(record.gradient_norm));
+    EXPECT_TRUE(std::isnan(record.loss));
+  }
+}
+
 // Nothing fits: with `valid_update` no draw is learned from after that update, so the weights stay.
 TEST(OneShotLearner, OnlyFeasibleDrawsTeachFromTheGivenUpdateOn) {
   const auto made = MakeTestTask({{100, 1000, {}, 900}, {100, 1000, {0}, 900}}, 2, 1000);
