@@ -18,7 +18,7 @@ PUBLISHED = os.path.join(ROOT, "bench", "data", "papers", "placeto.csv")
 LINES = [  # column, label, colour
     ("random_group", "random groups", "#8a8f98"),
     ("placeto", "Placeto", "#c2571a"),
-    ("rnn", "RNN (ICML'17)", "#8250df"),
+    ("pilot", "pilot", "#8250df"),
     ("factored_copy", "copying control", "#0a7d4f"),
     ("local_search", "local search", "#0969da"),
 ]
