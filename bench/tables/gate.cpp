@@ -590,13 +590,14 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
     course.rows.push_back({agent.title, mean(entropy), mean(norm), mean(single)});
   }
   table.outcome.push_back(
-      fmt::format("{} of {} learners and presets learned, {} did not.", learned, learners, missed));
-  if (const std::string missing = WhatIsMissing(runs); !missing.empty())
-    table.outcome.push_back(fmt::format("Runs are missing: {}.", missing));
+      fmt::format("{} of {} learners and presets learned, {} did not; of {} it is not known.", learned,
+                  learners, missed, learners - learned - missed));
   std::set<std::string> revisions;
   for (const GateRun& run : runs) revisions.insert(run.revision);
   table.facts.emplace_back("rows",
                            fmt::format("{} runs, revision {}", runs.size(), fmt::join(revisions, "; ")));
+  if (const std::string missing = WhatIsMissing(runs); !missing.empty())
+    table.facts.emplace_back("runs missing", missing);
   if (all.size() > runs.size()) {
     table.facts.emplace_back("left out", fmt::format("{} rows that are no run of this gate, or there twice",
                                                      all.size() - runs.size()));

@@ -42,7 +42,8 @@ class Readme(unittest.TestCase):
         lines = []
         for workload, gpus in dict.fromkeys((workload, gpus) for workload, gpus, _ in cells):
             shown = []
-            for column, published in (("expert", True), ("Placeto", True), ("control learner, copying", False), ("local search", False)):
+            for column, published in (("expert", True), ("Placeto", True), ("control learner, copying", False), ("local search", False),
+                                      ("pilot", False)):
                 row = cells[workload, gpus, column]
                 shown.append(seconds(row["ours_seconds"]) + (f" ({row['published_seconds']})" if published else ""))
             lines.append(f"| {workload}, {gpus} | {' | '.join(shown)} |")
