@@ -94,7 +94,8 @@ ShapeFamily ShapeFamilyOf(const OpWork& work) {
     case OpClass::kConvolution:
       return {work.product ? "convolution" : "", IsGradient(work.type)};
     case OpClass::kElementwise:
-      return {"elementwise", IsGradient(work.type)};
+      return {"elementwise", !IsAmong(work.type, {"Add", "AddV2", "Div", "Gelu", "Mul", "Pow", "RealDiv",
+                                                  "Relu", "Scale", "Shift", "Tanh"})};
     case OpClass::kDataMovement:
     case OpClass::kOptimizer:
     case OpClass::kReduction:

@@ -48,7 +48,8 @@ struct RatioTables {
 };
 
 // Which tables price an op: "gemm", "batched_gemm", "convolution", "elementwise", "softmax", "layer_norm"; empty where
-// none do. `borrowed`: no table of rows has such ops (gradients but matrix products, batch norm, reductions, optimizers), and
+// none do. `borrowed`: no table of rows has such ops (gradients but matrix products, element-wise ops but those of
+// the rows, batch norm, reductions, optimizers), and
 // those of the family work much as they do.
 struct ShapeFamily {
   std::string_view name;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "scenarios/clusters.h"
-#include "scenarios/collectives.h"
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
@@ -68,9 +67,7 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
       return std::move(imported.graph);
     }
   }
-  sim::OpGraph graph = formats::ParseGraph(content, formats::SourceOf(path), catalogue);
-  if (!HasCollectives(graph)) return graph;
-  return formats::CheckedAt(formats::SourceOf(path), [&] { return ExpandCollectives(graph); });
+  return formats::ParseGraph(content, formats::SourceOf(path), catalogue);
 }
 
 }  // namespace

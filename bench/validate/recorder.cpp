@@ -59,6 +59,7 @@ class Recorder {
       RefuseBusy(pace_);
     } else {
       RefuseBusy({});
+      formats::MakeFolder(options_.folder);
       Start();
       if (!Probe()) return false;
     }
@@ -67,19 +68,18 @@ class Recorder {
 
  private:
   // Half a second decides; one that gets busy later is told by the share of undisturbed steps. `then`: what a recording that
-  // goes on was measured at.
+  // goes on was measured at; without it a machine that is slow all of the time, and alike, passes.
   void RefuseBusy(profiler::Pace then) const {
-    formats::MakeFolder(options_.folder);
     if (options_.rehearsal) return;
     constexpr int kMilliseconds = 500;
     const profiler::Pace pace = then.ns > 0 ? then : profiler::FindPace(cores_, kMilliseconds);
     const double quiet = profiler::QuietShare(cores_, pace, kMilliseconds);
     if (quiet >= options_.least_quiet) return;
     throw RunError(fmt::format(
-        "the machine is too busy to measure: in half a second one of its two cores did {:.0f} % of "
+        "the machine is too busy to measure: in half a second one of its {} cores did {:.0f} % of "
         "what it does at {} pace, and {:.0f} % is wanted (load average {:.1f}); nothing was recorded: end "
         "other programs, or come back when it is quiet",
-        100 * quiet, then.ns > 0 ? "the recording's" : "its usual", 100 * options_.least_quiet,
+        cores_.size(), 100 * quiet, then.ns > 0 ? "the recording's" : "its usual", 100 * options_.least_quiet,
         LoadAverage()));
   }
 

@@ -43,6 +43,10 @@ std::int64_t MeasurePace() {
   return fastest;
 }
 
+double ShareAtPace(std::int64_t products, const Pace& pace, std::int64_t elapsed_ns) {
+  return std::min(1.0, static_cast<double>(products * pace.ns) / static_cast<double>(elapsed_ns));
+}
+
 double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds) {
   std::vector<std::future<double>> devices;
   for (const std::vector<int>& mine : cores) {
@@ -50,12 +54,12 @@ double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds
       double share = 0;
       OnDevice(mine, [&] {
         const std::int64_t start = Now(), end = start + std::int64_t{1'000'000} * milliseconds;
-        double needed = 0;
+        std::int64_t products = 0;
         do {
           MeasurePace();
-          needed += static_cast<double>(kProducts * pace.ns);
+          products += kProducts;
         } while (Now() < end);
-        share = std::min(1.0, needed / static_cast<double>(Now() - start));
+        share = ShareAtPace(products, pace, Now() - start);
       });
       return share;
     }));

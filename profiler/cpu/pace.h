@@ -20,7 +20,11 @@ std::int64_t MeasurePace();
 Pace FindPace(const CoresByDevice& cores, int milliseconds);
 
 // Of some `milliseconds`, all devices busy, the share that the work done in them takes at that pace, of the device that has
-// the least of it: the rest went to other programs or to a slower pace.
+// the least of it: the rest went to other programs or to a slower pace. Where the pace was found on the same machine just
+// before, what slows all of that time alike is not seen.
 double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds);
+
+// Of the elapsed time the share that so many products take at that pace, at most 1.
+double ShareAtPace(std::int64_t products, const Pace& pace, std::int64_t elapsed_ns);
 
 }  // namespace berth::profiler

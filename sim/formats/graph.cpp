@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 #include "sim/formats/json_text.h"
@@ -347,8 +348,10 @@ OpGraph ParseGraph(std::string_view json, const std::string& source,
   graph.name = top.Name("name", NameFromSource(source));
   if (const auto attributes = top.Find("attributes")) graph.attributes = ReadAttributes(*attributes);
   graph.ops = OpsReader(top.Require("ops"), catalogue).Read();
-  CheckedAt(source, [&] { graph.Finish(); });
-  return graph;
+  return CheckedAt(source, [&] {
+    graph.Finish();
+    return HasCollectives(graph) ? ExpandCollectives(graph) : std::move(graph);
+  });
 }
 
 OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalogue) {

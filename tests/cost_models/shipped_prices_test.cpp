@@ -88,7 +88,8 @@ TEST(ShippedPrices, SayWhatIsBorrowed) {
     const sim::OpGraph graph = testing::GraphOf(op);
     return PriceOrigin(*model, graph, testing::LastOp(graph), testing::DeviceOf("t4"));
   };
-  for (const char* type : {"FusedBatchNorm", "LayerNormGrad", "SoftmaxGrad", "ReluGrad", "ReduceSum"}) {
+  for (const char* type : {"FusedBatchNorm", "LayerNormGrad", "SoftmaxGrad", "ReluGrad", "ReduceSum", "Cast",
+                           "Fill", "Dropout", "Erf", "NobodyKnowsThis"}) {
     EXPECT_THAT(origin(Image(type)),
                 ::testing::StartsWith("borrowed from ops like it, measured by others on t4"))
         << type;
@@ -96,7 +97,7 @@ TEST(ShippedPrices, SayWhatIsBorrowed) {
     EXPECT_EQ(PriceOf(*model, Image(type), "t4")->tier, sim::Tier::kStructural) << type;
   }
   EXPECT_THAT(origin(Image("Conv2DBackpropInput", 4.6e8)), HasSubstr("convolution of f32, error not known"));
-  for (const char* type : {"LayerNorm", "Softmax", "Relu"}) {
+  for (const char* type : {"LayerNorm", "Softmax", "Relu", "Gelu", "Mul"}) {
     EXPECT_THAT(origin(Image(type)), ::testing::StartsWith("measured by others on t4")) << type;
     EXPECT_THAT(origin(Image(type)), HasSubstr(" %")) << type;
   }

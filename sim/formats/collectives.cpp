@@ -1,4 +1,4 @@
-#include "scenarios/collectives.h"
+#include "sim/formats/collectives.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace berth::formats {
 namespace {
 
 using sim::Bytes;
@@ -23,6 +23,9 @@ struct Kind {
   bool reduces;
   bool gathers;
 };
+constexpr std::size_t kMostRanks = 1024;
+constexpr std::int64_t kMostRingOps = std::int64_t{1} << 24;  // of a graph
+
 constexpr Kind kKinds[] = {
     {"AllReduce", true, true}, {"ReduceScatter", true, false}, {"AllGather", false, true}};
 
@@ -40,7 +43,7 @@ struct Ring {
 
   int steps() const { return ranks - 1; }
   int blocks() const { return 1 + (kind->reduces ? steps() : 0) + (kind->gathers ? steps() + 1 : 0); }
-  int size() const { return blocks() * ranks; }
+  std::int64_t size() const { return std::int64_t{blocks()} * ranks; }
   int Wrap(int rank) const { return ((rank % ranks) + ranks) % ranks; }
 
   OpIndex Beginning(int rank) const { return first + Wrap(rank); }
@@ -56,14 +59,21 @@ struct Ring {
 class Expansion {
  public:
   explicit Expansion(const OpGraph& graph) : graph_(graph), rings_(graph.ops.size()) {
-    OpIndex next = 0;
+    std::int64_t next = 0, of_rings = 0;
     for (std::size_t i = 0; i < graph.ops.size(); ++i) {
       const sim::Op& op = graph.ops[i];
-      first_.push_back(next);
+      if (next >= sim::kMaxOps) throw InputError("a graph of 2^31 ops or more, those of its rings counted");
+      first_.push_back(static_cast<OpIndex>(next));
       if (const Kind* kind = KindOf(op)) {
-        rings_[i] = Ring{kind, static_cast<int>(op.inputs.size()), next};
+        if (op.inputs.size() > kMostRanks)
+          Fail(op, fmt::format("a collective of {} ranks; {} are the most", op.inputs.size(), kMostRanks));
+        rings_[i] = Ring{kind, static_cast<int>(op.inputs.size()), first_.back()};
         Check(op, *rings_[i]);
         next += rings_[i]->size();
+        of_rings += rings_[i]->size();
+        if (of_rings > kMostRingOps)
+          Fail(op, fmt::format("the collectives up to here are rings of {} ops; {} are the most of a graph",
+                               of_rings, kMostRingOps));
       } else {
         ++next;
       }
@@ -71,6 +81,7 @@ class Expansion {
   }
 
   OpGraph Run() {
+    for (const sim::Op& op : graph_.ops) sets_.insert(op.colocate);
     made_.name = graph_.name;
     made_.attributes = graph_.attributes;
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
@@ -97,13 +108,33 @@ class Expansion {
     return graph_.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
   }
 
-  // Of a tensor cut into as many as there are ranks; where they are not alike the later ones have a byte more.
+  // Of a tensor cut into as many as there are ranks, alike but for a byte.
   static Bytes Chunk(Bytes bytes, int of, int ranks) {
     const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
     return up_to(of + 1) - up_to(of);
   }
 
+  // What a ring has no place for; it would be lost.
+  static void CheckFields(const sim::Op& op) {
+    const auto refuse = [&](bool set, const char* field, const char* why) {
+      if (set) Fail(op, fmt::format("has {}, but {} must have none: {}", field, op.type, why));
+    };
+    const char* priced = "its links price it";
+    refuse(op.cost_us || !op.cost_us_by_kind.empty(), "cost_us", priced);
+    refuse(op.flops > 0, "flops", priced);
+    const char* nowhere = "it becomes a ring of many ops";
+    refuse(op.persistent_bytes > 0, "persistent_bytes", nowhere);
+    refuse(op.workspace_bytes > 0, "workspace_bytes", nowhere);
+    refuse(!op.attributes.empty(), "attributes", nowhere);
+    refuse(!op.colocate.empty(), "colocate", "each rank is where its input is made");
+    refuse(std::ranges::any_of(
+               op.outputs,
+               [](const sim::Output& output) { return output.storage != sim::Output::Storage::kOwn; }),
+           "an output in another's storage", nowhere);
+  }
+
   void Check(const sim::Op& op, const Ring& ring) const {
+    CheckFields(op);
     if (ring.ranks < 2)
       Fail(op, fmt::format("a collective of {} rank; it takes a tensor of each of 2 or more", ring.ranks));
     std::set<std::pair<OpIndex, std::int32_t>> seen;
@@ -253,14 +284,20 @@ class Expansion {
     for (int rank = 0; rank < ring.ranks; ++rank) {
       const OpIndex producer = Mapped(op.inputs[static_cast<std::size_t>(rank)]).op;
       std::string& set = made_.ops[static_cast<std::size_t>(producer)].colocate;
-      if (set.empty()) set = fmt::format("{}/rank{}", op.name, rank);
+      if (set.empty()) set = UnusedSet(fmt::format("{}/rank{}", op.name, rank));
       const std::string value = set;
       for (int block = 0; block < ring.blocks(); ++block)
         made_.ops[static_cast<std::size_t>(ring.first + block * ring.ranks + rank)].colocate = value;
     }
   }
 
+  std::string UnusedSet(std::string name) {
+    while (!sets_.insert(name).second) name += '\'';
+    return name;
+  }
+
   const OpGraph& graph_;
+  std::set<std::string> sets_;              // of colocation
   std::vector<std::optional<Ring>> rings_;  // by op
   std::vector<OpIndex> first_;              // by op: where it, or its ring, is in the new graph
   OpGraph made_;
@@ -276,4 +313,4 @@ OpGraph ExpandCollectives(const OpGraph& graph) {
   return Expansion(graph).Run();
 }
 
-}  // namespace berth::scenarios
+}  // namespace berth::formats

@@ -1,20 +1,19 @@
 // Collectives as rings: an AllReduce, ReduceScatter or AllGather of a graph becomes the ops and edges of its ring steps
 // (docs/model.md, "Collectives"), so that the simulator's rules price it: each step is a transfer over the links between
-// two neighbours, and shares them with all else that is sent.
+// two neighbours, and shares them with all else that is sent. ParseGraph does it for every reader.
 #pragma once
-
-#include <string>
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace berth::formats {
 
 // Ops of type AllReduce, ReduceScatter and AllGather; there are none in a graph without.
 bool HasCollectives(const sim::OpGraph& graph);
 
 // The graph with each collective in place replaced by its ring; consumers read what the ring makes, and each rank's
 // tensor, ring ops and result share a device. `graph` is Finish()ed, and so is what comes back. Throws InputError, naming
-// the op, for fewer than two ranks, two tensors of one producer, and tensors whose sizes do not suit.
+// the op, for fewer than two ranks and more than 1,024, more than 2^24 ops of rings, two tensors of one producer, tensors whose
+// sizes do not suit, and fields that a ring has no place for.
 sim::OpGraph ExpandCollectives(const sim::OpGraph& graph);
 
-}  // namespace berth::scenarios
+}  // namespace berth::formats

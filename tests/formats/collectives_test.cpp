@@ -1,22 +1,22 @@
 // Collectives as rings: worked out by hand, docs/model.md "Collectives".
-#include "scenarios/collectives.h"
+#include "sim/formats/collectives.h"
 
-#include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
-#include "tests/scenarios/test_catalogue.h"
+#include "tests/formats/sample_catalogue.h"
 #include "tests/temp_folder.h"
 
-namespace berth::scenarios {
+namespace berth::formats {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // All ops here have a cost of their own.
@@ -32,16 +32,16 @@ class NoPrices : public sim::CostModel {
 // Neighbours are joined by links of 1 GB/s and 1 us.
 sim::Cluster RingCluster(int ranks, const std::string& interconnect) {
   std::string text = "format: berth.cluster\nversion: 1\ninterconnect: " + interconnect + "\ndevices:\n";
-  for (int i = 0; i < ranks; ++i) text += fmt::format("  - {{name: d{}, kind: cpu, memory: 1GiB}}\n", i);
+  for (int i = 0; i < ranks; ++i) text += fmt::format("  - {{name: d{}, kind: cpu-bare, memory: 1GiB}}\n", i);
   text += "links:\n";
   for (int i = 0; i < (ranks == 2 ? 1 : ranks); ++i)
     text += fmt::format("  - {{name: l{0}, ends: [d{0}, d{1}], bandwidth: 1GB/s, latency: 1us}}\n", i,
                         (i + 1) % ranks);
-  return formats::ParseCluster(text, "ring", TestCatalogue());
+  return ParseCluster(text, "ring", SampleCatalogue());
 }
 
 sim::Op Op(const std::string& name, const std::string& type, std::vector<sim::TensorRef> inputs,
-           const std::vector<sim::Bytes>& outputs, double us) {
+           const std::vector<sim::Bytes>& outputs, std::optional<double> us) {
   sim::Op op;
   op.name = name;
   op.type = type;
@@ -65,7 +65,7 @@ sim::OpGraph Graph(const std::string& type, int ranks, sim::Bytes in, const std:
       op.colocate = fmt::format("rank{}", rank);
       tensors.push_back({first + rank, 0});
     }
-    graph.ops.push_back(Op(fmt::format("all{}", c), type, tensors, out, 0));
+    graph.ops.push_back(Op(fmt::format("all{}", c), type, tensors, out, {}));
     for (int rank = 0; rank < static_cast<int>(out.size()); ++rank) {
       sim::Op& op = graph.ops.emplace_back(
           Op(fmt::format("use{}_{}", c, rank), "Use", {{first + ranks, rank}}, {}, c == 0 ? 5 : 0));
@@ -89,6 +89,15 @@ double Micros(const std::string& type, int ranks, sim::Bytes in, const std::vect
               const std::string& interconnect, int count = 1) {
   return sim::ToMicros(
       Simulate(ExpandCollectives(Graph(type, ranks, in, out, count)), ranks, interconnect).runtime);
+}
+
+std::string RefusalOf(const sim::OpGraph& graph) {
+  try {
+    ExpandCollectives(graph);
+  } catch (const InputError& wrong) {
+    return wrong.what();
+  }
+  return "";
 }
 
 // 4,000 bytes on four ranks are chunks of 1,000, which take 1 us and a latency of 1 us a step: three steps to add, three to
@@ -124,11 +133,97 @@ TEST(Collectives, BytesThatDoNotDivideAreAllSent) {
   }
 }
 
+// Two chunks of 2,000 cross at once: 2 us and a latency of 1 us a step.
+TEST(Collectives, TwoRanksTakeTwoSteps) {
+  for (const char* interconnect : {"fifo", "fair", "ideal"})
+    EXPECT_EQ(Micros("AllReduce", 2, 4000, {4000, 4000}, interconnect), 10 + 2 * 3 + 5);
+}
+
+// The largest of the three goes two steps in a row, from rank 2 over rank 0 to rank 1.
+TEST(Collectives, GathersTensorsOfUnequalSizes) {
+  sim::OpGraph graph = Graph("AllGather", 3, 1000, {6000, 6000, 6000});
+  graph.ops[1].outputs[0].bytes = 2000;
+  graph.ops[2].outputs[0].bytes = 3000;
+  graph.Finish();
+  EXPECT_EQ(sim::ToMicros(Simulate(ExpandCollectives(graph), 3, "fifo").runtime), 10 + 2 * (3 + 1) + 5);
+}
+
+// A rank's own tensor, in which the result stands, and beside it its sum and the chunks that it received.
+TEST(Collectives, NeedTwiceTheTensorAtThePeak) {
+  const sim::Outcome outcome =
+      Simulate(ExpandCollectives(Graph("AllReduce", 4, 4096, {4096, 4096, 4096, 4096})), 4, "fifo");
+  ASSERT_EQ(outcome.devices.size(), 4u);
+  for (const sim::DeviceUse& device : outcome.devices) EXPECT_EQ(device.peak, 2 * 4096);
+}
+
+TEST(Collectives, KeepWhatWaitsForThemAndWhatTheyWaitFor) {
+  sim::OpGraph graph = Graph("AllReduce", 2, 4000, {4000, 4000});
+  const sim::OpIndex all = graph.Find("all0");
+  const auto late = graph.size(), after = late + 1;
+  graph.ops.push_back(Op("late", "Late", {}, {}, 50));
+  graph.ops.push_back(Op("after", "After", {}, {}, 7));
+  for (const auto op : {late, after}) graph.ops[static_cast<std::size_t>(op)].colocate = "rank0";
+  graph.ops[static_cast<std::size_t>(all)].control = {late};
+  graph.ops[static_cast<std::size_t>(after)].control = {all};
+  graph.Finish();
+  const sim::OpGraph ring = ExpandCollectives(graph);
+  const auto& waits = ring.ops[static_cast<std::size_t>(ring.Find("after"))].control;
+  EXPECT_THAT(waits, ElementsAre(ring.Find("all0/all/rank0"), ring.Find("all0/all/rank1")));
+  for (const char* begins : {"all0/rank0", "all0/rank1"})
+    EXPECT_THAT(ring.ops[static_cast<std::size_t>(ring.Find(begins))].control,
+                ElementsAre(ring.Find("late")));
+}
+
+TEST(Collectives, ASetOfTheUserIsNotJoined) {
+  sim::OpGraph graph = Graph("AllReduce", 2, 100, {100, 100});
+  for (sim::Op& op : graph.ops) op.colocate.clear();
+  graph.ops[3].colocate = "all0/rank1";  // the consumer of rank 0
+  graph.Finish();
+  const sim::OpGraph ring = ExpandCollectives(graph);
+  EXPECT_EQ(ring.ops[static_cast<std::size_t>(ring.Find("make0_0"))].colocate, "all0/rank0");
+  EXPECT_EQ(ring.ops[static_cast<std::size_t>(ring.Find("make0_1"))].colocate, "all0/rank1'");
+}
+
+TEST(Collectives, RefusesRingsOfTooManyOps) {
+  const auto of = [](int ranks, int count) {
+    return RefusalOf(
+        Graph("AllReduce", ranks, 8, std::vector<sim::Bytes>(static_cast<std::size_t>(ranks), 8), count));
+  };
+  EXPECT_THAT(of(1025, 1), HasSubstr("op 'all0': a collective of 1025 ranks; 1024 are the most"));
+  EXPECT_THAT(of(1024, 9),
+              HasSubstr("op 'all8': the collectives up to here are rings of 18874368 ops; 16777216"));
+}
+
+TEST(Collectives, RefusesWhatARingWouldLose) {
+  const auto with = [](const auto& set) {
+    sim::OpGraph graph = Graph("AllReduce", 2, 8, {8, 8});
+    set(graph.ops[2]);
+    graph.Finish();
+    return RefusalOf(graph);
+  };
+  EXPECT_EQ(with([](sim::Op& op) { op.cost_us = 3; }),
+            "op 'all0': has cost_us, but AllReduce must have none: its links price it");
+  EXPECT_THAT(with([](sim::Op& op) { op.cost_us_by_kind = {{"gpu", 3}}; }), HasSubstr("has cost_us,"));
+  EXPECT_THAT(with([](sim::Op& op) { op.flops = 1; }), HasSubstr("has flops,"));
+  EXPECT_THAT(with([](sim::Op& op) { op.persistent_bytes = 1; }), HasSubstr("has persistent_bytes,"));
+  EXPECT_THAT(with([](sim::Op& op) { op.workspace_bytes = 1; }), HasSubstr("has workspace_bytes,"));
+  EXPECT_THAT(with([](sim::Op& op) {
+                op.attributes = {{"stage", {std::int64_t{1}}}};
+              }),
+              HasSubstr("has attributes,"));
+  EXPECT_THAT(with([](sim::Op& op) { op.colocate = "rank0"; }), HasSubstr("has colocate,"));
+  EXPECT_THAT(with([](sim::Op& op) {
+                op.outputs[0].storage = sim::Output::Storage::kInput;
+                op.outputs[0].alias = op.inputs[0];
+              }),
+              HasSubstr("has an output in another's storage,"));
+}
+
 TEST(Collectives, OneReadsWhatAnotherMakes) {
   sim::OpGraph graph = Graph("ReduceScatter", 4, 4000, {1000, 1000, 1000, 1000});
   const sim::OpIndex scatter = graph.Find("all0");
   graph.ops.push_back(Op("gather", "AllGather", {{scatter, 0}, {scatter, 1}, {scatter, 2}, {scatter, 3}},
-                         {4000, 4000, 4000, 4000}, 0));
+                         {4000, 4000, 4000, 4000}, {}));
   graph.Finish();
   const sim::OpGraph both = ExpandCollectives(graph);
   EXPECT_FALSE(HasCollectives(both));
@@ -138,8 +233,8 @@ TEST(Collectives, OneReadsWhatAnotherMakes) {
 
 TEST(Collectives, FilesMayHaveThem) {
   const tests::TempFolder folder;
-  formats::WriteGraph(folder / "graph.json", Graph("AllReduce", 2, 100, {100, 100}));
-  const sim::OpGraph graph = LoadGraph(folder / "graph.json");
+  WriteGraph(folder / "graph.json", Graph("AllReduce", 2, 100, {100, 100}));
+  const sim::OpGraph graph = ReadGraph(folder / "graph.json");
   EXPECT_EQ(graph.Find("all0"), -1);
   EXPECT_GE(graph.Find("all0/add0/rank1"), 0);
   const auto end = graph.Find("all0/all/rank1");
@@ -149,14 +244,7 @@ TEST(Collectives, FilesMayHaveThem) {
 }
 
 TEST(Collectives, RefusesWhatMakesNoSense) {
-  const auto error = [](const sim::OpGraph& graph) -> std::string {
-    try {
-      ExpandCollectives(graph);
-    } catch (const InputError& wrong) {
-      return wrong.what();
-    }
-    return "";
-  };
+  const auto error = RefusalOf;
   EXPECT_THAT(error(Graph("AllReduce", 1, 8, {8})), HasSubstr("op 'all0': a collective of 1 rank"));
   EXPECT_THAT(error(Graph("AllReduce", 2, 8, {8})),
               HasSubstr("has 1 outputs, but must have one for each of its 2"));
@@ -175,4 +263,4 @@ TEST(Collectives, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace berth::formats
