@@ -64,9 +64,9 @@ class Graphs(unittest.TestCase):
         self.assertEqual(berth.Graph.from_dict(expected).to_dict(), expected)
 
     def test_collectives_of_a_dict_become_rings_as_those_of_a_file_do(self):
-        make = [{"name": f"make{rank}", "type": "Make", "cost_us": 1, "outputs": [8]} for rank in range(2)]
+        make = [{"name": f"make{rank}", "type": "Make", "cost_us": 1, "outputs": [{"bytes": 8}]} for rank in range(2)]
         graph = {"format": "berth.graph", "version": 1, "name": "ring", "ops": [
-            *make, {"name": "all", "type": "AllReduce", "inputs": ["make0", "make1"], "outputs": [8, 8]}]}
+            *make, {"name": "all", "type": "AllReduce", "inputs": ["make0", "make1"], "outputs": [{"bytes": 8}, {"bytes": 8}]}]}
         types = {op["type"] for op in berth.Graph.from_dict(graph).to_dict()["ops"]}
         self.assertEqual(types, {"Make", "CollectiveBegin", "CollectiveAdd", "CollectiveCopy", "CollectiveEnd"})
 
