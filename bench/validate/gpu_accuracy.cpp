@@ -296,16 +296,13 @@ GpuAccuracy ReadGpuAccuracy(const std::string& folder) {
               links = read("links.csv");
   GpuAccuracy made;
   const auto errors = [&](const char* in_fit) {
-    return fmt::format("{} (NeuSight {}, sum of measured operators {}, structural price {})",
-                       PercentText(ErrorOf(models, "simulated", in_fit)),
-                       PercentText(ErrorOf(models, "neusight", in_fit)),
-                       PercentText(ErrorOf(models, "operators", in_fit)),
-                       PercentText(ErrorOf(models, "structural", in_fit)));
+    return fmt::format(
+        "{} (NeuSight {}, structural price {})", PercentText(ErrorOf(models, "simulated", in_fit)),
+        PercentText(ErrorOf(models, "neusight", in_fit)), PercentText(ErrorOf(models, "structural", in_fit)));
   };
   made.lead = fmt::format(
-      "GPUs, measured by others, mean errors of whole models: GPUs in the fit {}, other GPUs {}. H100, eight "
-      "of the other "
-      "cases, was in sight when the form of the prices was chosen.",
+      "GPUs, measured by others, mean errors of whole models: in the fit {}, others {}; H100 was in sight of "
+      "the fit.",
       errors("yes"), errors("no"));
   made.verdict = {ModelsSection(models), OrderSection(order), FamiliesSection(ops)};
   made.every_row = {CasesSection(models), GrowthSection(models), EveryOpSection(ops), LinksSection(links)};
