@@ -1,5 +1,7 @@
 #include "bench/csv.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "sim/error.h"
@@ -68,6 +70,14 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
     if (fields.size() > 1 || !fields[0].empty()) lines.push_back(std::move(fields));
   }
   return lines;
+}
+
+double ParseNumber(const std::string& field, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size())
+    throw InputError(fmt::format("{}: \"{}\" stands where a number is wanted.", where, field));
+  return value;
 }
 
 }  // namespace berth::bench

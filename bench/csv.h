@@ -16,4 +16,7 @@ std::string PrintCsvLine(const CsvLine& fields);  // ends in '\n'
 // naming `source` and the line, for an open quote.
 std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, bool comments = false);
 
+// A field that must be a number, inf and nan included. Throws InputError that begins with `where`.
+double ParseNumber(const std::string& field, const std::string& where);
+
 }  // namespace berth::bench

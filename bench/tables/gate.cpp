@@ -4,14 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <map>
 #include <mutex>
-#include <numeric>
-#include <optional>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -32,9 +27,6 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kSamples = 2'000;
-const CsvLine kHeader = {"case",          "agent",   "seed",          "best_s",     "late_s",  "goal_s",
-                         "single_device", "entropy", "gradient_norm", "experiment", "revision"};
-
 // A fresh folder that is removed at the end.
 class TempFolder {
  public:
@@ -79,10 +71,6 @@ GateCase Chains(int devices) {
           false};
 }
 
-double Number(const std::string& text) {
-  return text == "inf" ? kNothing : text == "nan" ? std::nan("") : std::stod(text);
-}
-
 agents::Task TaskOf(const GateCase& gate, const LoadedProblem& loaded) {
   return agents::MakeTask(loaded.problem(), gate.grouper, SelectDevices(loaded.cluster(), "gpu"));
 }
@@ -97,8 +85,8 @@ void ReadLog(const std::string& path, GateRun& run) {
   const auto column = [&](const char* name) {
     return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
   };
-  run.entropy = Number(lines.back().at(column("entropy")));
-  run.gradient_norm = Number(lines.back().at(column("gradient_norm")));
+  run.entropy = ParseNumber(lines.back().at(column("entropy")), path);
+  run.gradient_norm = ParseNumber(lines.back().at(column("gradient_norm")), path);
 }
 
 void Search(const GateCase& gate, GateRun& run, const DerivedOptions& options) {
@@ -132,104 +120,6 @@ void Search(const GateCase& gate, GateRun& run, const DerivedOptions& options) {
   run.goal_s = sim::ToMicros(all.best_runtime()) / 1e6;
 }
 
-std::vector<double> Found(const std::vector<GateRun>& runs, const std::string& gate_case,
-                          const std::string& agent, double GateRun::*what) {
-  std::vector<double> seconds;
-  for (const GateRun& run : runs) {
-    if (run.gate_case == gate_case && run.agent == agent) seconds.push_back(run.*what);
-  }
-  return seconds;
-}
-
-int SeedsOf(const GateCase& gate, const GateAgent& agent) {
-  return gate.real() ? std::max(agent.seeds, 2) : agent.seeds;
-}
-
-// Runs that a verdict of the agent on the case wants, beside those of random and of one GPU.
-std::int64_t NotRun(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  std::int64_t missing = 0;
-  for (const std::string& spec : std::set{agent.spec, agent.untrained}) {
-    const auto found = static_cast<std::int64_t>(Found(runs, gate.key, spec, &GateRun::seconds).size());
-    missing += std::max<std::int64_t>(0, SeedsOf(gate, agent) - found);
-  }
-  return missing;
-}
-
-// What the optimum leaves of the runtime, over what it leaves of random's or one GPU's, whichever is less.
-std::optional<double> PartOfReference(const GateCase& gate, const std::string& agent,
-                                      const std::vector<GateRun>& runs) {
-  const std::vector<double> ours = Found(runs, gate.key, agent, &GateRun::late_s);
-  const std::vector<double> random = Found(runs, gate.key, kGateRandom, &GateRun::late_s);
-  const std::vector<double> one_gpu = Found(runs, gate.key, kGateOneGpu, &GateRun::late_s);
-  if (ours.empty() || random.empty() || one_gpu.empty()) return std::nullopt;
-  // An agent that ended early has no late samples, and does not meet the case.
-  if (std::ranges::any_of(ours, [](double s) { return std::isnan(s); })) return std::nullopt;
-  const double goal = Found(runs, gate.key, kGateRandom, &GateRun::goal_s).front();
-  return (MedianByRank(ours) - goal) / (std::min(MedianByRank(random), MedianByRank(one_gpu)) - goal);
-}
-
-double MeanOf(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// An agent's last tenths beside those of itself without learning. Wants runs of both.
-struct Gain {
-  double ratio =
-      0;  // of the means, of what is above the optimum where that is known; NaN where one ended early
-  bool only_ours_fits = false, met = false;
-};
-
-Gain GainOf(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  const auto fits = [&](const std::string& spec) {
-    return std::ranges::any_of(Found(runs, gate.key, spec, &GateRun::seconds),
-                               [](double seconds) { return seconds < kNothing; });
-  };
-  const std::vector<double> ours = Found(runs, gate.key, agent.spec, &GateRun::late_s);
-  const std::vector<double> theirs = Found(runs, gate.key, agent.untrained, &GateRun::late_s);
-  const double goal = Found(runs, gate.key, agent.spec, &GateRun::goal_s).front();
-  Gain gain{.ratio = (MeanOf(ours) - goal) / (MeanOf(theirs) - goal)};
-  gain.only_ours_fits = fits(agent.spec) && !fits(agent.untrained);
-  gain.met = gain.only_ours_fits || (fits(agent.spec) && gain.ratio <= kGateGain &&
-                                     std::ranges::max(ours) < std::ranges::min(theirs));
-  return gain;
-}
-
-// Nothing where a run is missing.
-std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  if (NotRun(gate, agent, runs) > 0) return std::nullopt;
-  const bool gains = GainOf(gate, agent, runs).met;
-  if (gate.real()) return gains;
-  for (const char* reference : {kGateRandom, kGateOneGpu}) {
-    if (Found(runs, gate.key, reference, &GateRun::seconds).empty()) return std::nullopt;
-  }
-  const std::optional<double> part = PartOfReference(gate, agent.spec, runs);
-  return part && *part <= kGatePart && gains;
-}
-
-RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  RenderedCell cell{.ours = "not run"};
-  const bool both = !Found(runs, gate.key, agent.spec, &GateRun::seconds).empty() &&
-                    !Found(runs, gate.key, agent.untrained, &GateRun::seconds).empty();
-  const Gain gain = both ? GainOf(gate, agent, runs) : Gain{};
-  const std::optional<double> part = gate.real() ? std::nullopt : PartOfReference(gate, agent.spec, runs);
-  if (gate.real()) {
-    if (!both) return cell;
-    cell.ours = gain.only_ours_fits ? "fits" : fmt::format("{:.3f}", gain.ratio);
-  } else if (part) {
-    cell.ours = fmt::format("{:.2f}", std::max(0.0, *part));  // below 0 by rounding alone
-  } else {
-    return cell;
-  }
-  if (const std::int64_t missing = NotRun(gate, agent, runs); missing > 0) {
-    cell.remark = fmt::format("{} more to run", missing);
-  } else if (!Meets(gate, agent, runs).value_or(false)) {
-    cell.remark = Counts(gate, runs).value_or(true) ? "missed" : "missed, as by all controls";
-    if (part && *part <= kGatePart)
-      cell.remark += fmt::format("; {:.3f} of the distance without learning", gain.ratio);
-  }
-  return cell;
-}
-
 // Empty where this build lacks the agent's plug-in: its rows are then shown as they are.
 std::string ExperimentOf(const GateCase& gate, const std::string& agent) {
   std::string name;
@@ -243,66 +133,6 @@ std::string ExperimentOf(const GateCase& gate, const std::string& agent) {
   fingerprint.Add(gate.samples);
   return fingerprint.ToString();
 }
-
-CsvLine LineOf(const GateRun& run) {
-  return {run.gate_case,
-          run.agent,
-          std::to_string(run.seed),
-          fmt::format("{}", run.seconds),
-          fmt::format("{}", run.late_s),
-          fmt::format("{}", run.goal_s),
-          fmt::format("{}", run.single_device),
-          fmt::format("{}", run.entropy),
-          fmt::format("{}", run.gradient_norm),
-          run.experiment,
-          run.revision};
-}
-
-using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
-
-Key KeyOf(const GateRun& run) {
-  return {run.gate_case, run.agent, run.seed, run.experiment};
-}
-
-// The rows as they are finished, one at a time; a kill loses what is under way and no more.
-class KeptRuns {
- public:
-  KeptRuns(const std::vector<GateRun>& plan, const DerivedOptions& options) : path_(options.rows_path) {
-    if (path_.empty() || !options.resume || !std::filesystem::exists(path_)) return;
-    runs_ = RunsOfPlan(plan, ParseGateRuns(formats::ReadFile(path_)));
-    for (const GateRun& run : runs_) kept_.insert_or_assign(KeyOf(run), run);
-  }
-
-  // Whether `run` was there, and is now as it was.
-  bool Take(GateRun& run) const {
-    const auto found = kept_.find(KeyOf(run));
-    if (found != kept_.end()) run = found->second;
-    return found != kept_.end();
-  }
-
-  void Add(const GateRun& run) {
-    if (path_.empty()) return;
-    if (!begun_) {  // what was there is replaced at once and only now
-      runs_.push_back(run);
-      const std::string beside = path_ + ".new";
-      formats::WriteFile(beside, PrintGateRuns(runs_));
-      std::error_code error;
-      std::filesystem::rename(beside, path_, error);
-      if (error) throw RunError(fmt::format("{}: cannot be replaced: {}.", path_, error.message()));
-      begun_ = true;
-      return;
-    }
-    std::ofstream file(path_, std::ios::app);
-    file << PrintCsvLine(LineOf(run)) << std::flush;
-    if (!file) throw RunError(fmt::format("{}: a finished run cannot be added.", path_));
-  }
-
- private:
-  const std::string path_;
-  std::vector<GateRun> runs_;  // that were there
-  std::map<Key, GateRun> kept_;
-  bool begun_ = false;
-};
 
 }  // namespace
 
@@ -360,6 +190,10 @@ const std::vector<GateAgent>& GateAgents() {
   return agents;
 }
 
+int SeedsOf(const GateCase& gate, const GateAgent& agent) {
+  return gate.real() ? std::max(agent.seeds, 2) : agent.seeds;
+}
+
 std::vector<GateRun> PlanGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents) {
   std::vector<GateRun> runs;
   std::set<std::pair<std::string, std::string>> planned;  // random without learning is random
@@ -376,20 +210,6 @@ std::vector<GateRun> PlanGate(const std::vector<GateCase>& cases, const std::vec
   return runs;
 }
 
-std::vector<GateRun> RunsOfPlan(const std::vector<GateRun>& plan, const std::vector<GateRun>& runs) {
-  std::set<Key> planned, taken;
-  for (const GateRun& run : plan) planned.insert(KeyOf(run));
-  std::vector<GateRun> kept;
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    GateRun unknown = *run;
-    unknown.experiment.clear();
-    const bool wanted = planned.contains(KeyOf(*run)) || planned.contains(KeyOf(unknown));
-    if (wanted && taken.insert(KeyOf(*run)).second) kept.push_back(*run);
-  }
-  std::reverse(kept.begin(), kept.end());
-  return kept;
-}
-
 std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
                              const DerivedOptions& options) {
   std::vector<GateRun> runs = PlanGate(cases, agents);
@@ -397,12 +217,14 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
     return *std::ranges::find(cases, run.gate_case, &GateCase::key);
   };
   const Provenance provenance = CurrentProvenance();
-  KeptRuns kept(runs, options);
+  KeptRuns kept(runs, options.rows_path, options.resume);
   std::vector<GateRun*> left;
   for (GateRun& run : runs) {
     run.revision = provenance.revision + (provenance.dirty ? " (with changes)" : "");
     if (!kept.Take(run)) left.push_back(&run);
   }
+  for (const GateRun* run : left)
+    agents::MakeAgent(run->agent);  // what this build lacks is refused before anything is run
   const auto total = static_cast<std::int64_t>(runs.size());
   std::int64_t done = total - static_cast<std::int64_t>(left.size());
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
@@ -427,194 +249,8 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
   return runs;
 }
 
-std::string PrintGateRuns(const std::vector<GateRun>& runs) {
-  std::string text = PrintCsvLine(kHeader);
-  for (const GateRun& run : runs) text += PrintCsvLine(LineOf(run));
-  return text;
-}
-
-std::vector<GateRun> ParseGateRuns(std::string csv) {
-  csv.resize(csv.rfind('\n') == std::string::npos ? 0 : csv.rfind('\n') + 1);
-  const std::vector<CsvLine> lines = ParseCsv(csv, "rows of the gate");
-  if (lines.empty() || lines.front() != kHeader) {
-    throw InputError(
-        "rows of the gate: another header than is known here; without --resume they are replaced.");
-  }
-  std::vector<GateRun> runs;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const CsvLine& l = lines[i];
-    if (l.size() != kHeader.size())
-      throw InputError(
-          fmt::format("rows of the gate, line {}: {} fields, wanted {}.", i + 1, l.size(), kHeader.size()));
-    runs.push_back({l[0], l[1], static_cast<std::int64_t>(Number(l[2])), Number(l[3]), Number(l[4]),
-                    Number(l[5]), Number(l[6]), Number(l[7]), Number(l[8]), l[9], l[10]});
-  }
-  return runs;
-}
-
-std::optional<bool> Counts(const GateCase& gate, const std::vector<GateRun>& runs) {
-  bool all = true;
-  for (const GateAgent& agent : GateAgents()) {
-    if (!agent.control) continue;
-    const std::optional<bool> meets = Meets(gate, agent, runs);
-    if (meets.value_or(false)) return true;
-    all = all && meets.has_value();
-  }
-  return all ? std::optional(false) : std::nullopt;
-}
-
-GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
-                  const std::vector<GateRun>& runs) {
-  GateVerdict verdict;
-  bool met = false;
-  for (const GateCase& gate : cases) {
-    const std::optional<bool> counts = Counts(gate, runs);
-    if (!counts.value_or(true)) continue;
-    const std::optional<bool> meets = Meets(gate, agent, runs);
-    if (!counts || !meets) {
-      verdict.not_run += std::max<std::int64_t>(1, NotRun(gate, agent, runs));
-    } else if (!*meets) {
-      verdict.missed.push_back(gate.key);
-    } else {
-      met = true;
-    }
-  }
-  verdict.learned = met && verdict.missed.empty() && verdict.not_run == 0;
-  return verdict;
-}
-
 std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions& options) {
   return PrintGateRuns(RunGate(GateCases(), GateAgents(), options));
-}
-
-namespace {
-
-// Of the cases of a kind, whose keys begin with it, or of the real ones: "5/6", that is met of those run.
-RenderedCell MetOf(const std::string& kind, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  int met = 0, run = 0;
-  for (const GateCase& gate : GateCases()) {
-    if (kind.empty() ? !gate.real() : !gate.key.starts_with(kind)) continue;
-    const std::optional<bool> meets = Meets(gate, agent, runs);
-    run += meets.has_value();
-    met += meets.value_or(false);
-  }
-  return {.ours = run == 0 ? "–" : fmt::format("{}/{}", met, run)};
-}
-
-// "12 of 54 of hierarchical, tuned", and who has none at all.
-std::string WhatIsMissing(const std::vector<GateRun>& runs) {
-  std::set<std::tuple<std::string, std::string, std::int64_t>> there;
-  for (const GateRun& run : runs) there.emplace(run.gate_case, run.agent, run.seed);
-  std::vector<std::string> begun, not_begun;
-  for (const GateAgent& agent : GateAgents()) {
-    const std::vector<GateRun> planned = PlanGate(GateCases(), {agent});
-    const auto missing = std::ranges::count_if(planned, [&](const GateRun& run) {
-      return !there.contains({run.gate_case, run.agent, run.seed});
-    });
-    if (missing == std::ssize(planned)) {
-      not_begun.push_back(agent.title);
-    } else if (missing > 0) {
-      begun.push_back(fmt::format("{} of {} of {}", missing, planned.size(), agent.title));
-    }
-  }
-  if (!not_begun.empty()) begun.push_back(fmt::format("all of {}", fmt::join(not_begun, "; ")));
-  return fmt::format("{}", fmt::join(begun, "; "));
-}
-
-}  // namespace
-
-RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& rows) {
-  const std::vector<GateRun> all = ParseGateRuns(rows);
-  const std::vector<GateRun> runs = RunsOfPlan(PlanGate(GateCases(), GateAgents()), all);
-  RenderedTable table;
-  table.name = "gate";
-  table.title = "Does it learn at all?";
-  table.short_legend = "Who misses a case that a control meets did not learn.";
-  table.legend =
-      "Where the optimum is known: how far the last tenth of the samples is above it, over how far random or "
-      "one "
-      "GPU is, whichever is less, by the median seed; more than 0.5 is missed. On real graphs: the last "
-      "tenth over "
-      "that of the same agent with a learning rate of 0, means over seeds. Everywhere the last tenth of each "
-      "seed "
-      "must also be below that of each without learning and 5 % less in the mean (of the distance, where the "
-      "optimum "
-      "is known). Who misses one case that a control meets did not learn; a case that none meets does not "
-      "count.";
-  RenderedBlock block;
-  block.key = "gate";
-  block.title = "Gate";
-  block.row_title = "agent";
-  block.shows =
-      "Distance to the optimum / that of random or one GPU; real graphs: late runtime / without learning";
-  block.dots = false;
-  block.columns.push_back({"verdict", ColumnGroup::kLearner, true});
-  for (const GateCase& gate : GateCases()) block.columns.push_back({gate.title, ColumnGroup::kLearner, true});
-  RenderedBlock summary;
-  summary.key = "summary";
-  summary.title = block.title;
-  summary.row_title = "agent";
-  summary.shows = "Cases that are met, of those run";
-  summary.dots = false;
-  for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
-    summary.columns.push_back({title, ColumnGroup::kLearner, true});
-  int learners = 0, learned = 0, missed = 0;
-  RenderedSection course{"How runs end",
-                         {"Means over all runs of an agent with learning. Early runs without learning logged "
-                          "neither entropy nor gradient: "
-                          "nan in rows.csv."},
-                         {"agent", "entropy [nat]", "gradient norm", "on one device"},
-                         {}};
-  for (const GateAgent& agent : GateAgents()) {
-    const GateVerdict verdict = Judge(GateCases(), agent, runs);
-    if (agent.learner()) {
-      ++learners;
-      learned += verdict.learned;
-      missed += !verdict.missed.empty();
-    }
-    RenderedLine line;
-    line.title = agent.title;
-    line.what = agent.spec;
-    line.cells.push_back({.ours = verdict.learned          ? "learned"
-                                  : verdict.missed.empty() ? "not known"
-                                                           : "did not learn"});
-    if (verdict.not_run > 0) line.cells.back().remark = fmt::format("{} more to run", verdict.not_run);
-    for (const GateCase& gate : GateCases()) line.cells.push_back(CellOf(gate, agent, runs));
-    RenderedLine brief{.title = agent.title, .cells = {line.cells.front()}};
-    for (const char* kind : {"balance", "chains", "tiny", ""})
-      brief.cells.push_back(MetOf(kind, agent, runs));
-    summary.lines.push_back(std::move(brief));
-    block.lines.push_back(std::move(line));
-    double n = 0, entropy = 0, norm = 0, single = 0;
-    for (const GateRun& run : runs) {
-      if (run.agent != agent.spec) continue;
-      ++n;
-      entropy += run.entropy;
-      norm += run.gradient_norm;
-      single += run.single_device;
-    }
-    const auto mean = [&](double sum) {
-      return n > 0 && std::isfinite(sum) ? fmt::format("{:.2g}", sum / n) : std::string("–");
-    };
-    course.rows.push_back({agent.title, mean(entropy), mean(norm), mean(single)});
-  }
-  table.outcome.push_back(
-      fmt::format("{} of {} learners and presets learned, {} did not; of {} it is not known.", learned,
-                  learners, missed, learners - learned - missed));
-  std::set<std::string> revisions;
-  for (const GateRun& run : runs) revisions.insert(run.revision);
-  table.facts.emplace_back("rows",
-                           fmt::format("{} runs, revision {}", runs.size(), fmt::join(revisions, "; ")));
-  if (const std::string missing = WhatIsMissing(runs); !missing.empty())
-    table.facts.emplace_back("runs missing", missing);
-  if (all.size() > runs.size()) {
-    table.facts.emplace_back("left out", fmt::format("{} rows that are no run of this gate, or there twice",
-                                                     all.size() - runs.size()));
-  }
-  table.discussion.push_back(std::move(course));
-  table.summary = std::move(summary);
-  table.blocks.push_back(std::move(block));
-  return table;
 }
 
 }  // namespace berth::bench

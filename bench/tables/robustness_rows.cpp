@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -153,14 +152,6 @@ std::vector<LineJob> JobsOf(const std::vector<TableResults>& tables) {
   return jobs;
 }
 
-double Number(const std::string& text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw InputError(fmt::format("{}: \"{}\" stands where a number is wanted.", where, text));
-  return value;
-}
-
 }  // namespace
 
 const std::vector<RobustVariant>& RobustVariants() {
@@ -235,18 +226,18 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
           fmt::format("{} has {} fields, {} are wanted.", where, line.size(), lines.front().size()));
     RobustRecord record{line[0], line[1],
                         line[2], line[3],
-                        line[4], static_cast<std::int64_t>(Number(line[5], where)),
-                        line[6], Number(line[7], where),
+                        line[4], static_cast<std::int64_t>(ParseNumber(line[5], where)),
+                        line[6], ParseNumber(line[7], where),
                         {},      {}};
     const auto variants = line.begin() + static_cast<std::ptrdiff_t>(kFixedFields.size());
     record.variant_us.assign(variants, line.end() - 1);
     for (const std::string& runtime : record.variant_us) {
-      if (runtime != "oom" && runtime != "same") Number(runtime, where);
+      if (runtime != "oom" && runtime != "same") ParseNumber(runtime, where);
     }
     for (std::size_t at = 0; at < line.back().size();) {
       const std::size_t end = std::min(line.back().find(' ', at), line.back().size());
       const std::string runtime = line.back().substr(at, end - at);
-      record.costs_us.push_back(runtime == "oom" ? std::nullopt : std::optional(Number(runtime, where)));
+      record.costs_us.push_back(runtime == "oom" ? std::nullopt : std::optional(ParseNumber(runtime, where)));
       at = end + 1;
     }
     if (record.costs_us.size() != kCostDraws) {

@@ -1,20 +1,14 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <signal.h>
 
 #include "bench/command.h"
-#include "bench/interrupt.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
@@ -423,144 +417,6 @@ TEST(Cli, NothingIsWrittenForBadInput) {
 TEST(Cli, AFolderThatDoesNotExistIsRefused) {
   ExpectRefused({"graph", "convert", "chain", "--out", "/proc/no/such/folder/g.json"},
                 "/proc/no/such/folder/g.json");
-}
-
-TEST(Cli, PlaceHasItsKeysAndFiles) {
-  const TempFolder folder;
-  const auto json =
-      JsonOf(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                       "--samples", "40", "--seed", "7", "--out", folder / "run", "--json", "-"}));
-  for (const char* key : {"agent", "scenario", "seed", "samples", "samples_to_best", "samples_to_1pct",
-                          "best_runtime_us", "feasible", "lower_bound_us", "wall_seconds"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
-  }
-  EXPECT_EQ(json["seed"], 7);
-  EXPECT_EQ(json["samples"], 40);
-  EXPECT_TRUE(json["feasible"]);
-  EXPECT_GE(json["best_runtime_us"].get<double>(), json["lower_bound_us"].get<double>());
-  EXPECT_LE(json["samples_to_1pct"].get<int>(), json["samples_to_best"].get<int>());
-  for (const char* file : {"placement.json", "outcome.json", "curve.csv", "trace.json", "run.json"}) {
-    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
-  }
-  // The placement that was saved is the one that was found.
-  const auto again = JsonOf(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                                      "--placement", folder / "run/placement.json", "--json", "-"}));
-  EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
-}
-
-TEST(Cli, PlaceSaysWhenNothingFits) {
-  const TempFolder folder;
-  const auto json =
-      JsonOf(RunBerth({"place", "--agent", "single_gpu", "--graph", "chain(bytes=1000000)", "--cluster",
-                       kCluster, "--memory", "gpu=301MiB", "--out", folder / "run", "--json", "-"}));
-  EXPECT_FALSE(json["feasible"]);
-  EXPECT_TRUE(json["best_runtime_us"].is_null());
-  EXPECT_TRUE(json["samples_to_best"].is_null());
-  EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "run/run.json"));
-}
-
-TEST(Cli, PlaceSaysWhenItIsProvenThatNothingFits) {
-  const std::vector<std::string> call = {"place",        "--agent",   "single_gpu", "--graph",
-                                         "inception_v3", "--cluster", kCluster,     "--devices",
-                                         "gpu",          "--memory",  "gpu=301MiB"};
-  EXPECT_THAT(RunBerth(call).out, HasSubstr("it is proven that the graph does not fit"));
-  auto with_json = call;
-  with_json.insert(with_json.end(), {"--json", "-"});
-  const auto json = JsonOf(RunBerth(with_json));
-  EXPECT_TRUE(json["proven_infeasible"]);
-  EXPECT_EQ(json["reference"], "expert, which does not fit");
-}
-
-// Ctrl-C in a search of hours: the status that is documented, and the best so far is written. How far it came by then is the
-// machine's affair, so it is given more time until it has a sample.
-TEST(Cli, InterruptedPlaceKeepsItsBestSoFar) {
-  for (int milliseconds = 50; milliseconds < 60'000; milliseconds *= 2) {
-    const TempFolder folder;
-    testing::RunningProgram running({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster",
-                                     kCluster, "--samples", "1000000000000", "--out", folder / "run"},
-                                    folder.path());
-    for (int waited = 0; waited < 60'000 && !std::filesystem::exists(folder / "run"); ++waited)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    ASSERT_EQ(running.StopAndWait(SIGINT), kInterruptedStatus);
-    const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
-    EXPECT_TRUE(run["interrupted"]);
-    if (run["samples"] == 0) continue;
-    const auto outcome = nlohmann::json::parse(formats::ReadFile(folder / "run/outcome.json"));
-    EXPECT_EQ(outcome["runtime_us"], run["best_runtime_us"]);
-    for (const char* file : {"placement.json", "curve.csv", "trace.json"})
-      EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
-    return;
-  }
-  FAIL() << "no sample in a minute";
-}
-
-// A kill leaves what was told to the agent; the same call with --resume ends as if nothing had been.
-TEST(Cli, KilledSearchesGoOn) {
-  for (const char* agent : {"local_search", "annealing", "genetic", "cross_entropy", "random"}) {
-    const TempFolder folder;
-    const auto call = [&](const std::string& out, const std::vector<std::string>& more) {
-      std::vector<std::string> words = {"place", "--agent",    agent,       "--graph", "random_dag(ops=300)",
-                                        "--out", folder / out, "--cluster", kCluster,  "--log-samples"};
-      words.insert(words.end(), more.begin(), more.end());
-      return words;
-    };
-    const std::vector<std::string> budget = {"--samples", "6000", "--seed", "3"};
-    auto resumed = budget;
-    resumed.emplace_back("--resume");
-    ASSERT_EQ(RunBerth(call("whole", budget)).status, 0);
-    // Killed once there is something of it, wherever that is.
-    {
-      testing::RunningProgram running(call("parts", budget), folder.path());
-      const std::string checkpoint = folder / "parts/checkpoint";
-      for (int waited = 0; waited < 60'000; ++waited) {
-        if (std::filesystem::exists(checkpoint) && std::filesystem::file_size(checkpoint) > 10'000) break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      running.StopAndWait(SIGKILL);
-    }
-    ExpectRefused(call("parts", {"--samples", "6000", "--seed", "4", "--resume"}),
-                  "holds results of something else");
-    ASSERT_EQ(RunBerth(call("parts", resumed)).status, 0) << agent;
-    for (const char* file : {"placement.json", "samples.csv", "outcome.json"})
-      EXPECT_EQ(formats::ReadFile(folder / (std::string("parts/") + file)),
-                formats::ReadFile(folder / (std::string("whole/") + file)))
-          << agent << " " << file;
-    const auto whole = nlohmann::json::parse(formats::ReadFile(folder / "whole/run.json"));
-    const auto parts = nlohmann::json::parse(formats::ReadFile(folder / "parts/run.json"));
-    for (const char* key : {"samples", "distinct", "samples_to_best", "best_runtime_us", "interrupted"})
-      EXPECT_EQ(parts[key], whole[key]) << agent << " " << key;
-  }
-}
-
-TEST(Cli, ResultsOfSomethingElseAreNotReplaced) {
-  const TempFolder folder;
-  const auto call = [&](const char* agent, const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"place",  "--agent",   agent, "--graph", "chain",       "--cluster",
-                                      kCluster, "--samples", "9",   "--out",   folder / "run"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
-  ASSERT_EQ(RunBerth(call("random", {})).status, 0);
-  EXPECT_EQ(RunBerth(call("random", {})).status, 0) << "the same again";
-  ExpectRefused(call("annealing", {}), "holds results of something else, `berth place --agent random");
-  ExpectRefused(call("random", {"--seed", "2"}), "(seed is 1 there, 2 here); give another --out, or --force");
-  ExpectRefused(call("random", {"--resume", "--force"}), "give one of them");
-  EXPECT_EQ(RunBerth(call("annealing", {"--force"})).status, 0);
-  std::filesystem::remove(folder / "run/run.json");
-  ExpectRefused(call("annealing", {}), "holds checkpoint and no run.json that says what it is of");
-}
-
-TEST(Cli, PlaceDoesNotDependOnThreads) {
-  std::vector<nlohmann::json> results;
-  for (const char* threads : {"1", "3"}) {
-    auto json = JsonOf(RunBerth({"place", "--agent", "random", "--graph", "random_dag(ops=80)", "--cluster",
-                                 kCluster, "--samples", "100", "--threads", threads, "--json", "-"}));
-    for (const char* key : {"wall_seconds", "simulator_seconds", "date", "command"}) json.erase(key);
-    results.push_back(json);
-  }
-  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(Cli, ScenariosAreReadAndOptionsWin) {

@@ -1,15 +1,15 @@
 // The learning gate on its cheapest cases: who can learn passes, who cannot fails.
-#include "bench/tables/gate.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "bench/interrupt.h"
+#include "bench/tables/gate_verdict.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "tests/temp_folder.h"
@@ -215,6 +215,13 @@ TEST(Gate, ThePageSaysWhatWasNotRun) {
 TEST(Gate, ForeignRowsAreRefused) {
   EXPECT_THROW(ParseGateRuns("a,b\n1,2\n"), InputError);
   EXPECT_THROW(ParseGateRuns(""), InputError);
+  const std::string rows = PrintGateRuns({{.gate_case = "tiny_1", .agent = "random", .seconds = 1}});
+  EXPECT_EQ(PrintGateRuns(ParseGateRuns(rows)), rows);
+  for (const char* wrong : {"x", "1x", ""}) {
+    std::string text = rows;
+    text.replace(text.find("random,1,"), 9, fmt::format("random,{},", wrong));
+    EXPECT_THROW(ParseGateRuns(text), InputError) << wrong;
+  }
 }
 
 TEST(Gate, WhoWasNotRunHasNoVerdict) {

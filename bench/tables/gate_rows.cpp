@@ -1,0 +1,114 @@
+#include "bench/tables/gate_rows.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bench/csv.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+
+namespace berth::bench {
+namespace {
+
+const CsvLine kHeader = {"case",          "agent",   "seed",          "best_s",     "late_s",  "goal_s",
+                         "single_device", "entropy", "gradient_norm", "experiment", "revision"};
+
+CsvLine LineOf(const GateRun& run) {
+  return {run.gate_case,
+          run.agent,
+          std::to_string(run.seed),
+          fmt::format("{}", run.seconds),
+          fmt::format("{}", run.late_s),
+          fmt::format("{}", run.goal_s),
+          fmt::format("{}", run.single_device),
+          fmt::format("{}", run.entropy),
+          fmt::format("{}", run.gradient_norm),
+          run.experiment,
+          run.revision};
+}
+
+using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
+
+Key KeyOf(const GateRun& run) {
+  return {run.gate_case, run.agent, run.seed, run.experiment};
+}
+
+}  // namespace
+
+std::vector<GateRun> RunsOfPlan(const std::vector<GateRun>& plan, const std::vector<GateRun>& runs) {
+  std::set<Key> planned, taken;
+  for (const GateRun& run : plan) planned.insert(KeyOf(run));
+  std::vector<GateRun> kept;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    Key key = KeyOf(*run);
+    if (!planned.contains(key)) std::get<3>(key).clear();  // of an agent that this build cannot make
+    if (planned.contains(key) && taken.insert(key).second) kept.push_back(*run);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+std::string PrintGateRuns(const std::vector<GateRun>& runs) {
+  std::string text = PrintCsvLine(kHeader);
+  for (const GateRun& run : runs) text += PrintCsvLine(LineOf(run));
+  return text;
+}
+
+std::vector<GateRun> ParseGateRuns(std::string csv) {
+  csv.resize(csv.rfind('\n') == std::string::npos ? 0 : csv.rfind('\n') + 1);
+  const std::vector<CsvLine> lines = ParseCsv(csv, "rows of the gate");
+  if (lines.empty() || lines.front() != kHeader) {
+    throw InputError(
+        "rows of the gate: another header than is known here; without --resume they are replaced.");
+  }
+  std::vector<GateRun> runs;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const CsvLine& l = lines[i];
+    if (l.size() != kHeader.size())
+      throw InputError(
+          fmt::format("rows of the gate, line {}: {} fields, wanted {}.", i + 1, l.size(), kHeader.size()));
+    const auto number = [&](std::size_t field) {
+      return ParseNumber(l[field], fmt::format("rows of the gate, line {}", i + 1));
+    };
+    runs.push_back({l[0], l[1], static_cast<std::int64_t>(number(2)), number(3), number(4), number(5),
+                    number(6), number(7), number(8), l[9], l[10]});
+  }
+  return runs;
+}
+
+KeptRuns::KeptRuns(const std::vector<GateRun>& plan, std::string path, bool resume) : path_(std::move(path)) {
+  if (path_.empty() || !resume || !std::filesystem::exists(path_)) return;
+  runs_ = RunsOfPlan(plan, ParseGateRuns(formats::ReadFile(path_)));
+}
+
+bool KeptRuns::Take(GateRun& run) const {
+  const auto found = std::ranges::find(runs_, KeyOf(run), KeyOf);
+  if (found == runs_.end()) return false;
+  run = *found;
+  return true;
+}
+
+void KeptRuns::Add(const GateRun& run) {
+  if (path_.empty()) return;
+  if (!begun_) {  // what was there is replaced at once and only now
+    runs_.push_back(run);
+    const std::string beside = path_ + ".new";
+    formats::WriteFile(beside, PrintGateRuns(runs_));
+    std::error_code error;
+    std::filesystem::rename(beside, path_, error);
+    if (error) throw RunError(fmt::format("{}: cannot be replaced: {}.", path_, error.message()));
+    begun_ = true;
+    return;
+  }
+  std::ofstream file(path_, std::ios::app);
+  file << PrintCsvLine(LineOf(run)) << std::flush;
+  if (!file) throw RunError(fmt::format("{}: a finished run cannot be added.", path_));
+}
+
+}  // namespace berth::bench
