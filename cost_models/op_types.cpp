@@ -37,6 +37,7 @@ constexpr OpType kOpTypes[] = {
     {"BatchMatMulV2", kGemm, Grid::kBatched},
     {"Einsum", kGemm},
     {"Attention", kGemm},
+    {"AttentionGrad", kGemm},
 
     {"LSTM", kRecurrentGemm},
     {"LSTMGrad", kRecurrentGemm},
@@ -141,6 +142,7 @@ constexpr OpType kOpTypes[] = {
     {"FusedBatchNormV3", kNormalisation},
     {"FusedBatchNormGradV3", kNormalisation},
     {"GroupNormalization", kNormalisation},
+    {"GroupNormalizationGrad", kNormalisation},
     {"InstanceNormalization", kNormalisation},
     {"InstanceNormalizationGrad", kNormalisation},
     {"LRN", kNormalisation},

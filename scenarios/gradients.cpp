@@ -64,6 +64,26 @@ void NormalisationRule(GradientContext& context) {
   EmitForAll(context, spec);
 }
 
+// Queries, keys, values and perhaps a mask and more. The scores are worked out again: five products where the op
+// itself has two.
+void AttentionRule(GradientContext& context) {
+  OpSpec spec{.type = "AttentionGrad",
+              .name = "input",
+              .inputs = {context.dy(), context.output(0)},
+              .outputs = {},
+              .flops = 2.5 * context.forward().flops};
+  std::vector<int> given;
+  for (int i = 0; i < context.inputs(); ++i) {
+    spec.inputs.push_back(context.input(i));
+    if (i >= 3 && !context.wanted(i)) continue;
+    spec.outputs.push_back(context.spec(context.input(i)));
+    given.push_back(i);
+  }
+  const Tensor made = context.Emit(std::move(spec));
+  for (std::size_t i = 0; i < given.size(); ++i)
+    context.Give(given[i], {made.op, static_cast<std::int32_t>(i)});
+}
+
 // Rules that need the op's output and no input.
 template <const char* kType>
 void FromOutputRule(GradientContext& context) {
@@ -274,6 +294,7 @@ constexpr std::array kRules = {
     Row{"Abs", FromInputsRule},
     Row{"Add", AddRule},
     Row{"AddN", AddRule},
+    Row{"Attention", AttentionRule},
     Row{"AvgPool", FromShapeRule<kAvgPoolGrad>},
     Row{"BatchMatMul", BatchMatMulRule},
     Row{"BiasAdd", BiasAddRule},
@@ -304,6 +325,7 @@ constexpr std::array kRules = {
     Row{"GatherND", FromShapeRule<kScatterND>},
     Row{"GatherV2", GatherRule},
     Row{"Gelu", FromInputRule<kGeluGrad>},
+    Row{"GroupNormalization", NormalisationRule},
     Row{"GRU", RecurrentRule},
     Row{"HardSigmoid", FromInputsRule},
     Row{"HardSwish", FromInputsRule},

@@ -12,11 +12,11 @@ namespace {
 
 struct Dtype {
   std::string_view name;
-  sim::Bytes bytes;
+  std::int64_t bits;
 };
-constexpr Dtype kDtypes[] = {{"f64", 8}, {"f32", 4}, {"f16", 2}, {"bf16", 2}, {"i64", 8},
-                             {"i32", 4}, {"i16", 2}, {"i8", 1},  {"u64", 8},  {"u32", 4},
-                             {"u16", 2}, {"u8", 1},  {"bool", 1}};
+constexpr Dtype kDtypes[] = {{"f64", 64}, {"f32", 32}, {"f16", 16}, {"bf16", 16}, {"f8", 8},  {"f4", 4},
+                             {"i64", 64}, {"i32", 32}, {"i16", 16}, {"i8", 8},    {"i4", 4},  {"u64", 64},
+                             {"u32", 32}, {"u16", 16}, {"u8", 8},   {"u4", 4},    {"bool", 8}};
 
 }  // namespace
 
@@ -33,10 +33,16 @@ std::int64_t Elements(const Shape& shape) {
   return elements;
 }
 
-sim::Bytes BytesPerElement(std::string_view dtype) {
+std::int64_t BitsPerElement(std::string_view dtype) {
   const auto* row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                                  [&](const Dtype& known) { return known.name == dtype; });
-  return row != std::end(kDtypes) ? row->bytes : 0;
+  return row != std::end(kDtypes) ? row->bits : 0;
+}
+
+sim::Bytes BytesOf(const Shape& shape, std::string_view dtype) {
+  const std::int64_t bits = BitsPerElement(dtype);
+  const std::int64_t elements = Elements(shape);
+  return bits % 8 == 0 ? elements * (bits / 8) : (elements * bits + 7) / 8;
 }
 
 bool IsFloating(std::string_view dtype) {
@@ -107,8 +113,8 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   op.inputs = spec.inputs;
   for (const TensorSpec& tensor : spec.outputs) {
     sim::Output output;
-    BERTH_CHECK(BytesPerElement(tensor.dtype) > 0);
-    output.bytes = Elements(tensor.shape) * BytesPerElement(tensor.dtype);
+    BERTH_CHECK(BitsPerElement(tensor.dtype) > 0);
+    output.bytes = BytesOf(tensor.shape, tensor.dtype);
     output.dtype = tensor.dtype;
     output.shape = tensor.shape;
     op.outputs.push_back(std::move(output));

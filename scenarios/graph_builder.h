@@ -34,8 +34,10 @@ namespace berth::scenarios {
 using Tensor = sim::TensorRef;
 using Shape = std::vector<std::int64_t>;
 std::int64_t Elements(const Shape& shape);
-// Of one element of "f32", "f16", "i64", "bool", …; 0 if the name is not known.
-sim::Bytes BytesPerElement(std::string_view dtype);
+// Of "f32", "f16", "i64", "i4", "bool", …; 0 if the name is not known.
+std::int64_t BitsPerElement(std::string_view dtype);
+// Elements of less than a byte are packed.
+sim::Bytes BytesOf(const Shape& shape, std::string_view dtype);
 bool IsFloating(std::string_view dtype);
 
 enum class Optimizer : std::uint8_t { kSgd, kMomentum, kAdam, kRmsProp };

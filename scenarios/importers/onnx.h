@@ -1,4 +1,4 @@
-// ONNX models (operator sets 1 to 17 of the standard), through the ONNX library. What is done how stands in
+// ONNX models (operator sets 1 to 23 of the standard), through the ONNX library. What is done how stands in
 // docs/importing.md; the passes are in scenarios/importers/onnx/: model (read without weights), resolve (order,
 // constants, shapes, subgraphs), lower (ops, FLOPs).
 #pragma once

@@ -4,6 +4,7 @@
 
 #include "scenarios/importers/onnx/einsum.h"
 #include "scenarios/importers/onnx/lower.h"
+#include "scenarios/importers/onnx/newer_sets.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
@@ -83,6 +84,16 @@ void LowerConv(Lowering& lowering, const Step& step) {
   lowering.EmitWithBias(step, std::move(spec), bias, true);
 }
 
+// x, filter, offsets, bias, mask.
+void LowerDeformConv(Lowering& lowering, const Step& step) {
+  OpSpec spec = Convolution(lowering, step, 0, 1);
+  for (const std::size_t i : {0, 1, 2, 4}) {
+    if (lowering.HasInput(step, i)) spec.inputs.push_back(lowering.In(step, i));
+  }
+  const auto bias = lowering.HasInput(step, 3) ? std::optional(lowering.In(step, 3)) : std::nullopt;
+  lowering.EmitWithBias(step, std::move(spec), bias, true);
+}
+
 // Every element of the input meets every weight of its channel once.
 void LowerConvTranspose(Lowering& lowering, const Step& step) {
   const Shape& filter = lowering.InputInfo(step, 1)->shape;
@@ -154,6 +165,22 @@ void LowerEinsum(Lowering& lowering, const Step& step) {
     spec.type = einsum.shape.size() < operands[0].size() ? "ReduceSum" : "Transpose";
   }
   AddAttribute(spec.attributes, "equation", PlainText(equation));
+  lowering.Emit(step, std::move(spec));
+}
+
+// One op, as kernels that never write the scores down run it. Every query meets every key, whether a mask hides it
+// or not, and its score the value.
+void LowerAttention(Lowering& lowering, const Step& step) {
+  std::vector<const TensorInfo*> inputs;
+  OpSpec spec{.type = "Attention", .name = "", .inputs = {}, .outputs = {}};
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    inputs.push_back(lowering.InputInfo(step, i));
+    if (inputs.back() != nullptr) spec.inputs.push_back(lowering.In(step, i));
+  }
+  const AttentionSizes sizes = SizesOfAttention(NodeFacts(*step.node, kNewestSet, inputs));
+  spec.flops = 2 * Product({sizes.batch, sizes.heads, sizes.queries}) *
+               static_cast<double>(sizes.past + sizes.keys) *
+               static_cast<double>(sizes.size + sizes.value_size);
   lowering.Emit(step, std::move(spec));
 }
 

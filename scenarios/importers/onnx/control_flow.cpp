@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/resolver.h"
 
 namespace berth::scenarios::onnx_import {
@@ -249,7 +250,12 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
                             const std::vector<TensorIndex>& inputs, Scope& caller) {
   if (caller.depth > kDeepest) Fail(node, "functions are nested too deep, or call themselves");
   const auto [plan, fresh] = plans_.try_emplace(&function);
-  if (fresh) plan->second.order = OrderOf(function.node(), source_);
+  if (fresh) {
+    plan->second.order = OrderOf(function.node(), source_);
+    plan->second.defaults = DefaultsOf(function);
+    plan->second.types = HintsOf(function);
+    for (const auto& info : plan->second.types) plan->second.hints.emplace(info.name(), &info.type());
+  }
   Scope scope{.outer = nullptr,
               .prefix = caller.prefix + NameOf(node) + "/",
               .opset = caller.opset,
@@ -272,6 +278,9 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
     for (int a = attributes.size(); a-- > 0;) {
       if (attributes[a].ref_attr_name().empty()) continue;
       const auto* given = FindAttribute(node, attributes[a].ref_attr_name());
+      for (const auto& fallback : scope.plan->defaults) {
+        if (given == nullptr && fallback.name() == attributes[a].ref_attr_name()) given = &fallback;
+      }
       if (given == nullptr) {
         attributes.DeleteSubrange(a, 1);
       } else {

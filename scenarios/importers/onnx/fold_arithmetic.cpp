@@ -185,6 +185,7 @@ void Folder::Unary() {
 void Folder::Reduce() {
   const Value& from = In(0);
   const Ints axes = AxesOr("axes", 1);
+  if (axes.empty() && IntAttribute(node_, "noop_with_empty_axes", 0) != 0) return OutLike(from);
   std::vector<bool> reduced(from.shape.size(), axes.empty());
   for (const std::int64_t axis : axes) reduced[Axis(axis, from.shape.size())] = true;
   const bool keep = IntAttribute(node_, "keepdims", 1) != 0;

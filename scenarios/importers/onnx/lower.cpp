@@ -31,12 +31,18 @@ constexpr std::array kRows = {
     Row{"ArgMin", "ArgMin"},
     Row{"Asin", "Asin"},
     Row{"Atan", "Atan"},
+    Row{"Attention", "Attention", 99, LowerAttention},
     Row{"AveragePool", "AvgPool", 1, LowerPool},
     Row{"BatchNormalization", "FusedBatchNorm", 99, LowerBatchNorm},
+    Row{"BitwiseAnd", "And"},
+    Row{"BitwiseNot", "Not"},
+    Row{"BitwiseOr", "Or"},
+    Row{"BitwiseXor", "Xor"},
     Row{"Cast", "Cast"},
     Row{"CastLike", "Cast", 1},
     Row{"Ceil", "Ceil"},
     Row{"Celu", "Elu"},
+    Row{"CenterCropPad", "Pad", 1},
     Row{"Clip", "Clip", 1},
     Row{"Concat", "ConcatV2"},
     Row{"ConstantOfShape", "Fill", 0},
@@ -45,6 +51,7 @@ constexpr std::array kRows = {
     Row{"ConvTranspose", "ConvTranspose", 99, LowerConvTranspose},
     Row{"Cos", "Cos"},
     Row{"CumSum", "CumSum", 1},
+    Row{"DeformConv", "Conv2D", 99, LowerDeformConv},
     Row{"DepthToSpace", "DepthToSpace"},
     Row{"DequantizeLinear", "DequantizeLinear"},
     Row{"Div", "Div"},
@@ -63,11 +70,13 @@ constexpr std::array kRows = {
     Row{"Gather", "GatherV2", 99, LowerGather},
     Row{"GatherElements", "GatherElements"},
     Row{"GatherND", "GatherND"},
+    Row{"Gelu", "Gelu"},
     Row{"Gemm", "MatMul", 99, LowerGemm},
     Row{"GlobalAveragePool", "Mean"},
     Row{"GlobalMaxPool", "ReduceMax"},
     Row{"Greater", "Greater"},
     Row{"GreaterOrEqual", "GreaterEqual"},
+    Row{"GroupNormalization", "GroupNormalization"},
     Row{"HardSigmoid", "HardSigmoid"},
     Row{"HardSwish", "HardSwish"},
     Row{"InstanceNormalization", "InstanceNormalization"},
@@ -89,6 +98,7 @@ constexpr std::array kRows = {
     Row{"Mean", "AddN"},
     Row{"MeanVarianceNormalization", "InstanceNormalization"},
     Row{"Min", "Minimum"},
+    Row{"Mish", "Mish"},
     Row{"Mod", "Mod"},
     Row{"Mul", "Mul"},
     Row{"Neg", "Neg"},
@@ -103,6 +113,7 @@ constexpr std::array kRows = {
     Row{"QLinearMatMul", "MatMul", 99, LowerQuantisedMatMul},
     Row{"QuantizeLinear", "QuantizeLinear"},
     Row{"RNN", "RNN", 99, LowerRecurrent},
+    Row{"RMSNormalization", "RMSNorm"},
     Row{"RandomNormal", "RandomUniform", 0},
     Row{"RandomNormalLike", "RandomUniform", 0},
     Row{"RandomUniform", "RandomUniform", 0},
@@ -122,6 +133,7 @@ constexpr std::array kRows = {
     Row{"Relu", "Relu", 99, nullptr, true},
     Row{"Reshape", "Reshape", 1, nullptr, false, true},
     Row{"Resize", "Resize", 1},
+    Row{"RotaryEmbedding", "RotaryEmbedding"},
     Row{"Round", "Round"},
     Row{"ScatterElements", "ScatterElements"},
     Row{"ScatterND", "ScatterND"},
@@ -314,8 +326,7 @@ void Lowering::Guess(const Step& step) {
   for (const TensorIndex output : step.outputs) {
     if (output == kAbsent) continue;
     const TensorSpec tensor = SpecOf(Info(output));
-    guessed.bytes +=
-        static_cast<double>(Elements(tensor.shape)) * static_cast<double>(BytesPerElement(tensor.dtype));
+    guessed.bytes += static_cast<double>(BytesOf(tensor.shape, tensor.dtype));
   }
   Emit(step, std::move(spec));
 }

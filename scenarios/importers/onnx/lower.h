@@ -78,12 +78,14 @@ class Lowering {
 // (special.cpp).
 using Rule = void (*)(Lowering& lowering, const Step& step);
 void LowerConv(Lowering& lowering, const Step& step);
+void LowerDeformConv(Lowering& lowering, const Step& step);
 void LowerConvTranspose(Lowering& lowering, const Step& step);
 void LowerQuantisedConv(Lowering& lowering, const Step& step);
 void LowerGemm(Lowering& lowering, const Step& step);
 void LowerMatMul(Lowering& lowering, const Step& step);
 void LowerQuantisedMatMul(Lowering& lowering, const Step& step);
 void LowerEinsum(Lowering& lowering, const Step& step);
+void LowerAttention(Lowering& lowering, const Step& step);
 void LowerRecurrent(Lowering& lowering, const Step& step);
 void LowerBatchNorm(Lowering& lowering, const Step& step);
 void LowerPool(Lowering& lowering, const Step& step);

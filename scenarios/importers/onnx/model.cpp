@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/defs/schema.h>
 
+#include "scenarios/importers/onnx/newer_sets.h"
 #include "scenarios/importers/wire_format.h"
 #include "sim/error.h"
 
@@ -29,6 +32,7 @@ constexpr Child kChildren[] = {
     {Message::kGraph, 5, Message::kTensor},
     {Message::kGraph, 15, Message::kSparseTensor},
     {Message::kNode, 5, Message::kAttribute},
+    {Message::kFunction, 11, Message::kAttribute},
     {Message::kAttribute, 5, Message::kTensor},
     {Message::kAttribute, 6, Message::kGraph},
     {Message::kAttribute, 10, Message::kTensor},
@@ -41,6 +45,52 @@ constexpr Child kChildren[] = {
 // float_data to uint64_data; strings (6) included. Field 8 is the name.
 constexpr bool IsTensorData(std::uint32_t field) {
   return (field >= 4 && field <= 7) || (field >= 9 && field <= 11);
+}
+
+// Fields that the library of set 17 does not know. Of several functions (nodes) of one name `overload` tells which;
+// it is put behind the name. The others are kept under numbers that no library knows.
+constexpr int kDefaultsField = 10011;
+constexpr int kHintsField = 10012;
+constexpr bool IsOverload(Message message, std::uint32_t field) {
+  return (message == Message::kNode && field == 8) || (message == Message::kFunction && field == 13);
+}
+constexpr bool IsName(Message message, std::uint32_t field) {
+  return (message == Message::kNode && field == 4) || (message == Message::kFunction && field == 1);
+}
+constexpr bool IsMetadata(Message message, std::uint32_t field) {
+  return message == Message::kNode && field == 9;
+}
+
+// Where PyTorch's exporter says the module that a node came from, ['', 'layer1', 'layer1.0', 'conv2d'], as it named
+// nodes before: "/layer1/layer1.0/Conv". Empty for any other entry.
+std::string ModuleOf(std::string_view entry) {
+  std::string_view key;
+  std::string_view value;
+  while (const auto field = TakeField(entry)) {
+    if (field->wire_type != 2) continue;
+    if (field->number == 1) key = field->body;
+    if (field->number == 2) value = field->body;
+  }
+  if (key != "pkg.torch.onnx.name_scopes") return {};
+  std::vector<std::string_view> scopes;
+  for (std::size_t begin = value.find('\''); begin != std::string_view::npos;) {
+    const std::size_t end = value.find('\'', begin + 1);
+    if (end == std::string_view::npos) return {};
+    scopes.push_back(value.substr(begin + 1, end - begin - 1));
+    begin = value.find('\'', end + 1);
+  }
+  std::string path;
+  for (std::size_t i = 0; i + 1 < scopes.size(); ++i) {  // the last one is the node
+    if (scopes[i].empty()) continue;
+    path += '/';
+    path += scopes[i];
+  }
+  return path;
+}
+
+std::uint32_t KeptAs(Message message, std::uint32_t field) {
+  if (message != Message::kFunction) return field;
+  return field == 11 ? kDefaultsField : field == 12 ? kHintsField : field;
 }
 
 constexpr int kDeepest = 100;  // protobuf's own limit
@@ -57,6 +107,12 @@ void AppendVarint(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
+void AppendBytes(std::string& out, std::uint32_t number, const std::string& bytes) {
+  AppendVarint(out, std::uint64_t{number} << 3 | 2);
+  AppendVarint(out, bytes.size());
+  out += bytes;
+}
+
 class Skeleton {
  public:
   Skeleton(std::string_view content, const std::string& source) : content_(content), source_(source) {}
@@ -66,6 +122,9 @@ class Skeleton {
  private:
   std::string Copy(std::string_view rest, Message message, int depth) const {
     std::string out;
+    std::string name;
+    std::string overload;
+    std::string module;
     if (depth > kDeepest) Fail(rest, "messages are nested too deep");
     while (!rest.empty()) {
       const std::string_view at = rest;
@@ -75,16 +134,30 @@ class Skeleton {
           field->body.size() > kLargestData) {
         continue;
       }
+      if (field->wire_type == 2 && IsName(message, field->number)) name = field->body;
+      if (field->wire_type == 2 && IsOverload(message, field->number)) {
+        overload = field->body;
+        continue;
+      }
+      if (field->wire_type == 2 && IsMetadata(message, field->number)) {
+        if (module.empty()) module = ModuleOf(field->body);
+        continue;
+      }
+      const std::uint32_t number = KeptAs(message, field->number);
       const auto child = field->wire_type == 2 ? ChildOf(message, field->number) : std::nullopt;
-      if (!child) {
+      if (!child && number == field->number) {
         out += field->head;
         out += field->body;
         continue;
       }
-      const std::string copied = Copy(field->body, *child, depth + 1);
-      AppendVarint(out, std::uint64_t{field->number} << 3 | 2);
-      AppendVarint(out, copied.size());
-      out += copied;
+      AppendBytes(out, number, child ? Copy(field->body, *child, depth + 1) : std::string(field->body));
+    }
+    if (!module.empty()) AppendBytes(out, 3, module + "/" + name);
+    if (!overload.empty()) {
+      std::string told = name;
+      told += ':';
+      told += overload;
+      AppendBytes(out, message == Message::kNode ? 4 : 1, told);
     }
     return out;
   }
@@ -107,10 +180,10 @@ void CheckOperatorSets(const onnx::ModelProto& model, const std::string& source)
     found = found || standard;
     const auto range = known.find(standard ? "" : opset.domain());
     if (range == known.end()) continue;  // ops of other domains are dealt with one by one
-    if (opset.version() < 1 || opset.version() > range->second.second) {
+    const int newest = standard ? kNewestSet : range->second.second;
+    if (opset.version() < 1 || opset.version() > newest) {
       throw InputError(source + ": asks for operator set " + std::to_string(opset.version()) + " of " +
-                       (standard ? "ONNX" : opset.domain()) + ", but 1 to " +
-                       std::to_string(range->second.second) +
+                       (standard ? "ONNX" : opset.domain()) + ", but 1 to " + std::to_string(newest) +
                        " are known; export it with a lower opset_version or convert it with "
                        "onnx.version_converter");
     }
@@ -122,6 +195,32 @@ void CheckOperatorSets(const onnx::ModelProto& model, const std::string& source)
 }
 
 }  // namespace
+
+namespace {
+
+template <typename Message>
+std::vector<Message> Kept(const onnx::FunctionProto& function, int field) {
+  std::vector<Message> kept;
+  const auto& unknown = function.GetReflection()->GetUnknownFields(function);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& one = unknown.field(i);
+    if (one.number() != field || one.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    Message message;
+    if (message.ParseFromString(one.length_delimited())) kept.push_back(std::move(message));
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<onnx::AttributeProto> DefaultsOf(const onnx::FunctionProto& function) {
+  return Kept<onnx::AttributeProto>(function, kDefaultsField);
+}
+
+std::vector<onnx::ValueInfoProto> HintsOf(const onnx::FunctionProto& function) {
+  return Kept<onnx::ValueInfoProto>(function, kHintsField);
+}
 
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source) {
   const std::string skeleton = Skeleton(content, source).Copy();

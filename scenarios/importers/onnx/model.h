@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <onnx/onnx_pb.h>
 
@@ -16,5 +17,9 @@ inline constexpr std::size_t kLargestData = std::size_t{64} << 10;  // [B]
 // Throws InputError for what is no model, has no graph, or asks for operator sets that the library does not
 // know.
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source);
+
+// What a function says that younger files do: attributes that its callers may leave out, types of its tensors.
+std::vector<onnx::AttributeProto> DefaultsOf(const onnx::FunctionProto& function);
+std::vector<onnx::ValueInfoProto> HintsOf(const onnx::FunctionProto& function);
 
 }  // namespace berth::scenarios::onnx_import

@@ -7,40 +7,6 @@
 namespace berth::scenarios::onnx_import {
 namespace {
 
-// Numbers that are multiplied, divided by or counted with, whatever the type of the node.
-void CheckAttributes(const NodeFacts& facts) {
-  const auto usable = [](std::int64_t v) { return v >= 1 && v <= kMostStride; };
-  for (const char* name : {"strides", "dilations", "kernel_shape"}) {
-    if (!std::ranges::all_of(facts.Ints(name), usable)) {
-      Refuse(std::string("its ") + name + " must be 1 to 2^20");
-    }
-  }
-  for (const char* name : {"pads", "paddings", "output_padding"}) {
-    if (std::ranges::any_of(facts.Ints(name),
-                            [](std::int64_t v) { return v < -kMostStride || v > kMostStride; })) {
-      Refuse(std::string("its ") + name + " must be -2^20 to 2^20");
-    }
-  }
-  for (const char* name : {"group", "blocksize", "num_groups", "hidden_size", "num_outputs"}) {
-    if (facts.HasAttribute(name) && !usable(facts.Int(name, 0))) {
-      Refuse(std::string("its ") + name + " must be 1 to 2^20");
-    }
-  }
-  if (std::ranges::any_of(facts.Ints("split"), [](std::int64_t v) { return v < 0; })) {
-    Refuse("its split must not be negative");
-  }
-  // The library cuts them to 32 bits.
-  const auto is_cut = [](std::int64_t v) {
-    return v < std::numeric_limits<std::int32_t>::min() || v > std::numeric_limits<std::int32_t>::max();
-  };
-  for (const char* name : {"axis", "batch_dims", "batch_axis", "time_axis"}) {
-    if (is_cut(facts.Int(name, 0))) {
-      Refuse(std::string("its ") + name + " is " + std::to_string(facts.Int(name, 0)) +
-             ", but must be an axis of its input");
-    }
-  }
-}
-
 // Ops whose `axis` or `axes` count the axes of input 0.
 struct AxisRow {
   const char* type;
@@ -177,9 +143,42 @@ void RequireShape(const NodeFacts& facts, std::size_t i, const Shape& wanted, st
          ShapeText(wanted) + ", " + std::string(why));
 }
 
+void CheckCommonAttributes(const NodeFacts& facts) {
+  const auto usable = [](std::int64_t v) { return v >= 1 && v <= kMostStride; };
+  for (const char* name : {"strides", "dilations", "kernel_shape"}) {
+    if (!std::ranges::all_of(facts.Ints(name), usable)) {
+      Refuse(std::string("its ") + name + " must be 1 to 2^20");
+    }
+  }
+  for (const char* name : {"pads", "paddings", "output_padding"}) {
+    if (std::ranges::any_of(facts.Ints(name),
+                            [](std::int64_t v) { return v < -kMostStride || v > kMostStride; })) {
+      Refuse(std::string("its ") + name + " must be -2^20 to 2^20");
+    }
+  }
+  for (const char* name : {"group", "blocksize", "num_groups", "hidden_size", "num_outputs"}) {
+    if (facts.HasAttribute(name) && !usable(facts.Int(name, 0))) {
+      Refuse(std::string("its ") + name + " must be 1 to 2^20");
+    }
+  }
+  if (std::ranges::any_of(facts.Ints("split"), [](std::int64_t v) { return v < 0; })) {
+    Refuse("its split must not be negative");
+  }
+  // The library cuts them to 32 bits.
+  const auto is_cut = [](std::int64_t v) {
+    return v < std::numeric_limits<std::int32_t>::min() || v > std::numeric_limits<std::int32_t>::max();
+  };
+  for (const char* name : {"axis", "batch_dims", "batch_axis", "time_axis"}) {
+    if (is_cut(facts.Int(name, 0))) {
+      Refuse(std::string("its ") + name + " is " + std::to_string(facts.Int(name, 0)) +
+             ", but must be an axis of its input");
+    }
+  }
+}
+
 void CheckNode(const onnx::NodeProto& node, int opset, const std::vector<const TensorInfo*>& inputs) {
   const NodeFacts facts(node, opset, inputs);
-  CheckAttributes(facts);
+  CheckCommonAttributes(facts);
   CheckAxis(facts);
   CheckOldBroadcast(facts);
   for (const auto* rows : {&kWindowRules, &kLayerRules, &kMovementRules}) {

@@ -35,7 +35,8 @@ class NodeFacts {
   std::size_t inputs() const { return inputs_.size(); }
   bool Has(std::size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
   bool HasAll(std::size_t count) const;  // inputs 0 to count - 1
-  const Shape& shape(std::size_t i) const { return inputs_.at(i)->shape; }
+  const TensorInfo& info(std::size_t i) const { return *inputs_.at(i); }
+  const Shape& shape(std::size_t i) const { return info(i).shape; }
   std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   // Null where the values are not known, or are no integers (no reals).
   const std::vector<std::int64_t>* ints(std::size_t i) const;
@@ -73,7 +74,9 @@ extern const std::vector<NodeRuleRow>
     kLayerRules;  // layer_rules.cpp: products, normalisations, cells, losses
 extern const std::vector<NodeRuleRow> kMovementRules;  // movement_rules.cpp: what moves, repeats, resizes
 
-// All of them, by the type of the node.
+// Numbers that are multiplied, divided by or counted with, whatever the type of the node.
+void CheckCommonAttributes(const NodeFacts& facts);
+// These and all rules, by the type of the node.
 void CheckNode(const onnx::NodeProto& node, int opset, const std::vector<const TensorInfo*>& inputs);
 
 }  // namespace berth::scenarios::onnx_import

@@ -43,7 +43,7 @@ TensorIndex Resolver::Add(TensorInfo info, const std::string& place) {
                      "holds neither plain numbers nor truth values, so that its size is not known; "
                      "cut the model before it");
   }
-  double bytes = static_cast<double>(BytesPerElement(dtype));
+  double bytes = static_cast<double>(BitsPerElement(dtype)) / 8;
   for (const std::int64_t dim : info.shape) {
     if (dim < 0) throw InputError(tensor + "has the negative dimension " + std::to_string(dim));
     bytes *= static_cast<double>(dim);
@@ -194,6 +194,11 @@ Shape Resolver::CompleteShape(const onnx::NodeProto& node, const std::string& na
     rank = static_cast<std::size_t>(said->dim_size());
   } else {
     while (dims_.contains(AxisName(name, rank))) ++rank;
+    const bool unknown = !IsStandard(node, scope.opset);
+    if (rank == 0 && unknown && !inputs.empty() && inputs[0] != kAbsent) {
+      assumed_.insert((node.domain().empty() ? "" : node.domain() + ".") + node.op_type());
+      return Info(inputs[0]).shape;
+    }
     if (rank == 0) FailOnMissing(node, name, {}, inputs);
   }
   Shape shape;
@@ -287,6 +292,12 @@ void Resolver::DropUnused() {
   if (folded_ > 0) {
     result_.notes.push_back(std::to_string(folded_) +
                             " nodes that work out constants and shapes were evaluated");
+  }
+  if (!assumed_.empty()) {
+    result_.notes.push_back(
+        "not known, and the file does not say their shapes, taken for those of their first input: " +
+        JoinNames({assumed_.begin(), assumed_.end()}) +
+        "; export with the shapes of all tensors in value_info");
   }
   if (dropped > 0)
     result_.notes.push_back(std::to_string(dropped) + " nodes that lead to no output were left out");

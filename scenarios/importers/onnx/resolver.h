@@ -23,6 +23,8 @@ std::string AxisName(const std::string& tensor, std::size_t axis);
 struct Plan {
   std::vector<int> order;  // of its nodes
   Hints hints;
+  std::vector<onnx::AttributeProto> defaults;  // of a function: attributes that callers may leave out
+  std::vector<onnx::ValueInfoProto> types;     // of a function: what its hints point to
 };
 
 // The names of one graph while it is written out.
@@ -105,6 +107,7 @@ class Resolver {
   int model_opset_ = 0;
   std::int64_t visits_ = 0;
   std::int64_t folded_ = 0;
+  std::set<std::string> assumed_;  // ops that are not known and do not say their shapes
   ResolvedModel result_;
 };
 

@@ -1,5 +1,6 @@
 #include "scenarios/importers/onnx/shapes.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,12 +9,14 @@
 #include <onnx/defs/shape_inference.h>
 
 #include "scenarios/importers/onnx/einsum.h"
+#include "scenarios/importers/onnx/newer_sets.h"
 #include "scenarios/importers/onnx/node_rules.h"
 
 namespace berth::scenarios::onnx_import {
 namespace {
 
-const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int opset) {
+const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int file_opset) {
+  const int opset = std::min(file_opset, kLibrarySet);
   const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
   // Other domains of the library (ai.onnx.ml) have few versions, and models rarely say which.
   const onnx::OpSchema* schema = domain.empty()
@@ -90,12 +93,35 @@ InferredOutput Describe(const onnx::TypeProto& type) {
 
 }  // namespace
 
+namespace {
+
+std::vector<InferredOutput> InferNewer(const onnx::NodeProto& node, int opset,
+                                       const std::vector<const TensorInfo*>& inputs) {
+  const NodeFacts facts(node, opset, inputs);
+  if (const NewerRule rule = FindNewerRule(node, opset)) {
+    CheckCommonAttributes(facts);
+    return rule(facts);
+  }
+  if (!node.domain().empty() && node.domain() != "ai.onnx") return InferOutputs(node, kLibrarySet, inputs);
+  CheckCommonAttributes(facts);
+  const Translated translated = ToLibrarySet(facts, inputs);
+  if (translated.unknown) {
+    std::vector<InferredOutput> outputs(static_cast<std::size_t>(node.output_size()));
+    if (!outputs.empty()) outputs[0] = *translated.unknown;
+    return outputs;
+  }
+  return InferOutputs(translated.node, kLibrarySet, translated.inputs);
+}
+
+}  // namespace
+
 bool IsStandard(const onnx::NodeProto& node, int opset) {
-  return FindSchema(node, opset) != nullptr;
+  return FindNewerRule(node, opset) != nullptr || FindSchema(node, opset) != nullptr;
 }
 
 std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
                                          const std::vector<const TensorInfo*>& inputs) {
+  if (opset > kLibrarySet) return InferNewer(node, opset, inputs);
   std::vector<InferredOutput> outputs(static_cast<std::size_t>(node.output_size()));
   const onnx::OpSchema* schema = FindSchema(node, opset);
   if (schema == nullptr) return outputs;

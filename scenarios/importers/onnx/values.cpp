@@ -91,6 +91,18 @@ std::string DtypeOf(int elem_type) {
       return "u8";
     case TensorProto::BOOL:
       return "bool";
+    // Types that the library has no name for.
+    case 17:  // FLOAT8E4M3FN
+    case 18:  // FLOAT8E4M3FNUZ
+    case 19:  // FLOAT8E5M2
+    case 20:  // FLOAT8E5M2FNUZ
+      return "f8";
+    case 21:
+      return "u4";
+    case 22:
+      return "i4";
+    case 23:  // FLOAT4E2M1
+      return "f4";
     default:
       return {};
   }

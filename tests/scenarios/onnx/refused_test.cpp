@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -57,8 +58,9 @@ TEST(OnnxRefused, ATruncatedFileAndWhereItEnds) {
 }
 
 TEST(OnnxRefused, OperatorSetsThatAreNotKnown) {
-  EXPECT_THAT(RefusalOf(Small(), {}, 18),
-              AllOf(HasSubstr("operator set 18"), HasSubstr("1 to 17"), HasSubstr("opset_version")));
+  EXPECT_EQ(RefusalOf(Small(), {}, 23), "no error");
+  EXPECT_THAT(RefusalOf(Small(), {}, 24),
+              AllOf(HasSubstr("operator set 24"), HasSubstr("1 to 23"), HasSubstr("opset_version")));
   onnx::ModelProto model = ModelOf(Small());
   model.clear_opset_import();
   EXPECT_THAT(RefusalOfBytes(model.SerializeAsString()), HasSubstr("opset_import"));
@@ -153,10 +155,16 @@ TEST(OnnxRefused, AKernelLargerThanItsImage) {
   EXPECT_THAT(RefusalOf(m), HasSubstr("its window reaches over 9 along axis 2, but its image has 2"));
 }
 
-TEST(OnnxRefused, AnUnknownOpWithoutAShape) {
+TEST(OnnxRefused, AnUnknownOpWithoutAShapeTakesThatOfItsInputUnlessAskedToBeStrict) {
   GraphMaker m;
   m.Input("x", {4}).Node("Shuffle", {"x"}, {"y"}, {}, "com.example").Output("y");
-  EXPECT_THAT(RefusalOf(m), AllOf(HasSubstr("com.example.Shuffle"), HasSubstr("value_info")));
+  const ImportedGraph imported = ImportOnnx(BytesOf(m), "model.onnx", {});
+  EXPECT_EQ(ShapeText(imported.graph, "y"), "f32[4]");
+  EXPECT_THAT(imported.notes, Contains(AllOf(HasSubstr("com.example.Shuffle"), HasSubstr("value_info"))));
+  EXPECT_THAT(RefusalOf(m, {.strict = true}), HasSubstr("com.example.Shuffle"));
+  GraphMaker maker;
+  maker.Node("Make", {}, {"y"}, {}, "com.example").Output("y");
+  EXPECT_THAT(RefusalOf(maker), AllOf(HasSubstr("com.example.Make"), HasSubstr("value_info")));
 }
 
 TEST(OnnxRefused, TrainingWithoutAWeightOrAGradient) {

@@ -48,7 +48,26 @@ std::vector<std::pair<std::string, std::string>> SampleModels() {
   control.Node("If", {"maybe"}, {"either"},
                Attributes{{"then_branch", branch.graph}, {"else_branch", branch.graph}});
   control.Node("Sub", {"last", "either"}, {"y"}).Output("y").Output("all");
-  return {{"vision", BytesOf(vision)}, {"language", BytesOf(language)}, {"control", BytesOf(control)}};
+
+  GraphMaker newer;
+  newer.Input("x", {"batch", 8, 12}).Weight("scale", {12}).Weight("k", {2, 8, 6}).Ints("axes", {-1});
+  newer.Node("RMSNormalization", {"x", "scale"}, {"n"});
+  newer.Node("Attention", {"n", "k", "k"}, {"a"},
+             Attributes{{"q_num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}});
+  newer.Node("ReduceMean", {"a", "axes"}, {"mean"}).Node("Sub", {"a", "mean"}, {"centred"});
+  newer.Node("Split", {"centred"}, {"left", "right"},
+             Attributes{{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{2}}});
+  newer.Ints("pads", {1, 1}).Node("Pad", {"left", "pads", "", "axes"}, {"padded"}).Ints("sizes", {5});
+  newer.Node("Resize", {"padded", "", "", "sizes"}, {"resized"},
+             Attributes{{"axes", std::vector<std::int64_t>{2}},
+                        {"keep_aspect_ratio_policy", std::string("not_larger")}});
+  newer.Node("Gelu", {"resized"}, {"y"}).Output("y").Output("right");
+  newer.Node("QuantizeLinear", {"right", "one"}, {"q"}, Attributes{{"output_dtype", std::int64_t{22}}});
+  newer.Weight("one", {}).Output("q");
+  return {{"vision", BytesOf(vision)},
+          {"language", BytesOf(language)},
+          {"control", BytesOf(control)},
+          {"newer", BytesOf(newer, 23)}};
 }
 
 }  // namespace berth::scenarios
