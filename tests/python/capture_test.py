@@ -1,0 +1,195 @@
+"""berth.capture: graphs of PyTorch models. Run by run.py; needs torch, which nothing installs (`build/python-environment/bin/pip install torch`)."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import berth
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+if importlib.util.find_spec("torch"):
+    import torch
+    from torch import nn
+    from torch.utils.checkpoint import checkpoint
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from berth import capture
+
+    class Block(nn.Module):
+        def __init__(self, again=False):
+            super().__init__()
+            self.norm, self.up, self.down, self.again = nn.LayerNorm(16), nn.Linear(16, 64), nn.Linear(64, 16), again
+
+        def inner(self, x):
+            return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+        def forward(self, x):
+            return checkpoint(self.inner, x, use_reentrant=False) if self.again else self.inner(x)
+
+    class Model(nn.Module):
+        def __init__(self, again=False):
+            super().__init__()
+            self.embed = nn.Embedding(100, 16)
+            self.blocks = nn.ModuleList([Block(again), Block(again)])
+            self.head = nn.Linear(16, 100, bias=False)
+            self.head.weight = self.embed.weight
+
+        def forward(self, tokens):
+            x = self.embed(tokens)
+            for block in self.blocks:
+                x = block(x)
+            return self.head(x)
+
+    TOKENS = torch.zeros(2, 8, dtype=torch.int64)
+
+
+def by_name(graph):
+    return {op["name"]: op for op in graph.to_dict()["ops"]}
+
+
+def flops(graph):
+    return sum(op.get("flops", 0) for op in graph.to_dict()["ops"])
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "no torch; build/python-environment/bin/pip install torch")
+class Capture(unittest.TestCase):
+    def test_names_weights_and_views_are_those_of_the_model(self):
+        graph = capture.graph(Model(), (TOKENS,))
+        ops = by_name(graph)
+        weights = {name: op for name, op in ops.items() if op["type"] == "Variable"}
+        model = Model()
+        tied = {"head.weight"}
+        self.assertEqual(set(weights), set(model.state_dict()) - tied)
+        for name, op in weights.items():
+            tensor = model.state_dict()[name]
+            self.assertEqual((op["outputs"][0]["shape"], op["persistent_bytes"]), (list(tensor.shape), tensor.nbytes))
+        self.assertEqual(graph.to_dict()["attributes"]["parameters"], sum(p.numel() for p in model.parameters()))
+        product = ops["blocks.1.up/addmm"]
+        self.assertEqual((product["type"], product["outputs"][0]["shape"]), ("MatMul", [16, 64]))
+        self.assertEqual(product["flops"], 2 * 16 * 16 * 64)
+        self.assertEqual(product["inputs"][-1], "blocks.1.up.bias:0", "the bias stands last")
+        self.assertEqual((product["attributes"]["module"], product["group"]), ("blocks.1.up", "blocks.1"))
+        turned = ops["blocks.1.up/t"]
+        self.assertEqual((turned["type"], turned["outputs"][0]["alias"]), ("Reshape", "blocks.1.up.weight:0"))
+        self.assertEqual(ops["tokens"]["type"], "Placeholder")
+        self.assertNotIn("unknown_ops", graph.to_dict()["attributes"])
+
+    def test_a_training_step_has_the_flops_that_pytorch_counts_and_an_update_for_each_weight(self):
+        counter = FlopCounterMode(display=False)
+        with counter:
+            nn.functional.cross_entropy(Model()(TOKENS).flatten(0, 1), torch.zeros(16, dtype=torch.int64)).backward()
+        graph = capture.graph(Model(), (TOKENS,), train=True, optimizer="adam")
+        self.assertEqual(flops(graph), counter.get_total_flops())
+        ops = by_name(graph)
+        weights = {name for name, op in ops.items() if op["type"] == "Variable"}
+        self.assertEqual({name for name in ops if name.startswith("updates/")}, {"updates/" + name for name in weights})
+        for name in weights:
+            self.assertEqual(ops[name]["persistent_bytes"], 3 * ops[name]["outputs"][0]["bytes"])
+            self.assertEqual(ops["updates/" + name]["colocate"], name)
+        backward = [op for op in ops.values() if op["phase"] == "backward" and "/blocks.1.up/" in op["name"]]
+        self.assertEqual({op["attributes"]["module"] for op in backward}, {"blocks.1.up"})
+        self.assertEqual(sum(op.get("flops", 0) for op in backward), 2 * ops["blocks.1.up/addmm"]["flops"])
+        self.assertEqual([op["name"] for op in ops.values() if op["phase"] == "backward" and not op["attributes"]["module"]
+                          and op["type"] == "MatMul"], [])
+
+    def test_what_is_worked_out_again_belongs_to_its_module(self):
+        once, again = (capture.graph(Model(again), (TOKENS,), train=True) for again in (False, True))
+        products = 2 * (2 * 16 * 16 * 64 * 2)  # of two blocks, forwards; the last product of each is not wanted again
+        self.assertGreater(flops(again), flops(once))
+        self.assertLessEqual(flops(again) - flops(once), products)
+        twice = [op for op in by_name(again).values() if op["phase"] == "backward" and op["name"].startswith("blocks.0.up/")]
+        self.assertTrue(twice)
+
+    def test_ops_in_place_wait_for_those_that_still_read(self):
+        class Counting(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("seen", torch.zeros(4))
+
+            def forward(self, x):
+                before = self.seen * x
+                self.seen.add_(1)
+                return before + self.seen
+
+        ops = by_name(capture.graph(Counting(), (torch.zeros(4),)))
+        self.assertEqual(ops["add_"]["control"], ["mul"])
+        self.assertEqual(ops["add_"]["outputs"][0]["alias"], "seen:0")
+        self.assertEqual((ops["add_"]["colocate"], ops["add"]["inputs"]), ("seen", ["mul:0", "add_:0"]))
+
+    def test_convolutions_say_their_window(self):
+        model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
+                              nn.Flatten(), nn.Linear(8, 5))
+        graph = capture.graph(model, (torch.zeros(2, 3, 32, 32),), train=True, optimizer="momentum")
+        ops = by_name(graph)
+        self.assertEqual(ops["0/convolution"]["flops"], 2 * 2 * 8 * 16 * 16 * 3 * 9)
+        self.assertEqual({key: ops["0/convolution"]["attributes"][key] for key in ("kernel", "strides", "padding", "data_format")},
+                         {"kernel": [3, 3], "strides": [2, 2], "padding": [1, 1, 1, 1], "data_format": "NCHW"})
+        self.assertEqual(ops["0.weight"]["persistent_bytes"], 2 * 4 * 8 * 3 * 9)
+        self.assertEqual(ops["1.running_mean"]["persistent_bytes"], 4 * 8, "a buffer has no slots")
+        self.assertIn("FusedBatchNormGrad", graph.types)
+
+    def test_attention_is_one_op_or_its_parts(self):
+        class Attend(nn.Module):
+            def forward(self, q, k):
+                return nn.functional.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)
+
+        q, k = torch.zeros(2, 8, 32, 16), torch.zeros(2, 4, 32, 16)
+        fused, parts = (capture.graph(Attend(), (q, k), attention=attention) for attention in ("fused", "math"))
+        self.assertEqual(fused.types.count("Attention"), 1)
+        self.assertEqual((parts.types.count("BatchMatMul"), parts.types.count("Softmax")), (2, 1))
+        self.assertEqual(flops(fused), flops(parts))
+        self.assertEqual(max(output["bytes"] for op in parts.to_dict()["ops"] for output in op["outputs"]), 4 * 2 * 8 * 32 * 32, "scores")
+
+    def test_an_exported_program_is_the_same(self):
+        direct = capture.graph(Model(), (TOKENS,))
+        program = torch.export.export(Model(), (TOKENS,))
+        exported = capture.graph(program)
+        self.assertEqual(flops(exported), flops(direct))
+        modules = {op["attributes"]["module"] for op in exported.to_dict()["ops"] if op["type"] == "MatMul"}
+        self.assertEqual(modules, {"blocks.0.up", "blocks.0.down", "blocks.1.up", "blocks.1.down", "head"})
+
+    def test_the_graph_is_placed_and_simulated(self):
+        graph = capture.graph(Model(), (TOKENS,), train=True)
+        problem = berth.Problem(graph, "k80(gpus=2)", devices="gpu")
+        self.assertGreater(problem.simulate(problem.placement("single_gpu")).runtime_us, 0)
+
+    def test_what_cannot_be_captured_is_one_sentence(self):
+        class Asks(nn.Module):
+            def forward(self, x):
+                return x if x.sum().item() > 0 else -x
+
+        for sentence, call in (
+            ("reads the value of a tensor", lambda: capture.graph(Asks(), (torch.zeros(3),))),
+            ("no output of the model is of floating numbers", lambda: capture.graph(nn.ReLU(), (torch.zeros(3),), train=True)),
+            ("wanted a torch.nn.Module", lambda: capture.graph("resnet")),
+            ("optimizer: 'lion', wanted one of sgd, momentum, adam", lambda: capture.graph(nn.ReLU(), optimizer="lion")),
+            ("wanted FILE.py:FUNCTION", lambda: capture.load("model.py")),
+            ("there is no such file", lambda: capture.load("/nowhere/model.py:fn")),
+            ("has no function absent; it has .*seven, small", lambda: capture.load(f"{ROOT}/python/examples/transformer.py:absent")),
+        ):
+            with self.subTest(sentence), self.assertRaisesRegex(berth.InputError, sentence):
+                call()
+
+    def test_the_command_writes_a_file_or_says_why_not(self):
+        model = f"{ROOT}/python/examples/transformer.py:small"
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            path = os.path.join(folder, "graph.json")
+            self.assertEqual(capture.main([model, "--train", "--dtype", "bf16", "--out", path]), 0)
+            with open(path, encoding="utf-8") as file:
+                graph = json.load(file)
+        self.assertEqual((graph["name"], graph["attributes"]["parameters"]), ("small", 44_569_088))
+        self.assertIn("44,569,088 weights", said.getvalue())
+        self.assertEqual({op["outputs"][0]["dtype"] for op in graph["ops"] if op["name"].endswith("weight") and op["type"] == "Variable"}, {"bf16"})
+        told = subprocess.run([sys.executable, "-m", "berth.capture", "/nowhere/model.py:fn"], capture_output=True, text=True, check=False)
+        self.assertEqual((told.returncode, told.stderr), (2, "berth.capture: /nowhere/model.py: there is no such file.\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
