@@ -8,7 +8,7 @@
 
     names       module path and op, "model.layers.0.mlp.up_proj/mm"; weights as in state_dict(), "model.layers.0.mlp.up_proj.weight"
     views       share their input's storage: no bytes, no time. So do ops that work in place, which wait for those that still read
-    weights     Variables, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
+    weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
     flops       2 x multiply-adds, as torch.utils.flop_counter counts; half of a causal mask is not taken off
@@ -57,7 +57,7 @@ class _Memory:
         self.version = 0  # counts writes
         self.writer = ""
         self.readers: List[str] = []  # since the last write
-        self.variable = ""
+        self.variable: Dict[str, Any] = {}  # the op, where it is one
 
 
 def _geometry(tensor: Any) -> _Geometry:
@@ -131,27 +131,20 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         op: Dict[str, Any] = {"name": self._unique(name), "type": kind, "outputs": [output], "phase": "forward",
                               "attributes": {"module": module}, "group": _group(module)}
         if kind == "Variable":
-            op.update(persistent_bytes=output["bytes"] * (1 + slots), colocate=op["name"])
+            op.update(persistent_bytes=output["bytes"] * (1 + slots), colocate=module or op["name"])
         memory = self._remember(tensor, op["name"] + ":0")
-        memory.variable = op["name"] if kind == "Variable" else ""
+        memory.variable = op if kind == "Variable" else {}
         self.ops.append(op)
 
     def update(self, kind: str, slots: int, weight: Any) -> None:
         """The optimizer's op for a weight that has a gradient."""
         memory = self._memories[weight.untyped_storage()._cdata]
-        variable = self.ops_by_name()[memory.variable]
+        variable = memory.variable
         gradient, control = self._read(weight.grad, "")
         self.ops.append({
-            "name": self._unique("updates/" + memory.variable), "type": kind, "inputs": [memory.base, gradient],
-            "control": sorted({*memory.readers, *control} - {gradient.rpartition(":")[0]} - {""}), "colocate": memory.variable, "phase": "update",
+            "name": self._unique("updates/" + variable["name"]), "type": kind, "inputs": [memory.base, gradient],
+            "control": sorted({*memory.readers, *control} - {gradient.rpartition(":")[0]} - {""}), "colocate": variable["colocate"], "phase": "update",
             "group": variable["group"], "attributes": {**variable["attributes"], "slots": slots}})
-
-    def ops_by_name(self) -> Dict[str, Dict[str, Any]]:
-        if len(self._by_name) != len(self.ops):
-            self._by_name = {op["name"]: op for op in self.ops}
-        return self._by_name
-
-    _by_name: Dict[str, Dict[str, Any]] = {}
 
     # ---- tensors
 
@@ -262,7 +255,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             memory.version += 1
             memory.writer, memory.readers = name, []
             if memory.variable:
-                op["colocate"] = memory.variable
+                op["colocate"] = memory.variable["colocate"]
         for i, tensor in enumerate(made):
             self._remember(tensor, f"{name}:{i}")
         control = sorted(set(control) - {one.rpartition(":")[0] for one in inputs})

@@ -31,8 +31,34 @@ class Examples(unittest.TestCase):
     def test_speed_compares_both(self):
         self.assertRegex(run("speed.py", "100", "2"), r"C\+\+ \d+ placements/s, Python \d+, ratio \d\.\d+\n$")
 
+    def test_an_onnx_file_of_set_20_is_told_and_placed(self):
+        if not importlib.util.find_spec("onnx"):
+            self.skipTest("no onnx; python/environment makes an environment that has it")
+        told = run("onnx20.py")
+        types = [line.split()[0] for line in told.splitlines()[:-1]]
+        self.assertEqual(types, ["Conv2D", "GroupNormalization", "Gelu", "Mean", "MatMul"])
+        placed, bound = (float(time) for time in re.findall(r"([\d.]+) ms", told))
+        self.assertLessEqual(bound, placed)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "no torch; build/python-environment/bin/pip install torch")
+    def test_a_block_that_torch_exports_is_split(self):
+        told = run("gpt_block.py", "256", "128")
+        self.assertIn("mlp.up_proj", told)
+        one, two, bound = (float(time) for time in re.findall(r"([\d.]+) ms", told))
+        self.assertLess(bound, two)
+        self.assertLess(two, one)
+
+    @unittest.skipUnless(importlib.util.find_spec("torchvision"), "no torchvision; build/python-environment/bin/pip install torch torchvision")
+    def test_a_model_of_torchvision_is_placed_on_two_unequal_gpus(self):
+        told = run("vision.py", "squeezenet1_1", "8", "50")
+        big, small, weights = (int(number) for number in re.search(r"big: (\d+) of (\d+) modules\nsmall: (\d+)", told).group(1, 3, 2))
+        self.assertGreaterEqual(big + small, weights)
+        self.assertGreater(big, small)
+        placed, bound = (float(time) for time in re.findall(r"([\d.]+) s", told))
+        self.assertLessEqual(bound, placed)
+
     def test_every_example_has_a_test(self):
-        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "ppo.py", "speed.py"})
+        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "gpt_block.py", "onnx20.py", "ppo.py", "speed.py", "transformer.py", "vision.py"})
 
 
 if __name__ == "__main__":
