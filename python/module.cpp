@@ -2,7 +2,10 @@
 // so that the module belongs to no version of NumPy. Every long call releases the interpreter's lock.
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -142,13 +145,15 @@ py::dict Simulate(const Prepared& problem, const MakePlacement& placement) {
   return ToDict(problem, run);
 }
 
-py::dict Search(const Prepared& problem, const SearchRequest& request) {
-  bool raised = false;  // by a handler in Python; the error stays set while the search ends
-  SearchResult found;
-  {
+// Runs work(stop) without the lock, where `stop` says whether a handler in Python has raised (Ctrl-C); its exception
+// stays set while the work ends, and is thrown then.
+template <typename Work>
+auto Interruptible(const Work& work) {
+  bool raised = false;
+  auto result = [&] {
     const py::gil_scoped_release unlocked;
     auto looked = std::chrono::steady_clock::now();
-    found = problem.Search(request, [&] {
+    return work([&] {
       const auto now = std::chrono::steady_clock::now();
       if (now - looked < std::chrono::milliseconds(50)) return false;
       looked = now;
@@ -156,8 +161,14 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
       raised = PyErr_CheckSignals() != 0;
       return raised;
     });
-  }
+  }();
   if (raised) throw py::error_already_set();
+  return result;
+}
+
+py::dict Search(const Prepared& problem, const SearchRequest& request) {
+  const SearchResult found =
+      Interruptible([&](const std::function<bool()>& stop) { return problem.Search(request, stop); });
   py::dict out;
   out["agent"] = found.agent;
   if (found.best) {
@@ -176,6 +187,35 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
   out["curve_wall_seconds"] =
       Column<double>(found.curve, [](const auto& point) { return point.wall_seconds; });
   return out;
+}
+
+py::dict TrainOn(const std::string& agent, const std::vector<std::shared_ptr<Prepared>>& problems,
+                 std::int64_t samples, std::int64_t seed, int threads, const std::string& init,
+                 const std::string& path) {
+  const TrainingResult trained = Interruptible([&](const std::function<bool()>& stop) {
+    return Train({agent, problems, samples, seed, threads, init, path}, stop);
+  });
+  const auto micros = [](const std::optional<sim::Picos>& time) {
+    return time ? sim::ToMicros(*time) : std::numeric_limits<double>::infinity();
+  };
+  py::dict out;
+  out["agent"] = trained.agent;
+  out["samples"] = trained.samples;
+  out["problem_samples"] = Column<std::int64_t>(trained.problems, [](const auto& one) { return one.samples; });
+  out["best_runtime_us"] = Column<double>(trained.problems, [&](const auto& one) { return micros(one.best); });
+  out["reference_runtime_us"] =
+      Column<double>(trained.problems, [](const auto& one) { return sim::ToMicros(one.reference); });
+  return out;
+}
+
+// `form`: "text", "json" or "page"; the placement by op, as of `placement_text`.
+std::string Explain(const Prepared& problem, const std::string& placement, double faster,
+                    const std::string& form) {
+  const py::gil_scoped_release unlocked;
+  return problem.Explain(problem.FromText(placement, "placement"), faster,
+                         form == "json"   ? Prepared::Form::kJson
+                         : form == "page" ? Prepared::Form::kPage
+                                          : Prepared::Form::kText);
 }
 
 py::dict Bounds(const Prepared& problem) {
@@ -329,6 +369,13 @@ void BindProblem(py::module_& module) {
               int threads, const std::string& init, bool learn) {
              return Search(problem, {agent, samples, seed, threads, init, learn});
            })
+      .def("named_text",
+           [](const Prepared& problem, const std::string& name) {
+             const py::gil_scoped_release unlocked;
+             return formats::PrintPlacement(problem.FromName(name), problem.problem().graph(),
+                                            problem.problem().cluster());
+           })
+      .def("explain", &Explain)
       .def("bounds", &Bounds);
 }
 
@@ -339,6 +386,7 @@ PYBIND11_MODULE(_core, module) {
   RegisterErrors(module);
   BindGraph(module);
   BindProblem(module);
+  module.def("train", &TrainOn);
   module.def("write_file", &formats::WriteFile);
   module.def("set_plugin_folder", &agents::SetPluginFolder);
   module.def("agents", &AgentRows);

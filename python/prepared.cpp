@@ -8,9 +8,14 @@
 #include <fmt/format.h>
 
 #include "agents/objective.h"
+#include "bench/explain/placement_page.h"
+#include "bench/explain/study.h"
 #include "bench/placement_source.h"
+#include "bench/provenance.h"
+#include "bench/training_set.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
 #include "sim/parallel.h"
 #include "sim/spec.h"
 
@@ -39,7 +44,10 @@ agents::Evaluation ToEvaluation(const sim::Outcome& outcome) {
 
 Prepared::Prepared(const sim::OpGraph& graph, const bench::ProblemSource& source, const std::string& grouper,
                    const std::string& devices)
-    : loaded_(graph, source),
+    : source_(source),
+      grouper_(grouper),
+      devices_(devices),
+      loaded_(graph, source),
       task_(agents::MakeTask(loaded_.problem(), grouper, bench::SelectDevices(loaded_.cluster(), devices))) {}
 
 void Prepared::CheckDevices(std::span<const std::int32_t> placements) const {
@@ -179,6 +187,79 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
 
 agents::LowerBound Prepared::Bounds() const {
   return agents::ComputeLowerBound(problem(), task_.devices);
+}
+
+std::string Prepared::Explain(const sim::Placement& placement, double faster, Form form) const {
+  if (!(faster > 1 && faster <= 1e6))
+    throw InputError(fmt::format("faster: {}, wanted above 1 and at most 1,000,000.", faster));
+  const Run run = Simulate(placement);
+  // The placement may stand on devices that the task may not use.
+  const bench::Study study =
+      bench::MakeStudy(problem(), run.placement, run.outcome, agents::ComputeLowerBound(problem()),
+                       bench::AllWhatIfs(loaded_.cluster(), faster));
+  switch (form) {
+    case Form::kText:
+      return bench::PrintStudy(study);
+    case Form::kJson:
+      return bench::StudyJson(study);
+    case Form::kPage:
+      return bench::PlacementPage(study, {}, bench::ProvenanceFacts());
+  }
+  return {};
+}
+
+std::unique_ptr<bench::LoadedProblem> Prepared::Load() const {
+  return std::make_unique<bench::LoadedProblem>(problem().graph(), source_);
+}
+
+agents::Task Prepared::MakeTask(const bench::LoadedProblem& loaded) const {
+  return agents::MakeTask(loaded.problem(), grouper_, bench::SelectDevices(loaded.cluster(), devices_));
+}
+
+TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop) {
+  if (request.problems.empty()) throw InputError("problems: there is none, wanted at least one.");
+  if (request.samples < static_cast<std::int64_t>(request.problems.size())) {
+    throw InputError(fmt::format("samples: {}, wanted at least one for each of the {} problems.",
+                                 request.samples, request.problems.size()));
+  }
+  if (request.seed < 0) throw InputError(fmt::format("seed: {}, wanted at least 0.", request.seed));
+  const int threads = CheckedThreads(request.threads);
+  const auto agent = agents::MakeAgent(request.agent);
+  auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
+  if (learner == nullptr)
+    throw InputError(fmt::format("agent {}: learns nothing that could be applied to other graphs.", request.agent));
+  formats::PrepareOutput(request.path);
+  bench::TrainingSet set;
+  for (const auto& prepared : request.problems) {
+    auto loaded = prepared->Load();
+    agents::Task task = prepared->MakeTask(*loaded);
+    set.Add(prepared->problem().graph().name, std::move(loaded), std::move(task));
+  }
+  std::atomic<bool> asked{false};
+  bench::TrainingSet::Limits limits;
+  limits.samples = request.samples;
+  limits.threads = threads;
+  limits.stop = &asked;
+  limits.on_sample = [&](std::int64_t) {
+    if (!asked && stop()) asked = true;
+  };
+  agents::SearchOptions options;
+  options.seed = static_cast<std::uint64_t>(request.seed);
+  options.threads = threads;
+  options.init = request.init;
+  set.Train(*learner, limits, options);
+  learner->Save(request.path);
+  TrainingResult result;
+  result.agent = agent->name();
+  result.samples = set.samples();
+  for (const bench::TrainingGraph& graph : set.graphs()) {
+    TrainingResult::OfProblem one;
+    one.samples = graph.evaluator->samples();
+    if (graph.evaluator->has_best()) one.best = graph.evaluator->best_runtime();
+    one.reference = graph.task.reference_runtime;
+    result.problems.push_back(one);
+  }
+  return result;
 }
 
 }  // namespace berth::python

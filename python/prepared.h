@@ -82,14 +82,49 @@ class Prepared {
 
   agents::LowerBound Bounds() const;
 
+  // What `berth explain` says: text for a screen of 80 columns, the same as a berth.explanation, or a page that fetches nothing.
+  // `faster`: how many times as fast devices and links are in its what-ifs, above 1.
+  enum class Form : std::uint8_t { kText, kJson, kPage };
+  std::string Explain(const sim::Placement& placement, double faster, Form form) const;
+
+  // The same problem once more, for a learner that is trained on several.
+  std::unique_ptr<bench::LoadedProblem> Load() const;
+  agents::Task MakeTask(const bench::LoadedProblem& loaded) const;
+
  private:
   void CheckDevices(std::span<const std::int32_t> placements) const;
 
+  bench::ProblemSource source_;
+  std::string grouper_, devices_;
   bench::LoadedProblem loaded_;
   agents::Task task_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<sim::Simulator>>
       simulators_;  // by slot, made by the thread that first needs it
 };
+
+struct TrainingRequest {
+  std::string agent;  // a spec of a learner whose policy can be applied to other graphs
+  std::vector<std::shared_ptr<Prepared>> problems;
+  std::int64_t samples = 0;  // of all problems together, shared evenly
+  std::int64_t seed = 1;
+  int threads = 0;    // 0 = one per core
+  std::string init;   // weights to start from; empty = fresh
+  std::string path;   // of the policy that is written
+};
+
+struct TrainingResult {
+  struct OfProblem {
+    std::int64_t samples = 0;
+    std::optional<sim::Picos> best;  // none = nothing that fits was seen
+    sim::Picos reference = 0;
+  };
+  std::string agent;  // canonical name
+  std::int64_t samples = 0;
+  std::vector<OfProblem> problems;
+};
+
+// `stop` as of Prepared::Search; the policy so far is written all the same.
+TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop);
 
 }  // namespace berth::python

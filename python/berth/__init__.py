@@ -13,11 +13,11 @@ from pathlib import Path as _Path
 from . import _core
 from ._core import InputError, RunError
 from ._graph import Graph
-from ._problem import Batch, Bounds, Problem, Search, Simulation
+from ._problem import Batch, Bounds, Explanation, Problem, Search, Simulation, Training, train
 from ._tables import Row, agents, clusters, cost_models, groupers, workloads
 
-__all__ = ["Batch", "Bounds", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "agents", "clusters",
-           "cost_models", "groupers", "workloads"]
+__all__ = ["Batch", "Bounds", "Explanation", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "Training", "agents",
+           "clusters", "cost_models", "groupers", "train", "workloads"]
 
 # The learning agents stand beside the module where it is installed, in the build folder where it is built.
 _folder = _Path(_core.__file__).resolve().parent

@@ -63,6 +63,28 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """What bounds a placement, and what would help."""
+
+    text: str  #: as `berth explain` prints it, for 80 columns
+    facts: Dict[str, Any]  #: what a berth.explanation file holds (docs/schema/explanation.json)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a learner did on several problems. The policy is in its file: `Problem.search(agent, init=path, learn=False)` applies it."""
+
+    agent: str  #: with the parameters in force
+    samples: int  #: placements evaluated, of all problems
+    problem_samples: np.ndarray  #: [problems] int64
+    best_runtime_us: np.ndarray  #: [problems], the best that was seen and fits; infinite = none
+    reference_runtime_us: np.ndarray  #: [problems], of a trivial placement
+
+
+@dataclass(frozen=True)
 class Bounds:
     """No placement on the problem's devices takes less."""
 
@@ -172,6 +194,16 @@ class Problem:
         """Proven lower bounds over all placements on `devices`; seconds for a graph of 50,000 ops."""
         return Bounds(**self._core.bounds())
 
+    def explain(self, placement: Placement, faster: float = 2) -> Explanation:
+        """What a run of the placement (as for `simulate`) is bound by, and what it would gain if each device or link were `faster` times
+        as fast."""
+        text = self._placement_text(placement)
+        return Explanation(text=self._core.explain(text, faster, "text"), facts=json.loads(self._core.explain(text, faster, "json")))
+
+    def render(self, path: str, placement: Placement, faster: float = 2) -> None:
+        """Writes a page (HTML that fetches nothing) with the timeline, memory, critical path and graph of the placement's run."""
+        _core.write_file(str(path), self._core.explain(self._placement_text(placement), faster, "page"))
+
     def placement(self, name: str) -> np.ndarray:
         """[units] int32: of a placement file, or of an agent that needs no search."""
         return np.frombuffer(self._core.units_of(name), np.int32)
@@ -183,6 +215,13 @@ class Problem:
     def cluster_text(self) -> str:
         """The cluster as a berth.cluster file, every value in force written out."""
         return self._core.cluster_text()
+
+    def _placement_text(self, placement: Placement) -> str:
+        if isinstance(placement, str):
+            return self._core.named_text(placement)
+        if isinstance(placement, Mapping):
+            return json.dumps({"format": "berth.placement", "version": 1, "placement": dict(placement)})
+        return self._core.placement_text(self._integers(placement, 1))
 
     def _integers(self, placements: Any, dimensions: int) -> np.ndarray:
         """Flat and 32-bit, as the core takes them."""
@@ -198,3 +237,12 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<berth.Problem {self.graph.name} on {self.cluster_name}: {self.units} units, {len(self.devices)} devices>"
+
+
+def train(agent: str, problems: Sequence[Problem], samples: int, path: str, *, seed: int = 1, threads: int = 0, init: str = "") -> Training:
+    """Trains one policy of a learning agent ("placeto(preset=walk)") on several problems, `samples` placements shared evenly, and writes it to
+    `path`. `init`: a policy to go on from. Ctrl-C ends it at the next sample; the policy so far is written."""
+    out = _core.train(agent, [problem._core for problem in problems], samples, seed, threads, str(init), str(path))
+    return Training(agent=out["agent"], samples=out["samples"], problem_samples=np.frombuffer(out["problem_samples"], np.int64),
+                    best_runtime_us=np.frombuffer(out["best_runtime_us"], np.float64),
+                    reference_runtime_us=np.frombuffer(out["reference_runtime_us"], np.float64))

@@ -28,6 +28,11 @@ class Examples(unittest.TestCase):
         first, last = (float(reward) for reward in re.search(r"mean reward ([-\d.]+) -> ([-\d.]+)$", run("ppo.py", "30")).groups())
         self.assertGreater(last, first + 0.02)
 
+    @unittest.skipUnless(importlib.util.find_spec("gymnasium") and importlib.util.find_spec("torch"), "no gymnasium, or no torch")
+    def test_ppo_of_torch_learns(self):
+        first, last = (float(reward) for reward in re.search(r"mean reward ([-\d.]+) -> ([-\d.]+)$", run("ppo_torch.py", "30")).groups())
+        self.assertGreater(last, first + 0.02)
+
     def test_speed_compares_both(self):
         self.assertRegex(run("speed.py", "100", "2"), r"C\+\+ \d+ placements/s, Python \d+, ratio \d\.\d+\n$")
 
@@ -58,7 +63,7 @@ class Examples(unittest.TestCase):
         self.assertLessEqual(bound, placed)
 
     def test_every_example_has_a_test(self):
-        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "gpt_block.py", "onnx20.py", "ppo.py", "speed.py", "transformer.py", "vision.py"})
+        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "gpt_block.py", "onnx20.py", "ppo.py", "ppo_torch.py", "speed.py", "transformer.py", "vision.py"})
 
 
 if __name__ == "__main__":

@@ -159,6 +159,47 @@ class Problems(unittest.TestCase):
         for rows, name in ((berth.workloads(), "nmt"), (berth.clusters(), "k80"), (berth.groupers(), "neighbour"), (berth.cost_models(), "chain")):
             self.assertIn(name, [row.name for row in rows])
 
+    def test_an_explanation_is_that_of_the_program(self):
+        told = subprocess.run([BERTH, "explain", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", "expert", "--faster",
+                               "4"], capture_output=True, text=True, check=True)
+        problem = small()
+        explained = problem.explain("expert", faster=4)
+        self.assertEqual(str(explained), told.stdout)
+        self.assertEqual(explained.facts["runtime_us"], problem.simulate("expert").runtime_us)
+        by_op = dict(zip(problem.graph.names, (problem.device_names[device] for device in problem.simulate("expert").op_device)))
+        for same in (problem.placement("expert"), by_op):
+            self.assertEqual(problem.explain(same, faster=4), explained)
+
+    def test_a_page_is_rendered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "page.html")
+            small().render(path, "expert")
+            with open(path, encoding="utf-8") as file:
+                page = file.read()
+        self.assertTrue(page.startswith("<!DOCTYPE html>"), page[:40])
+        self.assertIn("random_dag", page)
+
+    def test_a_policy_is_trained_on_several_problems_and_applied(self):
+        problems = [small(), berth.Problem("random_dag(ops=40)", "k80(gpus=2)", devices="gpu")]
+        agent = "placeto(preset=walk)"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "policy")
+            try:
+                trained = berth.train(agent, problems, 31, path)
+            except berth.RunError as error:
+                self.skipTest(str(error))
+            self.assertEqual((trained.samples, trained.problem_samples.tolist()), (31, [16, 15]))
+            for problem, best in zip(problems, trained.best_runtime_us):
+                self.assertLessEqual(problem.bounds().runtime_us, best)
+            self.assertEqual(problems[1].search(agent, samples=5, init=path, learn=False).samples, 5)
+            for sentence, call in (("learns nothing", lambda: berth.train("local_search", problems, 10, path)),
+                                   ("at least one for each of the 2 problems", lambda: berth.train(agent, problems, 1, path)),
+                                   ("there is none", lambda: berth.train(agent, [], 10, path)),
+                                   ("seed: -1", lambda: berth.train(agent, problems, 10, path, seed=-1)),
+                                   ("faster: 1.0, wanted above 1|faster: 1, wanted above 1", lambda: problems[0].explain("expert", faster=1))):
+                with self.subTest(sentence), self.assertRaisesRegex(berth.InputError, sentence):
+                    call()
+
     def test_learners_learn(self):
         problem = small()
         try:

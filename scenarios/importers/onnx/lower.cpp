@@ -333,7 +333,8 @@ void Lowering::Guess(const Step& step) {
 
 void Lowering::Run() {
   for (const Step& step : model_.steps) {
-    const Row* row = FindRow(*step.node);
+    // A type that its operator set does not have is not what we know under its name.
+    const Row* row = step.standard ? FindRow(*step.node) : nullptr;
     if (row == nullptr) {
       Guess(step);
     } else if (row->rule != nullptr) {

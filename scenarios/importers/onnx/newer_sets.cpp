@@ -244,6 +244,12 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
+bool IsTranslated(const onnx::NodeProto& node, int opset) {
+  if (!node.domain().empty() && node.domain() != "ai.onnx") return false;
+  return std::ranges::any_of(
+      kRows, [&](const Row& row) { return node.op_type() == row.type && opset >= row.since; });
+}
+
 Translated ToLibrarySet(const NodeFacts& facts, const std::vector<const TensorInfo*>& inputs) {
   Translated to{.node = facts.node(), .inputs = inputs, .made = {}, .unknown = {}};
   if (facts.type().starts_with("Reduce")) {

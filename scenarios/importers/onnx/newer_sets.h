@@ -27,6 +27,8 @@ struct Translated {
   std::optional<InferredOutput> unknown;
 };
 
+// Is it an op that is put in other words? (Reductions are of set 17 too.)
+bool IsTranslated(const onnx::NodeProto& node, int opset);
 // Throws std::invalid_argument, as CheckNode().
 Translated ToLibrarySet(const NodeFacts& facts, const std::vector<const TensorInfo*>& inputs);
 

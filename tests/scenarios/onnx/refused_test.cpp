@@ -155,6 +155,16 @@ TEST(OnnxRefused, AKernelLargerThanItsImage) {
   EXPECT_THAT(RefusalOf(m), HasSubstr("its window reaches over 9 along axis 2, but its image has 2"));
 }
 
+// Found by fuzz_onnx: an einsum that contradicts itself, in a set that has none, so that nobody had looked at it.
+TEST(OnnxRefused, AnOpThatItsOperatorSetDoesNotHaveIsUnknown) {
+  GraphMaker m;
+  m.Input("a", {2, 3, 4}).Input("b", {2, 3, 5}).Hint("y", {2, 3, 3});
+  m.Node("Einsum", {"a", "b"}, {"y"}, {{"equation", std::string("bsd,btd->bst")}}).Output("y");
+  const sim::OpGraph graph = ImportOnnx(BytesOf(m, 11), "model.onnx", {}).graph;
+  EXPECT_EQ(OpNamed(graph, "y").flops, 0);
+  EXPECT_NE(sim::FindAttribute(graph.attributes, "unknown_ops"), nullptr);
+}
+
 TEST(OnnxRefused, AnUnknownOpWithoutAShapeTakesThatOfItsInputUnlessAskedToBeStrict) {
   GraphMaker m;
   m.Input("x", {4}).Node("Shuffle", {"x"}, {"y"}, {}, "com.example").Output("y");
