@@ -15,6 +15,7 @@
 
 #include "agents/agent.h"
 #include "agents/plugin.h"
+#include "python/episodes.h"
 #include "python/prepared.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
@@ -201,8 +202,10 @@ py::dict TrainOn(const std::string& agent, const std::vector<std::shared_ptr<Pre
   py::dict out;
   out["agent"] = trained.agent;
   out["samples"] = trained.samples;
-  out["problem_samples"] = Column<std::int64_t>(trained.problems, [](const auto& one) { return one.samples; });
-  out["best_runtime_us"] = Column<double>(trained.problems, [&](const auto& one) { return micros(one.best); });
+  out["problem_samples"] =
+      Column<std::int64_t>(trained.problems, [](const auto& one) { return one.samples; });
+  out["best_runtime_us"] =
+      Column<double>(trained.problems, [&](const auto& one) { return micros(one.best); });
   out["reference_runtime_us"] =
       Column<double>(trained.problems, [](const auto& one) { return sim::ToMicros(one.reference); });
   return out;
@@ -298,6 +301,43 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
   return std::make_shared<Prepared>(*graph.graph, source, grouper, devices);
 }
 
+// Three flat arrays of 32-bit integers; empty ones have no pointer.
+struct StartsIn {
+  py::buffer_info which, problem, choice;
+  explicit StartsIn(const py::tuple& from)
+      : which(from[0].cast<py::buffer>().request()),
+        problem(from[1].cast<py::buffer>().request()),
+        choice(from[2].cast<py::buffer>().request()) {}
+  Starts get() const { return {Integers(which), Integers(problem), Integers(choice)}; }
+};
+
+void SendToEpisodes(Episodes& episodes, const py::buffer& actions, const py::buffer& moved,
+                    const py::tuple& begun, const py::tuple& again) {
+  if (begun.size() != 3 || again.size() != 3)
+    throw InputError("starts: wanted episodes, their problems and their placements.");
+  const py::buffer_info actions_in = actions.request();
+  const py::buffer_info moved_in = moved.request();
+  const StartsIn begun_in(begun);
+  const StartsIn again_in(again);
+  episodes.Send(Integers(actions_in), Integers(moved_in), begun_in.get(), again_in.get());
+}
+
+py::dict StatesOf(const EpisodeStates& states) {
+  return py::dict("problem"_a = ToBytes(states.problem), "choice"_a = ToBytes(states.choice),
+                  "current"_a = ToBytes(states.current), "runtime_us"_a = ToBytes(states.runtime_us),
+                  "fits"_a = ToBytes(states.fits), "told"_a = ToBytes(states.told));
+}
+
+py::dict RecvFromEpisodes(Episodes& episodes) {
+  const StepResult* result = nullptr;
+  {
+    const py::gil_scoped_release unlocked;
+    result = &episodes.Recv(RaiseInterrupts);
+  }
+  return py::dict("now"_a = StatesOf(result->now), "before"_a = StatesOf(result->before),
+                  "reward"_a = ToBytes(result->reward), "ended"_a = ToBytes(result->ended));
+}
+
 // What Python makes of failures: the same sentences, in exceptions that are also what a program without berth would catch.
 void RegisterErrors(py::module_& module) {
   py::register_exception<InputError>(module, "InputError", PyExc_ValueError).attr("__doc__") =
@@ -379,6 +419,13 @@ void BindProblem(py::module_& module) {
       .def("bounds", &Bounds);
 }
 
+void BindEpisodes(py::module_& module) {
+  py::class_<Episodes>(module, "Episodes")
+      .def(py::init<std::vector<std::shared_ptr<Prepared>>, int, bool, int, int>())
+      .def("send", &SendToEpisodes)
+      .def("recv", &RecvFromEpisodes);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
@@ -386,6 +433,7 @@ PYBIND11_MODULE(_core, module) {
   RegisterErrors(module);
   BindGraph(module);
   BindProblem(module);
+  BindEpisodes(module);
   module.def("train", &TrainOn);
   module.def("write_file", &formats::WriteFile);
   module.def("set_plugin_folder", &agents::SetPluginFolder);

@@ -26,12 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kMostThreads = 4096;
 
-int CheckedThreads(int threads) {
-  if (threads < 0 || threads > kMostThreads)
-    throw InputError(fmt::format("threads: {}, wanted 0 (one per core) to {}.", threads, kMostThreads));
-  return ResolveThreads(threads);
-}
-
 agents::Evaluation ToEvaluation(const sim::Outcome& outcome) {
   agents::Evaluation evaluation;
   evaluation.runtime = outcome.runtime;
@@ -41,6 +35,17 @@ agents::Evaluation ToEvaluation(const sim::Outcome& outcome) {
 }
 
 }  // namespace
+
+int CheckedThreads(int threads) {
+  if (threads < 0 || threads > kMostThreads)
+    throw InputError(fmt::format("threads: {}, wanted 0 (one per core) to {}.", threads, kMostThreads));
+  return ResolveThreads(threads);
+}
+
+agents::Evaluation EvaluateUnits(const agents::Task& task, sim::Simulator& simulator,
+                                 const agents::UnitPlacement& units) {
+  return ToEvaluation(simulator.Run(agents::Expand(task, units)));
+}
 
 Prepared::Prepared(const sim::OpGraph& graph, const bench::ProblemSource& source, const std::string& grouper,
                    const std::string& devices)
@@ -80,12 +85,12 @@ BatchResult Prepared::Evaluate(std::span<const std::int32_t> placements, int thr
     std::unique_ptr<sim::Simulator>& simulator = simulators_[static_cast<std::size_t>(slot)];
     if (simulator == nullptr) simulator = sim::MakeSimulator(problem());
     const auto units_of_row = placements.subspan(row * units, units);
-    const sim::Outcome& outcome =
-        simulator->Run(agents::Expand(task_, {units_of_row.begin(), units_of_row.end()}));
-    result.runtime_us[row] = sim::ToMicros(outcome.runtime);
-    result.fits[row] = outcome.feasible() ? 1 : 0;
-    result.reward[row] = agents::ShapedReward(task_, ToEvaluation(outcome));
-    for (std::size_t d = 0; d < devices; ++d) result.peak_bytes[row * devices + d] = outcome.devices[d].peak;
+    const agents::Evaluation evaluation =
+        EvaluateUnits(task_, *simulator, {units_of_row.begin(), units_of_row.end()});
+    result.runtime_us[row] = sim::ToMicros(evaluation.runtime);
+    result.fits[row] = evaluation.feasible ? 1 : 0;
+    result.reward[row] = agents::ShapedReward(task_, evaluation);
+    for (std::size_t d = 0; d < devices; ++d) result.peak_bytes[row * devices + d] = evaluation.peak[d];
   };
   std::size_t part = 16 * static_cast<std::size_t>(slots);
   for (std::size_t begin = 0; begin < rows;) {
@@ -227,7 +232,8 @@ TrainingResult Train(const TrainingRequest& request, const std::function<bool()>
   const auto agent = agents::MakeAgent(request.agent);
   auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
   if (learner == nullptr)
-    throw InputError(fmt::format("agent {}: learns nothing that could be applied to other graphs.", request.agent));
+    throw InputError(
+        fmt::format("agent {}: learns nothing that could be applied to other graphs.", request.agent));
   formats::PrepareOutput(request.path);
   bench::TrainingSet set;
   for (const auto& prepared : request.problems) {

@@ -20,6 +20,13 @@
 
 namespace berth::python {
 
+// 0 = one per core; InputError where it is none.
+int CheckedThreads(int threads);
+
+// One placement, by unit.
+agents::Evaluation EvaluateUnits(const agents::Task& task, sim::Simulator& simulator,
+                                 const agents::UnitPlacement& units);
+
 // One row for each placement of a batch.
 struct BatchResult {
   std::vector<double> runtime_us;        // [n], as if memory were unlimited
@@ -108,9 +115,9 @@ struct TrainingRequest {
   std::vector<std::shared_ptr<Prepared>> problems;
   std::int64_t samples = 0;  // of all problems together, shared evenly
   std::int64_t seed = 1;
-  int threads = 0;    // 0 = one per core
-  std::string init;   // weights to start from; empty = fresh
-  std::string path;   // of the policy that is written
+  int threads = 0;   // 0 = one per core
+  std::string init;  // weights to start from; empty = fresh
+  std::string path;  // of the policy that is written
 };
 
 struct TrainingResult {

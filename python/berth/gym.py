@@ -3,7 +3,7 @@
     OneShotEnv   one action places all units, the episode ends. Reward: `Batch.reward` of the placement.
     StepwiseEnv  from a random placement, an action for each unit in turn, each once (Placeto, Addanki et al. 2019, section 3).
                  Reward: how much `Batch.reward` changed, so that an episode's rewards add up to what it gained.
-    VectorEnv    many of either. A step of all of them is one evaluation in C++, on all cores.
+    VectorEnv    many of either. A step of all of them is one batch in C++, on all cores; `send` begins it and `recv` waits for it.
 
 An action is an index into `Problem.devices`, not a device of the cluster. Several problems with equally many devices may be given: each
 episode draws one. Observations are padded to the largest problem, or to `max_units` and `max_edges`:
@@ -25,6 +25,7 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 
+from . import _core
 from ._core import InputError
 from ._problem import Problem
 
@@ -34,13 +35,13 @@ _Info = Dict[str, Any]
 
 
 class _Episodes:
-    """`count` episodes side by side, those of any of them begun and moved by one evaluation."""
+    """`count` episodes side by side. What actions do is worked out in C++ (`_core.Episodes`); where episodes begin is drawn here."""
 
     def __init__(self, problems: Problems, count: int, stepwise: bool, threads: int, max_units: int, max_edges: int) -> None:
         self.problems: List[Problem] = [problems] if isinstance(problems, Problem) else list(problems)
         if not self.problems:
             raise InputError("problems: there is none, wanted at least one.")
-        self.stepwise, self.threads = stepwise, threads
+        self.count, self.stepwise = count, stepwise
         self.devices = len(self.problems[0].devices)
         units, edges = (max(size) for size in zip(*((problem.units, problem.edges.shape[1]) for problem in self.problems)))
         self.units, self.edges = max_units or units, max_edges or max(edges, 1)
@@ -49,13 +50,12 @@ class _Episodes:
                 raise InputError(f"problems: {problem!r} has another number of devices than the first, {self.devices}.")
         if self.units < units or self.edges < edges:
             raise InputError(f"max_units={self.units}, max_edges={self.edges}: the largest problem has {units} units and {edges} edges.")
-        self.graphs = [self._graph(problem) for problem in self.problems]
-        self.masks = [self._mask(problem) for problem in self.problems]
-        self.problem = np.zeros(count, np.int64)
-        self.choice = np.zeros((count, self.units), np.int64)
-        self.current = np.zeros(count, np.int64)
-        self.reward = np.zeros(count)
-        self.told: List[_Info] = [{} for _ in range(count)]
+        graphs = [self._graph(problem) for problem in self.problems]
+        self.graphs = {key: np.stack([graph[key] for graph in graphs]) for key in graphs[0]}  # by problem
+        self.masks = np.stack([self._mask(problem) for problem in self.problems])
+        self.lengths = np.array([problem.units for problem in self.problems])
+        self._core = _core.Episodes([problem._core for problem in self.problems], count, stepwise, threads, self.units)
+        self.current, self.problem = np.zeros(count, np.int64), np.zeros(count, np.int64)
         bound = spaces.Box(0, np.inf, (self.units, self.devices + 2), np.float32)
         space: Dict[str, spaces.Space[Any]] = {
             "nodes": bound, "node_mask": spaces.MultiBinary(self.units),
@@ -88,58 +88,84 @@ class _Episodes:
         mask[problem.units :, 0] = 1
         return mask
 
-    def begin(self, which: Sequence[int], random: Sequence[np.random.Generator]) -> None:
-        for i in which:
-            self.problem[i] = random[i].integers(len(self.problems))
-            self.current[i] = 0
-            self.choice[i] = random[i].integers(self.devices, size=self.units) if self.stepwise else 0
-            self.told[i] = {}
-        if self.stepwise:
-            self._evaluate(which)
+    def _starts(self, which: Sequence[int], random: Sequence[np.random.Generator]) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+        problem = np.zeros(len(which), np.int32)
+        choice = np.zeros((len(which), self.units), np.int32)
+        for row, i in enumerate(which):
+            problem[row] = random[i].integers(len(self.problems))
+            if self.stepwise:
+                choice[row] = random[i].integers(self.devices, size=self.units)
+        return np.asarray(which, np.int32), problem, choice.ravel()
 
-    def move(self, which: Sequence[int], actions: Any) -> Tuple[np.ndarray, np.ndarray]:
-        """Rewards, and which ended, of all episodes; 0 and False where nothing moved."""
-        before = self.reward.copy()
-        ended = np.zeros(len(before), np.bool_)
+    def begin(self, which: Sequence[int], random: Sequence[np.random.Generator]) -> "_Step":
+        nothing = np.zeros(0, np.int32)
+        self._core.send(nothing, nothing, self._starts(which, random), (nothing, nothing, nothing))
+        return self.recv()
+
+    def send(self, which: Sequence[int], actions: Any, begun: Sequence[int], again: bool, random: Sequence[np.random.Generator]) -> None:
+        """`which` move, `begun` begin; with `again` those that end begin in the same step."""
         actions = np.asarray(actions)
         if actions.size and (actions.min() < 0 or actions.max() >= self.devices):
             raise InputError(f"action: wanted 0 to {self.devices - 1}, indices into the problem's devices.")
-        for i in which:
-            if self.stepwise:
-                self.choice[i, self.current[i]] = actions[i]
-                self.current[i] += 1
-                ended[i] = self.current[i] == self.problems[self.problem[i]].units
-            else:
-                self.choice[i] = actions[i]
-                ended[i] = True
-        self._evaluate(which)
-        rewards = np.zeros(len(before))
-        moved = list(which)
-        rewards[moved] = self.reward[moved] - (before[moved] if self.stepwise else 0)
-        return rewards, ended
+        over: List[int] = []
+        if again:
+            over = [i for i in which if not self.stepwise or self.current[i] + 1 == self.lengths[self.problem[i]]]
+        self._core.send(actions.astype(np.int32).ravel(), np.asarray(which, np.int32), self._starts(begun, random), self._starts(over, random))
 
-    def _evaluate(self, which: Sequence[int]) -> None:
-        rows = np.asarray(which, np.int64)
-        for p in np.unique(self.problem[rows]):
-            problem, of_problem = self.problems[p], rows[self.problem[rows] == p]
-            batch = problem.evaluate(problem.devices[self.choice[of_problem, : problem.units]], self.threads)
-            self.reward[of_problem] = batch.reward
-            for i, runtime, fits in zip(of_problem, batch.runtime_us, batch.fits):
-                self.told[i] = {"runtime_us": float(runtime), "fits": bool(fits)}
+    def recv(self) -> "_Step":
+        step = _Step(self._core.recv(), self)
+        self.current, self.problem = step.now.current, step.now.problem
+        return step
 
-    def observation(self, i: int) -> _Observation:
-        seen = dict(self.graphs[self.problem[i]])
-        if self.stepwise:
-            units = self.problems[self.problem[i]].units
-            seen["placement"] = np.where(np.arange(self.units) < units, self.choice[i], 0)
-            seen["current"] = min(int(self.current[i]), units - 1)
+
+class _States:
+    """Of all episodes, side by side."""
+
+    def __init__(self, told: Dict[str, Any], episodes: _Episodes) -> None:
+        self._episodes = episodes
+        self.problem = np.frombuffer(told["problem"], np.int64)
+        self.current = np.frombuffer(told["current"], np.int64)
+        self.choice = np.frombuffer(told["choice"], np.int64).reshape(episodes.count, -1)
+        self.runtime_us = np.frombuffer(told["runtime_us"], np.float64)
+        self.fits = np.frombuffer(told["fits"], np.bool_)
+        self.told = np.frombuffer(told["told"], np.bool_)
+
+    def observations(self) -> _Observation:
+        episodes = self._episodes
+        seen = {key: graphs[self.problem] for key, graphs in episodes.graphs.items()}
+        if episodes.stepwise:
+            lengths = episodes.lengths[self.problem]
+            seen["placement"] = np.where(np.arange(episodes.units) < lengths[:, None], self.choice, 0)
+            seen["current"] = np.minimum(self.current, lengths - 1)
         return seen
 
-    def info(self, i: int) -> _Info:
-        mask = self.masks[self.problem[i]]
-        if self.stepwise:
-            mask = mask[min(int(self.current[i]), self.problems[self.problem[i]].units - 1)]
-        return {"action_mask": mask.copy(), "problem": int(self.problem[i]), **self.told[i]}
+    def infos(self, of: np.ndarray) -> _Info:
+        """As gymnasium's vector environments give them, of the episodes in the mask."""
+        episodes = self._episodes
+        masks = episodes.masks[self.problem]
+        if episodes.stepwise:
+            masks = masks[np.arange(episodes.count), np.minimum(self.current, episodes.lengths[self.problem] - 1)]
+        infos: _Info = {}
+        for key, values, where in (("action_mask", masks, of), ("problem", self.problem, of), ("runtime_us", self.runtime_us, of & self.told),
+                                   ("fits", self.fits, of & self.told)):
+            if where.any():
+                kept = where.reshape(-1, *[1] * (values.ndim - 1))
+                infos[key], infos["_" + key] = np.where(kept, values, np.zeros((), values.dtype)), where.copy()
+        return infos
+
+
+class _Step:
+    def __init__(self, told: Dict[str, Any], episodes: _Episodes) -> None:
+        self.now, self.before = _States(told["now"], episodes), _States(told["before"], episodes)
+        self.rewards = np.frombuffer(told["reward"], np.float64)
+        self.ended = np.frombuffer(told["ended"], np.bool_)
+
+    def single(self) -> Tuple[_Observation, _Info]:
+        """Of the only episode."""
+        seen = {key: value[0] if value.ndim > 1 else int(value[0]) for key, value in self.now.observations().items()}
+        infos = self.now.infos(np.ones(1, np.bool_))
+        info = {key: value[0] if value.ndim > 1 else value[0].item() for key, value in infos.items() if not key.startswith("_")}
+        return seen, info
 
 
 class _Env(gymnasium.Env[_Observation, Any]):
@@ -156,19 +182,17 @@ class _Env(gymnasium.Env[_Observation, Any]):
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Tuple[_Observation, _Info]:
         super().reset(seed=seed)
-        self._episodes.begin([0], [self.np_random])
         self._ended = False
-        return self._seen(), self._episodes.info(0)
+        return self._episodes.begin([0], [self.np_random]).single()
 
     def step(self, action: Any) -> Tuple[_Observation, float, bool, bool, _Info]:
         if self._ended:
             raise gymnasium.error.ResetNeeded("the episode has ended or not begun; call reset()")
-        rewards, ended = self._episodes.move([0], np.asarray(action)[None])
-        self._ended = bool(ended[0])
-        return self._seen(), float(rewards[0]), self._ended, False, self._episodes.info(0)
-
-    def _seen(self) -> _Observation:
-        return {key: np.copy(value) if isinstance(value, np.ndarray) else value for key, value in self._episodes.observation(0).items()}
+        self._episodes.send([0], np.asarray(action)[None], [], False, [self.np_random])
+        step = self._episodes.recv()
+        self._ended = bool(step.ended[0])
+        seen, info = step.single()
+        return seen, float(step.rewards[0]), self._ended, False, info
 
 
 class OneShotEnv(_Env):
@@ -216,34 +240,36 @@ class VectorEnv(gymnasium.vector.VectorEnv[_Observation, Any, np.ndarray]):
         for i in which:
             if seeds[i] is not None:
                 self._random[i] = seeding.np_random(seeds[i])[0]
-        self._episodes.begin(which, self._random)
-        self._ended[which] = False
-        infos: _Info = {}
-        for i in which:
-            infos = self._add_info(infos, self._episodes.info(i), i)
-        return self._observations(), infos
+        begun = self._episodes.begin(which, self._random)
+        self._ended = self._ended & ~mask
+        return begun.now.observations(), begun.now.infos(mask)
 
     def step(self, actions: Any) -> Tuple[_Observation, np.ndarray, np.ndarray, np.ndarray, _Info]:
+        self.send(actions)
+        return self.recv()
+
+    def send(self, actions: Any) -> None:
+        """Begins a step of all; what it gives is asked for by `recv`, and the time between is the caller's."""
         begun = np.flatnonzero(self._ended).tolist()
         if begun and self.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise gymnasium.error.ResetNeeded(f"sub-environments {begun} have ended or not begun; call reset()")
-        moved = np.flatnonzero(~self._ended).tolist()
-        rewards, ended = self._episodes.move(moved, actions) if moved else (np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_))
-        if begun:
-            self._episodes.begin(begun, self._random)
-        infos: _Info = {}
-        over = np.flatnonzero(ended).tolist()
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and over:
-            for i in over:
-                infos = self._add_info(infos, {"final_obs": self._episodes.observation(i), "final_info": self._episodes.info(i)}, i)
-            self._episodes.begin(over, self._random)
-            self._ended[:] = False
-        else:
-            self._ended = ended.copy()
-        for i in range(self.num_envs):
-            infos = self._add_info(infos, self._episodes.info(i), i)
-        return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+        self._episodes.send(np.flatnonzero(~self._ended).tolist(), actions, begun, self.autoreset_mode == AutoresetMode.SAME_STEP, self._random)
 
-    def _observations(self) -> _Observation:
-        seen = [self._episodes.observation(i) for i in range(self.num_envs)]
-        return {key: np.stack([one[key] for one in seen]) for key in seen[0]}
+    def recv(self) -> Tuple[_Observation, np.ndarray, np.ndarray, np.ndarray, _Info]:
+        """Waits for the step that was begun, without the interpreter's lock: what `step` returns."""
+        step = self._episodes.recv()
+        all_of_them = np.ones(self.num_envs, np.bool_)
+        infos: _Info = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            if step.ended.any():
+                last = step.before.observations()
+                final = np.full(self.num_envs, None, object)
+                for i in np.flatnonzero(step.ended):
+                    final[i] = {key: value[i] for key, value in last.items()}
+                infos = {"final_obs": final, "_final_obs": step.ended.copy(), "final_info": step.before.infos(step.ended),
+                         "_final_info": step.ended.copy()}
+            self._ended = np.zeros(self.num_envs, np.bool_)
+        else:
+            self._ended = step.ended.copy()
+        infos.update(step.now.infos(all_of_them))
+        return step.now.observations(), step.rewards.copy(), step.ended.copy(), np.zeros(self.num_envs, np.bool_), infos

@@ -121,15 +121,33 @@ class Vector(unittest.TestCase):
             elif key != "final_obs":
                 np.testing.assert_array_equal(ours[key], theirs[key], err_msg=key)
 
-    def test_a_step_of_all_is_one_evaluation(self):
-        one = problem()
-        calls = []
-        evaluate = one.evaluate
-        one.evaluate = lambda placements, threads: calls.append(len(placements)) or evaluate(placements, threads)
-        env = VectorEnv(one, 64)
+    def test_what_is_sent_is_worked_out_until_it_is_received(self):
+        stepped, sent = (VectorEnv(problem(), 8, stepwise=True, threads=threads, autoreset_mode=AutoresetMode.SAME_STEP) for threads in (1, 2))
+        stepped.reset(seed=3)
+        sent.reset(seed=3)
+        sent.action_space.seed(1)
+        for _ in range(15):
+            actions = sent.action_space.sample()
+            sent.send(actions)
+            with self.assertRaisesRegex(berth.InputError, r"call recv\(\)"):
+                sent.send(actions)
+            for mine, other in zip(sent.recv()[1:4], stepped.step(actions)[1:4]):
+                np.testing.assert_array_equal(mine, other)
+        with self.assertRaisesRegex(berth.InputError, r"call send\(\) first"):
+            sent.recv()
+
+    def test_one_that_is_left_while_it_works_ends(self):
+        env = VectorEnv(problem(200), 64)
         env.reset(seed=1)
+        env.send(env.action_space.sample())
+        del env
+
+    def test_actions_of_the_wrong_size_are_refused(self):
+        env = VectorEnv(problem(), 3)
+        env.reset(seed=1)
+        with self.assertRaisesRegex(berth.InputError, "action: 4 numbers, wanted 12 for each of 3 episodes"):
+            env.step(np.zeros(4, np.int64))
         env.step(env.action_space.sample())
-        self.assertEqual(calls, [64])
 
     def test_without_autoreset_single_ones_begin_again(self):
         env = VectorEnv(problem(), 3, autoreset_mode=AutoresetMode.DISABLED)
