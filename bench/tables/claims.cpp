@@ -231,11 +231,12 @@ ClaimVerdict MeanSpeedupClaim(const TableResults& results, const std::string& bl
     rows.emplace_back(&a, &b);
     cells.insert(cells.end(), {&a, &b});
   }
+  SearchCosts costs;
   const Estimate mean = EstimateOver(cells, [&](const std::vector<std::int64_t>& seeds) {
     std::vector<double> speedups;
     for (const auto& [a, b] : rows) {
       const auto budget = static_cast<double>(a->budget());
-      const SamplesToMatch samples = CountSamplesToMatch(*a, *b, seeds);
+      const SamplesToMatch samples = CountSamplesToMatch(*a, *b, seeds, costs);
       speedups.push_back(std::min(samples.theirs, budget) / std::min(samples.ours, budget));
     }
     return GeometricMean(speedups);

@@ -36,19 +36,20 @@ constexpr NamedClock kClocks[] = {
 };
 constexpr std::size_t kTraining[] = {3, 1};  // of these: what "training time" is read as
 
-double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock) {
+double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock, SearchCosts& costs) {
   return MedianOver(cell, seeds,
-                    [&](const CellRecord& record) { return clock(CostToReach(record, quality)); });
+                    [&](const CellRecord& record) { return clock(costs.ToReach(record, quality)); });
 }
 
 // T_with / T_without of one workload over these seeds.
-double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock) {
+double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock,
+                 SearchCosts& costs) {
   const CellSummary& with = results.At(kBlock, line.key, kWith);
   const CellSummary& without = results.At(kBlock, line.key, kWithout);
   const double quality =
       1.01 * std::max(MedianOver(with, seeds, FinalSeconds), MedianOver(without, seeds, FinalSeconds));
-  const double ours = TimeTo(with, seeds, quality, clock);
-  const double theirs = TimeTo(without, seeds, quality, clock);
+  const double ours = TimeTo(with, seeds, quality, clock, costs);
+  const double theirs = TimeTo(without, seeds, quality, clock, costs);
   return ours == theirs ? 1 : ours / theirs;
 }
 
@@ -72,8 +73,9 @@ bool WasRun(const TableResults& results, const TableLine& line) {
 }
 
 Estimate OfLine(const TableResults& results, const TableLine& line, Clock clock) {
+  SearchCosts costs;
   return EstimateOver({&results.At(kBlock, line.key, kWith), &results.At(kBlock, line.key, kWithout)},
-                      [&](const Seeds& seeds) { return TimeRatio(results, line, seeds, clock); });
+                      [&](const Seeds& seeds) { return TimeRatio(results, line, seeds, clock, costs); });
 }
 
 // The geometric mean over the three workloads, all with the same draw of seeds. Empty until all were run.
@@ -83,9 +85,10 @@ std::optional<Estimate> Mean(const TableResults& results, Clock clock) {
     if (!WasRun(results, line)) return std::nullopt;
     for (const char* column : {kWith, kWithout}) cells.push_back(&results.At(kBlock, line.key, column));
   }
+  SearchCosts costs;
   return EstimateOver(cells, [&](const Seeds& seeds) {
     double logs = 0;
-    for (const TableLine& line : Lines(results)) logs += std::log(TimeRatio(results, line, seeds, clock));
+    for (const TableLine& line : Lines(results)) logs += std::log(TimeRatio(results, line, seeds, clock, costs));
     return std::exp(logs / static_cast<double>(Lines(results).size()));
   });
 }
