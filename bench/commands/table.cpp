@@ -19,6 +19,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "bench/tables/store.h"
+#include "bench/tables/table_file.h"
 #include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -34,7 +35,9 @@ namespace fs = std::filesystem;
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("name", name_, "one of `berth list tables`, or a file of yours (docs/formats.md)")
+        ->required()
+        ->option_text("NAME|FILE");
     app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
@@ -81,7 +84,8 @@ class TableCommand : public Command {
         ->option_text("FILE");
     AddExamples(app, {"berth table hierarchical --quick",
                       "berth table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
-                      "berth table placeto --render --json placeto.json"});
+                      "berth table placeto --render --json placeto.json",
+                      "berth table examples/table.yaml --samples 20"});
   }
 
   void Run() override {
@@ -95,10 +99,14 @@ class TableCommand : public Command {
           "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "
           "them.");
     }
+    if (IsTableFile(name_)) {
+      own_ = ReadTable(name_);
+      name_ = own_->name;
+    }
     CheckFolder();
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
-    const TableDefinition& table = FindTable(name_);
+    const TableDefinition& table = own_ ? *own_ : FindTable(name_);
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_ && !adopted_.empty())
@@ -305,6 +313,7 @@ class TableCommand : public Command {
   }
 
   std::string name_;
+  std::optional<TableDefinition> own_;  // of a file
   std::string budget_ = "standard";
   bool quick_ = false;
   PlanOptions plan_;

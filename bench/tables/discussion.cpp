@@ -58,9 +58,9 @@ double MedianError(const std::vector<Named>& cells) {
 bool MeasurementWasFitted(const TableResults& results, const TableLine& line, const TableColumn& column) {
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& other : block.lines) {
-      if (other.paper_workload != line.paper_workload) continue;
+      if (other.model != line.model) continue;
       for (const TableColumn& fitted : block.columns) {
-        if (fitted.published != column.published) continue;
+        if (fitted.key != column.key) continue;
         if (other.IsFitted(fitted) || results.At(block.key, other.key, fitted.key).kind == CellKind::kFitted)
           return true;
       }
@@ -86,7 +86,7 @@ bool RepeatsFitted(const TableResults& results, const Named& named) {
 bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
   return std::any_of(cells.begin(), cells.end(), [&](const Named& n) {
     return n.block == named.block && n.column == named.column &&
-           n.line->paper_workload == named.line->paper_workload &&
+           n.line->model == named.line->model &&
            n.cell->published->value == named.cell->published->value;
   });
 }
@@ -309,7 +309,8 @@ MemoryAgreement CompareMemory(const TableResults& results) {
 
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   std::vector<RenderedSection> sections;
-  if (results.table().sections != nullptr) sections = results.table().sections(results);
+  const TableAnalysis* analysis = results.table().analysis;
+  if (analysis != nullptr && analysis->sections != nullptr) sections = analysis->sections(results);
   AddCloseSections(results, CellKind::kFitted, "Fitted cells",
                    "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the "
                    "residual is what the few "
@@ -318,7 +319,7 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
                    "No parameter has seen these; they are the accuracy of the model on this table.",
                    sections);
-  if (!results.table().papers_csv.empty()) sections.push_back(VerdictSection(results));
+  if (results.table().HasPublished()) sections.push_back(VerdictSection(results));
   sections.push_back(GapSection(results));
   if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
     sections.push_back(std::move(samples));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/claims.h"
 #include "bench/tables/discussion.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
@@ -57,7 +58,7 @@ template <typename Visit>
 void VisitRows(const TableResults& results, const Visit& visit) {
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) visit(block, line);
-    if (!results.table().papers_csv.empty()) return;
+    if (results.table().HasPublished()) return;
   }
 }
 
@@ -95,8 +96,8 @@ std::string LearnerText(const TableResults& results) {
 }
 
 std::string ClaimsText(const TableResults& results) {
-  if (results.table().claims == nullptr) return {};
-  const std::vector<ClaimVerdict> claims = results.table().claims(results);
+  const std::vector<ClaimVerdict> claims = JudgeClaims(results);
+  if (claims.empty()) return {};
   std::string text;
   for (const ClaimWord word :
        {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided, ClaimWord::kCannotBeTested}) {
@@ -136,7 +137,8 @@ ColumnGroup GroupOf(const TableColumn& column) {
 
 std::vector<std::string> BuildOutcome(const TableResults& results) {
   std::vector<std::string> outcome;
-  if (results.table().outcome != nullptr) outcome = results.table().outcome(results);
+  const TableAnalysis* analysis = results.table().analysis;
+  if (analysis != nullptr && analysis->outcome != nullptr) outcome = analysis->outcome(results);
   for (const auto& text : {CloseText(results), MemoryText(results), SearchText(results), LearnerText(results),
                            ClaimsText(results)}) {
     if (!text.empty()) outcome.push_back(text);

@@ -82,7 +82,6 @@ std::optional<bool> CellSummary::same_verdict() const {
 
 TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records)
     : table_(table) {
-  const PublishedTable published(table.papers_csv);
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
@@ -90,12 +89,11 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
         cell.kind = column.kind;
         cell.judged = block.memory_limits;
         cell.sampled = column.sampled;
-        if (!column.published.empty())
-          cell.published = published.Find(line.paper_workload, line.gpus, column.published);
-        if (!column.published_samples.empty()) {
-          const auto samples = published.Find(line.paper_workload, line.gpus, column.published_samples);
-          if (samples) cell.published_samples = samples->value;
-        }
+        if (const auto found = line.published.find(column.key); found != line.published.end())
+          cell.published = found->second;
+        if (const auto found = line.published_samples.find(column.key);
+            found != line.published_samples.end())
+          cell.published_samples = found->second;
       }
     }
   }

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/tables/published.h"
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
 

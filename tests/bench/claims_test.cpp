@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/tables/claims.h"
 #include "tests/bench/tiny_table.h"
 
 namespace berth::bench {
@@ -25,7 +26,7 @@ std::vector<CellRecord> SgdpRows(int seeds, double seconds) {
 // The claim of a table that begins like this.
 ClaimVerdict ClaimOf(const TableDefinition& table, const std::vector<CellRecord>& records,
                      const std::string& begin) {
-  for (const ClaimVerdict& verdict : table.claims(TableResults(table, records))) {
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, records))) {
     if (verdict.claim.rfind(begin, 0) == 0) return verdict;
   }
   ADD_FAILURE() << "no claim begins with " << begin;

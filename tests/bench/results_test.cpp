@@ -80,7 +80,7 @@ TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
 TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   TableDefinition table = TinyTable();
   table.blocks[0].columns.push_back(
-      {"expert", "expert", "expert", CellKind::kPredicted, "expert", false, false, "", "colocation"});
+      {"expert", "expert", "expert", CellKind::kPredicted, true, false, false, "", "colocation"});
   std::vector<CellRecord> records = {
       MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
       MakeRecord("rnnlm", "expert", "predicted", 1, 1.6),   // published 1.57 as the single GPU
