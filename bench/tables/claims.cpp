@@ -10,6 +10,8 @@
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/clocks.h"
 #include "bench/tables/common.h"
+#include "bench/tables/kept_placement.h"
+#include "bench/tables/learned.h"
 #include "sim/error.h"
 #include "sim/spec.h"
 
@@ -89,7 +91,8 @@ Verdicts Exists(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   const auto best = AgainstBaseline(results, claim, verdict);
   if (!best) return {verdict};
-  const double wanted = (1 - claim.limit) * *results.At(claim.block, claim.rows.front(), claim.than.front()).median;
+  const double wanted =
+      (1 - claim.limit) * *results.At(claim.block, claim.rows.front(), claim.than.front()).median;
   verdict.word = *best <= wanted ? ClaimWord::kHolds : ClaimWord::kUndecided;
   const std::optional<double> bound = results.Bound(claim.block, claim.rows.front());
   if (bound && *bound > wanted) {
@@ -145,10 +148,16 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
     verdict.word = JudgeAtMost(ratio, claim.limit);
+    // "As good as": what is beyond it in the whole interval is worse, however few seeds say so.
+    if (claim.limit > 1 && !ratio.open() && ratio.low > claim.limit) {
+      verdict.word = ClaimWord::kDoesNotHold;
+      verdict.ours += ", worse";
+    }
   }
+  verdict.subjects = {ours, theirs};
   if (!claim.beside.empty()) {
-    verdict.ours += fmt::format("; times as long as {}: {} {}, {} {}", claim.beside_named, TitleOf(block, ours),
-                                AboveBest(results, claim, ours), TitleOf(block, theirs),
+    verdict.ours += fmt::format("; times as long as {}: {} {}, {} {}", claim.beside_named,
+                                TitleOf(block, ours), AboveBest(results, claim, ours), TitleOf(block, theirs),
                                 AboveBest(results, claim, theirs));
   }
   return {verdict};
@@ -158,15 +167,19 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
 ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, const std::string& ours,
                       const std::vector<std::string>& opponents, const std::string& opponent,
                       const std::string& text) {
-  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
-                       fmt::format("columns of {}, equal samples", opponent)};
+  ClaimVerdict verdict{text,
+                       "not run",
+                       ClaimWord::kCannotBeTested,
+                       fmt::format("columns of {}, equal samples", opponent),
+                       {ours}};
   Tally tally;
   for (const TableLine& line : BlockOf(results, block).lines) {
     const CellSummary& learner = results.At(block, line.key, ours);
     std::vector<const CellSummary*> theirs;
     for (const std::string& column : opponents) {
       const CellSummary& cell = results.At(block, line.key, column);
-      if (learner.was_run() && cell.was_run() && cell.budget() == learner.budget()) theirs.push_back(&cell);
+      const bool fair = !cell.sampled || cell.budget() == learner.budget();
+      if (learner.was_run() && cell.was_run() && fair) theirs.push_back(&cell);
     }
     if (theirs.size() < opponents.size()) continue;
     const Estimate ratio = EstimateRatio({&learner}, theirs);
@@ -182,17 +195,23 @@ Verdicts Beats(const TableResults& results, const Claim& claim) {
   return {BeatsAll(results, claim.block, claim.columns.front(), claim.than, claim.named, claim.text)};
 }
 
+std::vector<std::string> RandomColumns() {
+  return {"random_op", "random_group", "random_block"};
+}
+std::vector<std::string> LocalSearchColumns() {
+  return {"local_search", "local_search_trivial"};
+}
+
 // docs/protocol.md#random-search, #local-search. Ours, not the papers'.
 Verdicts Opponents(const TableResults& results, const Claim& claim) {
   Verdicts verdicts;
   for (const std::string& learner : claim.columns) {
     const std::string& title = TitleOf(BlockOf(results, claim.block), learner);
-    verdicts.push_back(BeatsAll(results, claim.block, learner, {"random_op", "random_group", "random_block"},
-                                "random",
+    verdicts.push_back(BeatsAll(results, claim.block, learner, RandomColumns(), "random",
                                 title + " beats the best of three kinds of random search at equal samples in "
                                         "every row (ours, not the paper's)"));
     verdicts.push_back(
-        BeatsAll(results, claim.block, learner, {"local_search", "local_search_trivial"}, "local search",
+        BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
                  title + " beats both local searches at equal samples in every row (ours, not the paper's)"));
   }
   return verdicts;
@@ -200,15 +219,34 @@ Verdicts Opponents(const TableResults& results, const Claim& claim) {
 
 using Speedup = std::optional<Estimate> (*)(const CellSummary& ours, const CellSummary& theirs);
 
+// Where both end with everything on one device, the counts say when each first drew greedily: unlike draws.
+bool BothEndOnOneDevice(const CellSummary& a, const CellSummary& b) {
+  const auto ends = [](const CellSummary& cell) {
+    return !cell.records.empty() && std::ranges::all_of(cell.records, [](const CellRecord& record) {
+      return IsOnOneDevice(record.placement);
+    });
+  };
+  return ends(a) && ends(b);
+}
+
+constexpr char kBothOnOne[] = "; not compared where both end on one device: ";
+
 ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup speedup_of,
                        const std::string& what, ClaimVerdict verdict) {
+  verdict.subjects = {claim.columns.front(), claim.than.front()};
   Tally tally;
   int never = 0;
+  std::vector<std::string> left_out;
   for (const TableLine& line : BlockOf(results, claim.block).lines) {
     const CellSummary& a = results.At(claim.block, line.key, claim.columns.front());
     const CellSummary& b = results.At(claim.block, line.key, claim.than.front());
     const auto speedup = a.budget() == b.budget() ? speedup_of(a, b) : std::nullopt;
     if (!speedup) continue;
+    if (BothEndOnOneDevice(a, b)) {
+      ++tally.undecided;
+      left_out.push_back(line.key);
+      continue;
+    }
     never += speedup->value == 0;
     tally.Add(line.key, *speedup,
               a.median || b.median ? JudgeAtLeast(*speedup, claim.limit) : ClaimWord::kUndecided);
@@ -216,6 +254,9 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
   const std::size_t all = BlockOf(results, claim.block).lines.size();
   tally.Fill(verdict, never > 0 ? fmt::format("{}, never in {} of {}", what, never, all) : what, all,
              claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all));
+  if (tally.rows.empty() && !left_out.empty())
+    verdict.word = ClaimWord::kUndecided, verdict.ours = "no row to compare";
+  if (!left_out.empty()) verdict.ours += kBothOnOne + JoinNames(left_out);
   return verdict;
 }
 
@@ -238,13 +279,25 @@ Verdicts FewerSamples(const TableResults& results, const Claim& claim) {
 Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   std::vector<std::pair<const CellSummary*, const CellSummary*>> rows;
+  verdict.subjects = {claim.columns.front(), claim.than.front()};
   std::vector<const CellSummary*> cells;
+  std::vector<std::string> left_out;
   for (const TableLine& line : BlockOf(results, claim.block).lines) {
     const CellSummary& a = results.At(claim.block, line.key, claim.columns.front());
     const CellSummary& b = results.At(claim.block, line.key, claim.than.front());
     if (!a.was_run() || !b.was_run() || a.budget() != b.budget()) return {verdict};
+    if (BothEndOnOneDevice(a, b)) {
+      left_out.push_back(line.key);
+      continue;
+    }
     rows.emplace_back(&a, &b);
     cells.insert(cells.end(), {&a, &b});
+  }
+  const std::string not_compared = left_out.empty() ? "" : kBothOnOne + JoinNames(left_out);
+  if (rows.empty()) {
+    verdict.word = ClaimWord::kUndecided;
+    verdict.ours = "no row to compare" + not_compared;
+    return {verdict};
   }
   SearchCosts costs;
   const Estimate mean = EstimateOver(cells, [&](const std::vector<std::int64_t>& seeds) {
@@ -256,7 +309,8 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
     }
     return GeometricMean(speedups);
   });
-  verdict.ours = fmt::format("{} times fewer samples{}", RatioText(mean.value), IntervalText(mean));
+  verdict.ours =
+      fmt::format("{} times fewer samples{}{}", RatioText(mean.value), IntervalText(mean), not_compared);
   verdict.word = JudgeAtLeast(mean, claim.limit);
   return {verdict};
 }
@@ -267,6 +321,7 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
 // run, leaves it undecided.
 Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
+  verdict.subjects = {claim.columns.front(), claim.than.front()};
   Estimate mean;
   double logs = 0, low = 0, high = 0;
   std::vector<std::string> without_mean;
@@ -320,6 +375,28 @@ Verdicts OutOfMemory(const TableResults& results, const Claim& claim) {
   return {verdict};
 }
 
+// In seconds, where a part of a baseline says little because the baseline itself is not met.
+Verdicts Found(const TableResults& results, const Claim& claim) {
+  ClaimVerdict verdict = Unread(claim);
+  const auto best = FindBest(results, claim.block, claim.rows.front());
+  if (!best) return {verdict};
+  verdict.ours = fmt::format("best found {} s ({}), {} it", SecondsDigits(best->seconds), best->by,
+                             ReductionText(claim.limit, best->seconds));
+  verdict.word = best->seconds <= claim.limit ? ClaimWord::kHolds : ClaimWord::kUndecided;
+  if (const std::optional<double> bound = results.Bound(claim.block, claim.rows.front())) {
+    if (*bound > claim.limit) verdict.word = ClaimWord::kDoesNotHold;
+    verdict.ours += fmt::format("; proven bound {} s", SecondsDigits(*bound));
+  }
+  return {verdict};
+}
+
+// What no row of the table can say.
+Verdicts Untested(const TableResults&, const Claim& claim) {
+  ClaimVerdict verdict = Unread(claim);
+  verdict.ours = "no rows";
+  return {verdict};
+}
+
 // Every cell of some rows and columns, rules alone.
 Verdicts Slower(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
@@ -333,8 +410,7 @@ Verdicts Slower(const TableResults& results, const Claim& claim) {
   }
   if (ratios.empty()) return {verdict};
   const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-  const auto slower =
-      std::count_if(ratios.begin(), ratios.end(), [&](double r) { return r >= claim.limit; });
+  const auto slower = std::count_if(ratios.begin(), ratios.end(), [&](double r) { return r >= claim.limit; });
   verdict.ours = fmt::format("{:.2f} to {:.2f} times, {} of {} cells at least {}", *low, *high, slower,
                              ratios.size(), claim.limit);
   verdict.word = HoldsIf(*low >= claim.limit);
@@ -356,13 +432,16 @@ std::string SecondsByRow(const TableResults& results, const Claim& claim, const 
 Verdicts Grows(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   const std::string& column = claim.columns.front();
+  verdict.subjects = {column};
   const std::string seconds = SecondsByRow(results, claim, column);
   if (seconds.empty()) return {verdict};
   const Estimate growth = EstimateRatio({&results.At(claim.block, claim.rows.back(), column)},
                                         {&results.At(claim.block, claim.rows.front(), column)});
-  verdict.ours = fmt::format("{}; {} times {}{}", seconds, RatioText(growth.value), claim.named, IntervalText(growth));
+  verdict.ours =
+      fmt::format("{}; {} times {}{}", seconds, RatioText(growth.value), claim.named, IntervalText(growth));
   verdict.word = Judge(growth, [&](double r) {
-    return r >= claim.limit ? ClaimWord::kHolds : (r < 1.05 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided);
+    return r >= claim.limit ? ClaimWord::kHolds
+                            : (r < 1.05 ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided);
   });
   for (const std::string& other : claim.beside) {
     const std::string theirs = SecondsByRow(results, claim, other);
@@ -454,10 +533,10 @@ Verdicts TakesAsLong(const TableResults& results, const Claim& claim) {
   return {verdict};
 }
 
-constexpr std::string_view kKeys[] = {"claim",  "kind",  "see",      "block", "row",    "rows",         "column",
-                                      "columns", "cells", "than",     "by",    "at_most", "below",       "at_least",
-                                      "above",  "within", "takes",    "in_rows", "except", "named",      "beside",
-                                      "beside_block", "beside_named"};
+constexpr std::string_view kKeys[] = {
+    "claim", "kind",    "see",    "block",   "row",    "rows",         "column",      "columns",
+    "cells", "than",    "by",     "at_most", "below",  "at_least",     "above",       "within",
+    "takes", "in_rows", "except", "named",   "beside", "beside_block", "beside_named"};
 
 // Whether a kind has a field: 0 = it has not, 1 = it may, 2 = it must.
 int Has(const ClaimKind& kind, std::string_view key) {
@@ -500,8 +579,12 @@ std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entr
 double LimitIn(const formats::Fields& fields) {
   constexpr double kEqual = 1e-9, kMost = 1e9;
   if (const auto value = fields.Find("takes")) return sim::ToMicros(value->Time()) / 1e6;
-  for (const auto& [key, scale] : {std::pair{"by", 1.0}, {"at_most", 1.0}, {"below", 1 - kEqual}, {"at_least", 1.0},
-                                   {"above", 1 + kEqual}, {"within", 1.0}}) {
+  for (const auto& [key, scale] : {std::pair{"by", 1.0},
+                                   {"at_most", 1.0},
+                                   {"below", 1 - kEqual},
+                                   {"at_least", 1.0},
+                                   {"above", 1 + kEqual},
+                                   {"within", 1.0}}) {
     if (const auto value = fields.Find(key)) return scale * value->Number(0, kMost);
   }
   return 0;
@@ -513,34 +596,63 @@ std::string Replaced(std::string text, std::string_view mark, const std::string&
   return text;
 }
 
+// What a kind takes for granted of its columns.
+void CheckColumns(const formats::Value& value, const ClaimKind& kind, const Claim& claim,
+                  const TableBlock& block) {
+  const auto column = [&](const std::string& key) {
+    return std::ranges::find(block.columns, key, &TableColumn::key);
+  };
+  if (kind.judge == FewerSamples || kind.judge == FewerSamplesOnAverage) {
+    for (const std::string& key : {claim.columns.front(), claim.than.front()}) {
+      if (!column(key)->sampled) value.Fail(fmt::format("counts the samples of {}, which draws none", key));
+    }
+  }
+  if (kind.judge != Opponents) return;
+  for (const auto& keys : {RandomColumns(), LocalSearchColumns()}) {
+    for (const std::string& key : keys) {
+      if (column(key) == block.columns.end())
+        value.Fail(fmt::format("needs column {} beside it; `set: baselines` has it", key));
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<ClaimKind>& ClaimKinds() {
   static const std::vector<ClaimKind> kinds = {
-      {"exists", "a placement exists that is `by` (a part) below that of column `than`", "row! than! by!", Exists},
+      {"exists", "a placement exists that is `by` (a part) below that of column `than`", "row! than! by!",
+       Exists},
       {"nothing_faster", "no placement is faster than that of column `than`", "row! than!", NothingFaster},
-      {"ratio", "a column takes at most so many times as long as another; `rows: all` makes one claim of each row",
+      {"found", "a placement exists that takes at most so long", "row! takes!", Found},
+      {"ratio",
+       "a column takes at most so many times as long as another; `rows: all` makes one claim of each row",
        "row rows column! than! at_most below beside beside_named", IsRatio},
-      {"beats", "a column ends before the best of others at equal samples in every row", "column! than! named!", Beats},
-      {"opponents", "learners beat random and local search in every row: two claims for each", "columns!", Opponents},
-      {"fewer_samples", "a column needs so many times fewer samples than another, in `in_rows` rows (else in all)",
+      {"beats", "a column ends before the best of others at equal samples in every row",
+       "column! than! named!", Beats},
+      {"opponents", "learners beat random and local search in every row: two claims for each", "columns!",
+       Opponents},
+      {"fewer_samples",
+       "a column needs so many times fewer samples than another, in `in_rows` rows (else in all)",
        "column! than! at_least above in_rows", FewerSamples},
-      {"fewer_samples_on_average", "the same as a geometric mean over all rows", "column! than! at_least above",
-       FewerSamplesOnAverage},
+      {"fewer_samples_on_average", "the same as a geometric mean over all rows",
+       "column! than! at_least above", FewerSamplesOnAverage},
       {"mean_ratio", "a column takes at most so many times as long as another, geometric mean over all rows",
        "column! than! at_most below", MeanRatio},
-      {"out_of_memory", "a column does not fit where the paper says so; `than`: one device alone", "column! than!",
-       OutOfMemory},
+      {"out_of_memory", "a column does not fit where the paper says so; `than`: one device alone",
+       "column! than!", OutOfMemory},
       {"slower", "all of some cells take at least so many times as long as column `than`",
        "rows! columns! than! at_least!", Slower},
       {"grows", "a column takes at least so many times as long in the last row as in the first",
        "rows! column! at_least! named! beside", Grows},
-      {"close", "cells are within a part of their published numbers", "cells! within! beside_block beside_named",
-       Close},
-      {"others_fit", "some columns fit in no row, and something else does in each", "rows! columns! except", OthersFit},
-      {"best_is_longer", "the best placement of the first row takes longer than that of the last", "rows! except",
-       BestIsLonger},
-      {"takes", "the best placements take so long", "row! column! takes! named! beside beside_named", TakesAsLong},
+      {"close", "cells are within a part of their published numbers",
+       "cells! within! beside_block beside_named", Close},
+      {"others_fit", "some columns fit in no row, and something else does in each", "rows! columns! except",
+       OthersFit},
+      {"best_is_longer", "the best placement of the first row takes longer than that of the last",
+       "rows! except", BestIsLonger},
+      {"takes", "the best placements take so long", "row! column! takes! named! beside beside_named",
+       TakesAsLong},
+      {"untested", "what no row can say; `see` says why", "see!", Untested},
   };
   return kinds;
 }
@@ -549,8 +661,8 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   const formats::Fields fields(value, kKeys);
   const ClaimKind& kind = KindIn(fields.Require("kind"));
   for (const std::string_view key : kKeys) {
-    if (key == "kind" || key == "see" || key == "block" || key == "claim") continue;
     if (Has(kind, key) == 2) fields.Require(key);
+    if (key == "kind" || key == "see" || key == "block" || key == "claim") continue;
     if (Has(kind, key) == 0 && fields.Has(key))
       value.Fail(fmt::format("has {}, which a claim of kind {} has not; its fields are {}", key, kind.name,
                              Replaced(kind.fields, "!", "")));
@@ -568,10 +680,14 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   if (each && rows->Text() != "all") rows->Fail("must be `all`; one row is a `row`");
   if (rows && !each) claim.rows = KeysIn(*rows, block.lines, "row");
   if (const auto row = fields.Find("row")) claim.rows = {KeyIn(*row, block.lines, "row")};
-  for (const char* key : {"column", "columns"}) {
-    if (const auto column = fields.Find(key)) claim.columns = KeysIn(*column, block.columns, "column");
+  if (const auto column = fields.Find("column")) claim.columns = {KeyIn(*column, block.columns, "column")};
+  if (const auto columns = fields.Find("columns")) claim.columns = KeysIn(*columns, block.columns, "column");
+  if (const auto than = fields.Find("than")) {
+    claim.than = KeysIn(*than, block.columns, "column");
+    if (claim.than.size() > 1 && kind.judge != Beats)
+      than->Fail("is a list; only a claim of kind beats has several");
   }
-  if (const auto than = fields.Find("than")) claim.than = KeysIn(*than, block.columns, "column");
+  CheckColumns(value, kind, claim, block);
   if (const auto except = fields.Find("except")) claim.except = KeyIn(*except, block.columns, "column");
   if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, "column");
   if (const auto beside = fields.Find("beside_block")) claim.beside = {KeyIn(*beside, table.blocks, "block")};
@@ -588,7 +704,8 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
     }
   }
   claim.limit = LimitIn(fields);
-  claim.in_rows = static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
+  claim.in_rows =
+      static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
   claim.named = fields.Name("named", "");
   claim.beside_named = fields.Name("beside_named", "");
   if (kind.judge != IsRatio) return {claim};
@@ -603,13 +720,36 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   return claims;
 }
 
+namespace {
+
+void SayWhoDidNotLearn(const TableResults& results, const std::string& block,
+                       const std::vector<std::string>& rows, ClaimVerdict& verdict) {
+  if (verdict.word == ClaimWord::kCannotBeTested) return;
+  for (const std::string& subject : verdict.subjects) {
+    const std::optional<std::string> why = WhyNotLearned(results, block, rows, subject);
+    if (!why) continue;
+    verdict.word = ClaimWord::kDidNotLearn;
+    verdict.ours += "; " + *why;
+    return;
+  }
+}
+
+}  // namespace
+
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
   const TableDefinition& table = results.table();
   std::vector<ClaimVerdict> verdicts;
-  if (table.analysis != nullptr && table.analysis->claims != nullptr) verdicts = table.analysis->claims(results);
+  if (table.analysis != nullptr && table.analysis->claims != nullptr) {
+    verdicts = table.analysis->claims(results);
+    for (ClaimVerdict& verdict : verdicts) SayWhoDidNotLearn(results, table.blocks.front().key, {}, verdict);
+  }
   for (const Claim& claim : table.claims) {
-    const auto kind = std::ranges::find_if(ClaimKinds(), [&](const ClaimKind& k) { return claim.kind == k.name; });
-    for (ClaimVerdict& verdict : kind->judge(results, claim)) verdicts.push_back(std::move(verdict));
+    const auto kind =
+        std::ranges::find_if(ClaimKinds(), [&](const ClaimKind& k) { return claim.kind == k.name; });
+    for (ClaimVerdict& verdict : kind->judge(results, claim)) {
+      SayWhoDidNotLearn(results, claim.block, claim.rows, verdict);
+      verdicts.push_back(std::move(verdict));
+    }
   }
   return verdicts;
 }

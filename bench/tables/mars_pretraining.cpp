@@ -80,7 +80,8 @@ std::optional<Estimate> Mean(const TableResults& results, Clock clock) {
   SearchCosts costs;
   return EstimateOver(cells, [&](const Seeds& seeds) {
     double logs = 0;
-    for (const TableLine& line : Lines(results)) logs += std::log(TimeRatio(results, line, seeds, clock, costs));
+    for (const TableLine& line : Lines(results))
+      logs += std::log(TimeRatio(results, line, seeds, clock, costs));
     return std::exp(logs / static_cast<double>(Lines(results).size()));
   });
 }
@@ -132,9 +133,12 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   std::vector<ClaimVerdict> claims;
   const auto add = [&](const std::string& text, std::size_t clock, double most) {
     ClaimVerdict& verdict = claims.emplace_back();
-    verdict = {text, "not run", ClaimWord::kCannotBeTested,
+    verdict = {text,
+               "not run",
+               ClaimWord::kCannotBeTested,
                "the columns of the other clocks: samples, which do not depend on a machine's speed, and "
-               "other set-ups"};
+               "other set-ups",
+               {kWith, kWithout}};
     const auto mean = Mean(results, kClocks[clock].read);
     if (!mean) return;
     verdict.ours = SavedText(*mean);

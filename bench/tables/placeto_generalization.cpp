@@ -205,8 +205,11 @@ std::string OnOneDevice(const TableResults& results, const std::string& column) 
 // One column against another over all unseen graphs of all families.
 ClaimVerdict Against(const TableResults& results, const std::string& ours, const std::string& theirs,
                      const std::string& text, double most) {
-  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
-                       "section Over the unseen graphs, family by family; column single GPU"};
+  ClaimVerdict verdict{text,
+                       "not run",
+                       ClaimWord::kCannotBeTested,
+                       "section Over the unseen graphs, family by family; column single GPU",
+                       {ours, theirs}};
   std::vector<double> ratios;
   int seeds = std::numeric_limits<int>::max();
   int ours_alone = 0;
@@ -288,16 +291,16 @@ std::vector<std::string> Outcome(const TableResults& results) {
 
 }  // namespace
 
-const TableAnalysis kGeneralisation{
-    .name = "generalisation",
-    .outcome = Outcome,
-    .summary = Summary,
-    .sections = Sections,
-    .claims = Claims,
-    .charts = Charts,
-    .charts_title = "Distribution over the unseen graphs",
-    .charts_note =
-        "Part of the graphs (upward) that run in at most that time; of seeds the median of each graph. Behind "
-        "each name the median over graphs. Further left is better."};
+const TableAnalysis kGeneralisation{.name = "generalisation",
+                                    .outcome = Outcome,
+                                    .summary = Summary,
+                                    .sections = Sections,
+                                    .claims = Claims,
+                                    .charts = Charts,
+                                    .charts_title = "Distribution over the unseen graphs",
+                                    .charts_note =
+                                        "Part of the graphs (upward) that run in at most that time; of seeds "
+                                        "the median of each graph. Behind "
+                                        "each name the median over graphs. Further left is better."};
 
 }  // namespace berth::bench

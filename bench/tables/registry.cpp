@@ -158,6 +158,8 @@ const char* ToString(ClaimWord word) {
       return "undecided";
     case ClaimWord::kDoesNotHold:
       return "does not hold";
+    case ClaimWord::kDidNotLearn:
+      return "did not learn";
     case ClaimWord::kCannotBeTested:
       return "cannot be tested here";
   }

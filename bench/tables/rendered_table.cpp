@@ -199,7 +199,11 @@ std::string ClaimsNote() {
       "with "
       "fewer than {} only where the columns without seeds decide it alone. That a placement exists is shown "
       "by any "
-      "seed that found it, or excluded by the bound.",
+      "seed that found it, or excluded by the bound. Nothing is judged on a learner that missed a case of "
+      "the "
+      "learning gate or lost to its control learner: it did not learn. The rule of ten seeds is younger than "
+      "the "
+      "first rows.",
       kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim);
 }
 
@@ -259,8 +263,8 @@ const RenderedBlock* RenderedTable::Verdict() const {
 }
 
 RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column) {
-  const bool published = std::any_of(block.columns.begin(), block.columns.end(),
-                                     [](const auto& c) { return c.published; });
+  const bool published =
+      std::any_of(block.columns.begin(), block.columns.end(), [](const auto& c) { return c.published; });
   return {column.title, GroupOf(column), !published || column.published};
 }
 
@@ -288,9 +292,8 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   if (analysis != nullptr && analysis->summary != nullptr) rendered.summary = analysis->summary(results);
   if (!rendered.summary) {
     rendered.short_legend =
-        !published
-            ? "p predicted, s searched."
-            : "f fitted, p predicted, s searched; ! memory is judged otherwise than published.";
+        !published ? "p predicted, s searched."
+                   : "f fitted, p predicted, s searched; ! memory is judged otherwise than published.";
   }
   rendered.legend = !published ? kLegend : kLegendBesidePublished;
   const int seeds = MostSeeds(results);

@@ -80,8 +80,9 @@ std::optional<bool> CellSummary::same_verdict() const {
   return published->out_of_memory == (state == State::kOutOfMemory);
 }
 
-TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records)
-    : table_(table) {
+TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records,
+                           std::map<std::string, std::string> gate_missed)
+    : table_(table), gate_missed_(std::move(gate_missed)) {
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
@@ -91,8 +92,7 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
         cell.sampled = column.sampled;
         if (const auto found = line.published.find(column.key); found != line.published.end())
           cell.published = found->second;
-        if (const auto found = line.published_samples.find(column.key);
-            found != line.published_samples.end())
+        if (const auto found = line.published_samples.find(column.key); found != line.published_samples.end())
           cell.published_samples = found->second;
       }
     }

@@ -50,11 +50,11 @@ struct TableLine {       // a row of the table
   std::string workload;  // spec
   std::string cluster;   // spec
   int gpus = 0;
-  std::string model;                          // rows of one model may repeat one published measurement
-  std::string grouper;                        // unit of placement
-  std::map<std::string, std::string> agents;  // by column key: specs that only this row has
-  std::int64_t paper_samples = 0;             // budget of its own under --budget paper; 0 = the table's
-  std::vector<std::string> fitted;            // keys of the columns whose cell is fitted in this row
+  std::string model;                                // rows of one model may repeat one published measurement
+  std::string grouper;                              // unit of placement
+  std::map<std::string, std::string> agents;        // by column key: specs that only this row has
+  std::int64_t paper_samples = 0;                   // budget of its own under --budget paper; 0 = the table's
+  std::vector<std::string> fitted;                  // keys of the columns whose cell is fitted in this row
   std::map<std::string, PublishedCell> published;   // by column key
   std::map<std::string, double> published_samples;  // likewise: placements sampled, as the paper counts them
   std::string place;                                // "sgdp.yaml:7: rows[0]", for messages; may be empty
@@ -83,7 +83,7 @@ struct TableBlock {
   PolicyTraining training;
 };
 
-enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotBeTested };
+enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kDidNotLearn, kCannotBeTested };
 const char* ToString(ClaimWord word);
 
 // One line for each claim of the paper (docs/protocol.md#claims).
@@ -92,6 +92,8 @@ struct ClaimVerdict {
   std::string ours;  // our number
   ClaimWord word = ClaimWord::kCannotBeTested;
   std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
+  // Keys of the columns that it says something about: where one is a learner that did not learn, nothing is judged.
+  std::vector<std::string> subjects = {};
 };
 
 // A claim as a table's file states it; its kind says which fields count (claims.h).

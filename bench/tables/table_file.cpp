@@ -28,10 +28,10 @@ using formats::Fields;
 using formats::Value;
 
 constexpr std::string_view kFormat = "berth.experiment";
-constexpr std::string_view kTop[] = {"format",  "version", "name",    "title",   "cluster", "grouper",
-                                     "samples", "seeds",   "budgets", "columns", "rows",    "blocks",
-                                     "fit",     "borrow",  "testbed", "assumptions", "claims", "analysis",
-                                     "quick_cells"};
+constexpr std::string_view kTop[] = {"format",      "version", "name",     "title",      "cluster",
+                                     "grouper",     "samples", "seeds",    "budgets",    "columns",
+                                     "rows",        "blocks",  "fit",      "borrow",     "testbed",
+                                     "assumptions", "claims",  "analysis", "quick_cells"};
 constexpr std::string_view kBudget[] = {"samples", "seeds", "grouper"};
 constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
 constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell", "devices",
@@ -39,9 +39,9 @@ constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell
 constexpr std::string_view kSet[] = {"set", "devices"};
 constexpr std::string_view kSets[] = {"controls", "baselines"};
 constexpr std::string_view kCells[] = {"predicted", "searched"};
-constexpr std::string_view kRow[] = {"workload", "cluster", "gpus",      "key",
-                                     "title",    "model",   "grouper",   "agents",
-                                     "fitted",   "published", "published_samples", "paper_samples"};
+constexpr std::string_view kRow[] = {
+    "workload",  "cluster",           "gpus",         "key", "title", "model", "grouper", "agents", "fitted",
+    "published", "published_samples", "paper_samples"};
 constexpr std::string_view kBlock[] = {"key",     "title",   "note",    "rules", "memory_limits",
                                        "cluster", "grouper", "columns", "rows",  "training"};
 constexpr std::string_view kColumnsOf[] = {"only", "without"};
@@ -65,8 +65,8 @@ std::string KeyIn(const Value& value) {
            c == '-' || c == '.';
   };
   if (!std::ranges::all_of(key, plain) || key.front() == '.' || key.front() == '-')
-    value.Fail(fmt::format("is \"{}\"; a key has letters, digits, _ - and . alone and starts with none of the last two",
-                           key));
+    value.Fail(fmt::format(
+        "is \"{}\"; a key has letters, digits, _ - and . alone and starts with none of the last two", key));
   return key;
 }
 
@@ -181,7 +181,8 @@ class TableReader {
     if (const auto claims = top.Find("claims")) {
       for (const Value claim : claims->items()) {
         for (Claim& one : ReadClaim(claim, table_)) table_.claims.push_back(std::move(one));
-        if (table_.claims.size() > kMaxClaims) claim.Fail(fmt::format("is more than the {} that a table may have", kMaxClaims));
+        if (table_.claims.size() > kMaxClaims)
+          claim.Fail(fmt::format("is more than the {} that a table may have", kMaxClaims));
       }
     }
     return std::move(table_);
@@ -210,7 +211,8 @@ class TableReader {
         if (const auto both = top.Find(key)) both->Fail("and `budgets` say the same; give one of them");
       }
       const Fields sizes(*budgets, kBudgets);
-      for (const auto& [key, budget] : {std::pair{"quick", &table_.quick}, {"standard", &table_.standard}, {"paper", &table_.paper}}) {
+      for (const auto& [key, budget] :
+           {std::pair{"quick", &table_.quick}, {"standard", &table_.standard}, {"paper", &table_.paper}}) {
         const auto value = sizes.Find(key);
         if (!value) continue;
         const Fields fields(*value, kBudget);
@@ -289,7 +291,8 @@ class TableReader {
       if (samples->IsNumber()) {
         column.samples = samples->Int(1, kMaxSamples);
       } else {
-        if (samples->Text() != "pass") samples->Fail("is neither a count nor `pass`, one sample for each group");
+        if (samples->Text() != "pass")
+          samples->Fail("is neither a count nor `pass`, one sample for each group");
         if (groups == 0) samples->Fail("is a pass, but the block's `grouper` gives no number of groups");
         column.samples = groups + 1;  // and the start
       }
@@ -372,7 +375,8 @@ class TableReader {
     block.rules = kRules[0];
     if (const auto rules = fields.Find("rules")) block.rules = kRules[rules->Choice(kRules)];
     block.memory_limits = fields.Bool("memory_limits", true);
-    const Defaults defaults{fields.String("cluster", defaults_.cluster), fields.String("grouper", defaults_.grouper)};
+    const Defaults defaults{fields.String("cluster", defaults_.cluster),
+                            fields.String("grouper", defaults_.grouper)};
     block.columns = ColumnsOf(fields, value, defaults);
     block.lines = RowsOf(fields, value, defaults);
     if (const auto training = fields.Find("training")) {
@@ -397,7 +401,8 @@ class TableReader {
     });
   }
 
-  std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value, const Defaults& defaults) const {
+  std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value,
+                                     const Defaults& defaults) const {
     const auto own = block.Find("columns");
     if (own && !own->IsObject()) return ReadColumns(*own, GroupsOf(value, defaults.grouper));
     if (shared_.columns.empty()) value.Fail("has no `columns`, and the file gives none for all blocks");
@@ -418,18 +423,19 @@ class TableReader {
   std::vector<TableLine> RowsOf(const Fields& block, const Value& value, const Defaults& defaults) const {
     const auto own = block.Find("rows");
     if (own && !own->IsObject()) return ReadRows(*own, defaults);
-    if (own && HasKey(*own, "family"))
-      return FamilyRows(*own, defaults);
+    if (own && HasKey(*own, "family")) return FamilyRows(*own, defaults);
     if (shared_.lines.empty()) value.Fail("has no `rows`, and the file gives none for all blocks");
     std::vector<TableLine> lines = shared_.lines;
     if (!own) return lines;
     const Fields change(*own, kRowsOf);
     if (const auto only = change.Find("only")) {
       const std::vector<std::string> keys = SomeOf(*only, KeysOf(lines), "row");
-      std::erase_if(lines, [&](const TableLine& line) { return std::ranges::find(keys, line.key) == keys.end(); });
+      std::erase_if(lines,
+                    [&](const TableLine& line) { return std::ranges::find(keys, line.key) == keys.end(); });
     }
     for (TableLine& line : lines) {
-      if (const auto cluster = change.Find("cluster")) line.cluster = Beside(ForGpus(cluster->Name(), line.gpus));
+      if (const auto cluster = change.Find("cluster"))
+        line.cluster = Beside(ForGpus(cluster->Name(), line.gpus));
       line.workload = WithOption(line.workload, change.String("with", ""));
       if (!change.Bool("fitted", true)) line.fitted.clear();
     }
@@ -495,8 +501,8 @@ class TableReader {
     }
     const auto check = [&](const TableLine& line, const std::string& column, const char* where) {
       if (!known.contains(column))
-        throw InputError(fmt::format("{}.{}: names {}, which is no column{}; there are {}.", line.place, where, column,
-                                     DidYouMean(column, {known.begin(), known.end()}),
+        throw InputError(fmt::format("{}.{}: names {}, which is no column{}; there are {}.", line.place,
+                                     where, column, DidYouMean(column, {known.begin(), known.end()}),
                                      JoinNames({known.begin(), known.end()})));
     };
     for (TableBlock& block : table_.blocks) {
@@ -508,7 +514,8 @@ class TableReader {
           check(line, column, "fitted");
           const auto number = line.published.find(column);
           if (number == line.published.end() || !number->second.value)
-            throw InputError(fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
+            throw InputError(
+                fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
         }
         for (const TableColumn& column : block.columns) CheckAgent(line, column);
         if (line.gpus == 0) line.gpus = GpusOf(line);
@@ -519,10 +526,11 @@ class TableReader {
   static void CheckAgent(const TableLine& line, const TableColumn& column) {
     const std::string& agent = line.AgentOf(column);
     if (agent.empty())
-      throw InputError(fmt::format("{}.agents: column {} has no agent; give this row one.", line.place, column.key));
+      throw InputError(
+          fmt::format("{}.agents: column {} has no agent; give this row one.", line.place, column.key));
     if (agents::Samples(*agents::FindAgent(Spec::Parse(agent).name)) != column.sampled)
-      throw InputError(fmt::format("{}.agents.{}: {} {} samples, and the column's others do otherwise.", line.place,
-                                   column.key, agent, column.sampled ? "draws no" : "draws"));
+      throw InputError(fmt::format("{}.agents.{}: {} {} samples, and the column's others do otherwise.",
+                                   line.place, column.key, agent, column.sampled ? "draws no" : "draws"));
   }
 
   static int GpusOf(const TableLine& line) {
@@ -576,8 +584,11 @@ TableDefinition ReadTable(const std::string& path) {
   table.path = path;
   for (const TableName& ours : TableNames()) {
     if (table.name == ours.name)
-      throw InputError(fmt::format("{}: name: is {}, a table of berth's own; give it another name.", path, table.name));
+      throw InputError(
+          fmt::format("{}: name: is {}, a table of berth's own; give it another name.", path, table.name));
   }
+  if (table.analysis != nullptr)
+    throw InputError(fmt::format("{}: analysis: is for berth's own tables; leave it out.", path));
   std::set<std::string> made;
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
@@ -586,7 +597,9 @@ TableDefinition ReadTable(const std::string& path) {
         if (!made.insert(agent).second) continue;
         At(fmt::format("{}: column {}", path, column.key), [&] {
           try {
-            agents::MakeAgent(agent);
+            const auto made_once = agents::MakeAgent(agent);
+            if (column.zero_shot && dynamic_cast<agents::Transferable*>(made_once.get()) == nullptr)
+              throw InputError(fmt::format("zero_shot: {} keeps no policy that could be applied", agent));
           } catch (const RunError&) {  // a learner that this build lacks: its cells are not run
           }
         });

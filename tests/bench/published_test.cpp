@@ -32,11 +32,12 @@ TEST(Published, RowsHavePublishedCells) {
     const TableResults results(table, {});
     for (const TableBlock& block : table.blocks) {
       for (const TableLine& line : block.lines) {
-        EXPECT_GT(std::ranges::count_if(block.columns,
-                                        [&](const TableColumn& column) {
-                                          return results.At(block.key, line.key, column.key).published.has_value();
-                                        }),
-                  1)
+        EXPECT_GT(
+            std::ranges::count_if(block.columns,
+                                  [&](const TableColumn& column) {
+                                    return results.At(block.key, line.key, column.key).published.has_value();
+                                  }),
+            1)
             << table.name << " " << line.key;
       }
     }

@@ -62,7 +62,8 @@ TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
       "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
       "columns: [cpu_only, single_gpu, {set: controls, devices: gpu}]\n"
       "rows:\n"
-      "  - {key: a, workload: chain(ops=4), gpus: 2, fitted: [cpu_only], published: {cpu_only: 1.5s, single_gpu: OOM}}\n"
+      "  - {key: a, workload: chain(ops=4), gpus: 2, fitted: [cpu_only], published: {cpu_only: 1.5s, "
+      "single_gpu: OOM}}\n"
       "  - {key: b, workload: nmt, gpus: 4}\n"
       "blocks:\n"
       "  - {key: one}\n"
@@ -99,23 +100,36 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
               HasSubstr("mine.yaml:5: columns[0] names no agent (did you mean single_gpu?)"));
   EXPECT_THAT(RefusalOf(head + "columns: [random, random]\nrows: [{workload: nmt}]\n"),
               HasSubstr("columns[1] has the key random of another"));
-  EXPECT_THAT(RefusalOf(head + "columns: []\nrows: [{workload: nmt}]\n"), HasSubstr("mine.yaml:5: columns is empty"));
+  EXPECT_THAT(RefusalOf(head + "columns: []\nrows: [{workload: nmt}]\n"),
+              HasSubstr("mine.yaml:5: columns is empty"));
   EXPECT_THAT(RefusalOf(head + rest + "samples: 0\n"), HasSubstr("mine.yaml:8: samples"));
-  EXPECT_THAT(with_row("{workload: nmd}"), HasSubstr("mine.yaml:7: rows[0].workload is nmd, which is neither a file"));
+  EXPECT_THAT(with_row("{workload: nmd}"),
+              HasSubstr("mine.yaml:7: rows[0].workload is nmd, which is neither a file"));
   EXPECT_THAT(with_row("{workload: nmt, cluster: k41}"), HasSubstr("mine.yaml:7: rows[0]"));
   EXPECT_THAT(with_row("{workload: nmt, key: a/b}"), HasSubstr("rows[0].key is \"a/b\""));
-  EXPECT_THAT(with_row("{workload: nmt, published: {single: 1s}}"), HasSubstr("published: names single, which is no column"));
-  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: 1}}"), HasSubstr("mine.yaml:7: rows[0].published.single_gpu"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single: 1s}}"),
+              HasSubstr("published: names single, which is no column"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: 1}}"),
+              HasSubstr("mine.yaml:7: rows[0].published.single_gpu"));
   EXPECT_THAT(with_row("{workload: nmt, fitted: [single_gpu]}"), HasSubstr("has no published time"));
   EXPECT_THAT(with_row("{workload: nmt, agents: {random: single_gpu}}"), HasSubstr("draws no samples"));
   EXPECT_THAT(RefusalOf(head + "columns: [{key: own}]\nrows: [{workload: nmt}]\n"),
               HasSubstr("column own has no agent; give this row one"));
-  const auto with_claim = [&](const std::string& claim) { return RefusalOf(head + rest + "claims:\n  - " + claim + "\n"); };
-  EXPECT_THAT(with_claim("{claim: x, kind: rato}"), HasSubstr("mine.yaml:9: claims[0].kind is rato, which is no kind of claim"));
-  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"), HasSubstr("has no \"by\""));
-  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"), HasSubstr("which is no row there"));
+  const auto with_claim = [&](const std::string& claim) {
+    return RefusalOf(head + rest + "claims:\n  - " + claim + "\n");
+  };
+  EXPECT_THAT(with_claim("{claim: x, kind: rato}"),
+              HasSubstr("mine.yaml:9: claims[0].kind is rato, which is no kind of claim"));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
+              HasSubstr("has no \"by\""));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
+              HasSubstr("which is no row there"));
   EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
               HasSubstr("has by, which a claim of kind beats has not"));
+  EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
+              HasSubstr("needs column random_op beside it"));
+  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu}"),
+              HasSubstr("counts the samples of single_gpu, which draws none"));
 }
 
 // Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
@@ -123,36 +137,50 @@ TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
   std::string text = std::string(kHead) + kRest + "claims:\n";
   for (const ClaimKind& kind : ClaimKinds()) {
     const std::string fields = std::string(" ") + kind.fields + " ";
-    const auto has = [&](const std::string& key) { return fields.find(" " + key + "! ") != std::string::npos; };
+    const auto has = [&](const std::string& key) {
+      return fields.find(" " + key + "! ") != std::string::npos;
+    };
     text += std::string("  - {claim: x, kind: ") + kind.name;
-    for (const char* key : {"row", "rows"}) {
-      if (has(key)) text += std::string(", ") + key + ": [chain_ops_4]";
-    }
-    if (std::string(kind.name) == "ratio") text += ", row: [chain_ops_4]";
-    for (const char* key : {"column", "columns", "than"}) {
-      if (has(key)) text += std::string(", ") + key + ": [random]";
+    if (has("rows")) text += ", rows: [chain_ops_4]";
+    if (has("row") || std::string(kind.name) == "ratio") text += ", row: chain_ops_4";
+    if (has("columns")) text += ", columns: [random]";
+    for (const char* key : {"column", "than"}) {
+      if (has(key)) text += std::string(", ") + key + ": random";
     }
     for (const char* key : {"by", "at_least", "within"}) {
       if (has(key)) text += std::string(", ") + key + ": 0.5";
     }
     if (has("takes")) text += ", takes: 1s";
     if (has("named")) text += ", named: y";
+    if (has("see")) text += ", see: z";
     if (has("cells")) text += ", cells: [chain_ops_4/random]";
     text += "}\n";
   }
   // What it lacks are the columns of the sets that learners are held against.
-  text.erase(text.find("  - {claim: x, kind: opponents"), text.find('\n', text.find("kind: opponents")) + 1 - text.find("  - {claim: x, kind: opponents"));
+  text.erase(text.find("  - {claim: x, kind: opponents"),
+             text.find('\n', text.find("kind: opponents")) + 1 - text.find("  - {claim: x, kind: opponents"));
   const TableDefinition table = Parse(text);
   EXPECT_EQ(table.claims.size(), ClaimKinds().size() - 1);
   for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, {})))
     EXPECT_EQ(verdict.word, ClaimWord::kCannotBeTested) << verdict.claim;
 }
 
+TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
+  const std::string page = formats::ReadFile(BERTH_SOURCE_DIR "/docs/formats.md");
+  const std::string schema = formats::ReadFile(BERTH_SOURCE_DIR "/docs/schema/experiment.json");
+  for (const ClaimKind& kind : ClaimKinds()) {
+    EXPECT_THAT(
+        page, HasSubstr(std::string("| `") + kind.name + "` | " + kind.what + " | `" + kind.fields + "` |"));
+    EXPECT_THAT(schema, HasSubstr(std::string("\"") + kind.name + "\""));
+  }
+}
+
 // Read or refused with its place, whatever bytes: nothing else leaves the reader.
 TEST(TableFile, DamagedFilesAreReadOrRefused) {
   const std::string whole = formats::ReadFile(BERTH_SOURCE_DIR "/bench/data/tables/mars.yaml");
-  const char* const tokens[] = {"{", "}", "[", "]", ":", ", ", "- ", "\n", "  ", "0", "-1", "1e99", "OOM", "1s",
-                                "native", "single_gpu", "rows", "all", "{gpus}", "(", ")", "null", "*", "&a", "\xff"};
+  const char* const tokens[] = {"{",      "}",  "[",    "]",    ":",  ", ",     "- ",         "\n",   "  ",
+                                "0",      "-1", "1e99", "OOM",  "1s", "native", "single_gpu", "rows", "all",
+                                "{gpus}", "(",  ")",    "null", "*",  "&a",     "\xff"};
   std::mt19937_64 engine(1);
   const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(engine() % bound); };
   int read = 0;
@@ -161,7 +189,8 @@ TEST(TableFile, DamagedFilesAreReadOrRefused) {
     for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) {
       const std::size_t at = below(text.size());
       if (below(3) == 0) text.erase(at, below(60));
-      if (below(3) == 0) text.insert(below(text.size() + 1), text.substr(std::min(at, text.size()), below(60)));
+      if (below(3) == 0)
+        text.insert(below(text.size() + 1), text.substr(std::min(at, text.size()), below(60)));
       text.insert(std::min(at, text.size()), tokens[below(std::size(tokens))]);
     }
     try {
@@ -179,7 +208,8 @@ TEST(TableFile, DamagedFilesAreReadOrRefused) {
 TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   const TempFolder folder;
   const auto call = [&](std::vector<std::string> more) {
-    std::vector<std::string> words = {"table", kExample, "--seeds", "1", "--samples", "3", "--out", folder / "out"};
+    std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
+                                      "--samples", "3",      "--out",   folder / "out"};
     words.insert(words.end(), more.begin(), more.end());
     return testing::RunBerth(words, folder.path());
   };
@@ -201,7 +231,13 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
     EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
   };
   refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
-  refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest), "give it another name");
+  refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
+          "give it another name");
+  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 10}}\n",
+          "zero_shot: random keeps no policy");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
 }
 

@@ -25,11 +25,9 @@ inline TableDefinition TinyTable() {
   block.rules = "native";
   block.columns = {
       {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, true, false, false, "", "colocation"},
-      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, true, false, false, "",
-       "colocation"},
+      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, true, false, false, "", "colocation"},
       {"random", "random", "random", CellKind::kSearched, false, true, false, "", "colocation"},
-      {"learner", "learner", "random(unit=block)", CellKind::kSearched, true, true, true, "",
-       "colocation"},
+      {"learner", "learner", "random(unit=block)", CellKind::kSearched, true, true, true, "", "colocation"},
   };
   for (const char* key : {"rnnlm", "nmt_2"}) {
     TableLine line;
@@ -45,10 +43,16 @@ inline TableDefinition TinyTable() {
   }
   const PublishedCell oom{true, std::nullopt};
   const auto seconds = [](double value) { return PublishedCell{false, value}; };
-  block.lines[0].published = {{"cpu_only", seconds(6.89)}, {"single_gpu", seconds(1.57)}, {"learner", seconds(1.57)},
-                              {"expert", seconds(1.57)}, {"scotch", seconds(5.62)}};
-  block.lines[1].published = {{"cpu_only", seconds(6.46)}, {"single_gpu", oom}, {"learner", seconds(0.84)},
-                              {"expert", seconds(2.13)}, {"scotch", seconds(3.21)}};
+  block.lines[0].published = {{"cpu_only", seconds(6.89)},
+                              {"single_gpu", seconds(1.57)},
+                              {"learner", seconds(1.57)},
+                              {"expert", seconds(1.57)},
+                              {"scotch", seconds(5.62)}};
+  block.lines[1].published = {{"cpu_only", seconds(6.46)},
+                              {"single_gpu", oom},
+                              {"learner", seconds(0.84)},
+                              {"expert", seconds(2.13)},
+                              {"scotch", seconds(3.21)}};
   table.blocks = {block};
   return table;
 }
