@@ -1,6 +1,7 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -16,9 +17,12 @@
 #include "bench/reference.h"
 #include "bench/tables/cell_progress.h"
 #include "bench/tables/derived.h"
+#include "bench/tables/learned.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
+#include "bench/tables/stale.h"
 #include "bench/tables/store.h"
+#include "bench/tables/table_file.h"
 #include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -34,7 +38,9 @@ namespace fs = std::filesystem;
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `berth list tables`")->required()->option_text("NAME");
+    app.add_option("name", name_, "one of `berth list tables`, or a file of yours (docs/formats.md)")
+        ->required()
+        ->option_text("NAME");
     app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
         ->delimiter(',')
         ->option_text("CELLS");
@@ -58,12 +64,18 @@ class TableCommand : public Command {
            "then as --resume (may be repeated)")
         ->option_text("FILE");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
+    app.add_option("--stale", stale_,
+                   "with --export, what becomes of rows that no cell of today replaces, because settings or "
+                   "scenario changed: refuse to export, keep them, drop them")
+        ->capture_default_str()
+        ->option_text("refuse|keep|drop");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option("--out", out_,
                    "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
         ->option_text("DIR");
     app.add_option("--from", from_,
-                   "of bounds, budget and robustness: the folder with the other tables' folders")
+                   "the folder with the other tables' folders: what bounds, budget and robustness are made "
+                   "of, and gate")
         ->capture_default_str()
         ->option_text("DIR");
     app.add_option("--testbed", testbed_,
@@ -81,7 +93,8 @@ class TableCommand : public Command {
         ->option_text("FILE");
     AddExamples(app, {"berth table hierarchical --quick",
                       "berth table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
-                      "berth table placeto --render --json placeto.json"});
+                      "berth table placeto --render --json placeto.json",
+                      "berth table examples/table.yaml --samples 20"});
   }
 
   void Run() override {
@@ -95,16 +108,21 @@ class TableCommand : public Command {
           "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "
           "them.");
     }
+    if (IsTableFile(name_)) {
+      own_ = ReadTable(name_);
+      name_ = own_->name;
+    }
     CheckFolder();
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
-    const TableDefinition& table = FindTable(name_);
+    const TableDefinition& table = own_ ? *own_ : FindTable(name_);
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_ && !adopted_.empty())
       throw InputError("--adopt: takes rows into the store, which --render does not read.");
     if (render_) return Render(table, ReadRows());
     plan_.size = Size();
+    const StaleRows stale = ParseStaleRows(stale_);
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
     const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
@@ -119,7 +137,10 @@ class TableCommand : public Command {
           "stopped after {} of {} cells; they are kept, the same call with --resume goes on with the others.",
           records.size(), plans.size()));
     }
-    if (export_) return Render(table, AllOf(table, testbed, store));
+    if (export_) {
+      const std::string path = (Folder() / "rows.csv").string();
+      return Render(table, WithStale(table, AllOf(table, testbed, store), RowsBefore(path), stale, path));
+    }
     Render(PlannedPart(table, plans), records);
   }
 
@@ -279,10 +300,28 @@ class TableCommand : public Command {
     return RunCells(table, testbed, PlanCells(table, everything), options);
   }
 
+  // What stands in the file that an export replaces, and what was adopted for it.
+  std::vector<CellRecord> RowsBefore(const std::string& path) const {
+    std::vector<CellRecord> rows;
+    std::vector<std::string> files = adopted_;
+    if (fs::exists(path)) files.push_back(path);
+    for (const std::string& file : files) {
+      for (CellRecord& row : ParseRows(formats::ReadFile(file), file)) rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  // Why learners failed the gate, where its rows are beside the other tables'.
+  std::map<std::string, std::string> Gate() const {
+    const fs::path rows = fs::path(from_) / "gate" / "rows.csv";
+    if (!fs::exists(rows)) return {};
+    return GateMisses(formats::ReadFile(rows.string()));
+  }
+
   // Renderings are made from the text of rows.csv, never from memory: what is committed can be made again.
   void Render(const TableDefinition& table, const std::vector<CellRecord>& records) const {
     const std::string rows = PrintRows(records);
-    const TableResults results(table, ParseRows(rows, (Folder() / "rows.csv").string()));
+    const TableResults results(table, ParseRows(rows, (Folder() / "rows.csv").string()), Gate());
     formats::MakeFolder(Folder().string());
     if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
     Write(BuildRenderedTable(results), true);
@@ -305,6 +344,7 @@ class TableCommand : public Command {
   }
 
   std::string name_;
+  std::optional<TableDefinition> own_;  // of a file
   std::string budget_ = "standard";
   bool quick_ = false;
   PlanOptions plan_;
@@ -314,6 +354,7 @@ class TableCommand : public Command {
   bool render_ = false;
   std::string out_;
   std::string from_ = "results";
+  std::string stale_ = "refuse";
   std::string testbed_;
   std::string store_ = ".berth/tables.db";
   int threads_ = 0;

@@ -12,7 +12,6 @@
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
-#include "bench/tables/published.h"
 #include "bench/tables/testbed.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
@@ -63,20 +62,19 @@ std::unique_ptr<FittedCell> MakeCell(const TableBlock& block, const TableLine& l
 
 std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& table,
                                                       std::vector<std::string>& left_out) {
-  const PublishedTable published(table.papers_csv);
   std::vector<std::unique_ptr<FittedCell>> cells;
   // A number repeated in several rows of one model is one measurement.
   std::set<std::tuple<std::string, std::string>> taken;
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
-        if (!line.IsFitted(column) || !taken.insert({line.paper_workload, column.key}).second) continue;
-        const auto number = published.Find(line.paper_workload, line.gpus, column.published);
-        BERTH_CHECK(number && number->value);
+        if (!line.IsFitted(column) || !taken.insert({line.model, column.key}).second) continue;
+        const auto number = line.published.find(column.key);
+        BERTH_CHECK(number != line.published.end() && number->second.value);
         if (const std::string why = CannotRun(line); !why.empty()) {
           left_out.push_back(fmt::format("{}, {}: {}", line.title, column.title, why));
         } else {
-          cells.push_back(MakeCell(block, line, column, *number->value));
+          cells.push_back(MakeCell(block, line, column, *number->second.value));
         }
       }
     }

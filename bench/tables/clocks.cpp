@@ -57,27 +57,34 @@ SearchCost CostToReach(const CellRecord& record, double seconds_per_step) {
   return {};
 }
 
+const SearchCost& SearchCosts::ToReach(const CellRecord& record, double seconds_per_step) {
+  const auto [cost, is_new] = costs_.try_emplace({&record, seconds_per_step});
+  if (is_new) cost->second = CostToReach(record, seconds_per_step);
+  return cost->second;
+}
+
 double SamplesToMatch::speedup() const {
   if (!std::isfinite(ours)) return std::isfinite(theirs) ? 0 : 1;
   return theirs / ours;
 }
 
 SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& theirs,
-                                   const std::vector<std::int64_t>& seeds) {
+                                   const std::vector<std::int64_t>& seeds, SearchCosts& costs) {
   const double goal = MedianOver(theirs, seeds, FinalSeconds);
   SamplesToMatch samples;
   samples.theirs = MedianOver(theirs, seeds, [](const CellRecord& record) {
     return record.samples_to_1pct ? static_cast<double>(*record.samples_to_1pct) : kNever;
   });
   samples.ours =
-      MedianOver(ours, seeds, [&](const CellRecord& record) { return CostToReach(record, goal).samples; });
+      MedianOver(ours, seeds, [&](const CellRecord& record) { return costs.ToReach(record, goal).samples; });
   return samples;
 }
 
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs) {
   if (!ours.was_run() || !theirs.was_run()) return std::nullopt;
+  SearchCosts costs;
   return EstimateOver({&ours, &theirs}, [&](const std::vector<std::int64_t>& seeds) {
-    return CountSamplesToMatch(ours, theirs, seeds).speedup();
+    return CountSamplesToMatch(ours, theirs, seeds, costs).speedup();
   });
 }
 

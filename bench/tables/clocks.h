@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bench/tables/bootstrap.h"
@@ -30,6 +32,16 @@ struct SearchCost {
 };
 SearchCost CostToReach(const CellRecord& record, double seconds_per_step);
 
+// The same, read once for each record and goal: a bootstrap asks for the same few ten thousand times. Records must
+// outlive it. One thread.
+class SearchCosts {
+ public:
+  const SearchCost& ToReach(const CellRecord& record, double seconds_per_step);
+
+ private:
+  std::map<std::pair<const CellRecord*, double>, SearchCost> costs_;
+};
+
 // Over these seeds of a cell, which has them all: the median by rank.
 double MedianOver(const CellSummary& cell, const std::vector<std::int64_t>& seeds,
                   const std::function<double(const CellRecord& record)>& value);
@@ -45,7 +57,7 @@ struct SamplesToMatch {
   double speedup() const;  // how many times fewer ours needs: 0 = never, 1 where neither gets anywhere
 };
 SamplesToMatch CountSamplesToMatch(const CellSummary& ours, const CellSummary& theirs,
-                                   const std::vector<std::int64_t>& seeds);
+                                   const std::vector<std::int64_t>& seeds, SearchCosts& costs);
 // The speed-up over the seeds that both have, with its interval. Empty where one was not run.
 std::optional<Estimate> SampleSpeedup(const CellSummary& ours, const CellSummary& theirs);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -58,9 +59,9 @@ double MedianError(const std::vector<Named>& cells) {
 bool MeasurementWasFitted(const TableResults& results, const TableLine& line, const TableColumn& column) {
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& other : block.lines) {
-      if (other.paper_workload != line.paper_workload) continue;
+      if (other.model != line.model) continue;
       for (const TableColumn& fitted : block.columns) {
-        if (fitted.published != column.published) continue;
+        if (fitted.key != column.key) continue;
         if (other.IsFitted(fitted) || results.At(block.key, other.key, fitted.key).kind == CellKind::kFitted)
           return true;
       }
@@ -85,8 +86,7 @@ bool RepeatsFitted(const TableResults& results, const Named& named) {
 // A number that stands in several rows of one model is one measurement: the first of them counts.
 bool StandsBefore(const std::vector<Named>& cells, const Named& named) {
   return std::any_of(cells.begin(), cells.end(), [&](const Named& n) {
-    return n.block == named.block && n.column == named.column &&
-           n.line->paper_workload == named.line->paper_workload &&
+    return n.block == named.block && n.column == named.column && n.line->model == named.line->model &&
            n.cell->published->value == named.cell->published->value;
   });
 }
@@ -158,8 +158,36 @@ std::string MemoryText(const CellSummary& cell) {
                      BytesText(static_cast<double>(*record.fullest_capacity_bytes)), record.fullest_device);
 }
 
+// A CPU has memory for everything: that it fits there agrees with nobody.
+bool IsOnTheCpu(const Named& named) {
+  return named.line->AgentOf(*named.column) == "cpu_only";
+}
+
+// How many of the published OOMs of the first block come out, by what placed them.
+std::string OutOfMemoryText(const std::vector<Named>& judged, const TableBlock& first) {
+  std::string text;
+  for (const auto& [groups, what] :
+       {std::pair{std::set{ColumnGroup::kRule},
+                  "placements fixed by a rule (sizes were chosen so that these come out)"},
+        {std::set{ColumnGroup::kScheduler}, "partitioners"},
+        {std::set{ColumnGroup::kSearch, ColumnGroup::kLearner}, "agents"}}) {
+    int published = 0, ours = 0;
+    for (const Named& named : judged) {
+      if (named.block != &first || !named.cell->published->out_of_memory ||
+          !groups.contains(GroupOf(*named.column)))
+        continue;
+      ++published;
+      ours += *named.cell->same_verdict();
+    }
+    if (published > 0)
+      text += fmt::format("{}{} of {} of {}", text.empty() ? "" : ", ", ours, published, what);
+  }
+  return text.empty() ? text : fmt::format("Of the published OOMs ours reproduce {}.", text);
+}
+
 RenderedSection VerdictSection(const TableResults& results) {
-  const auto judged = Select(results, [](const Named& n) { return n.cell->same_verdict().has_value(); });
+  const auto judged =
+      Select(results, [](const Named& n) { return n.cell->same_verdict().has_value() && !IsOnTheCpu(n); });
   const auto of = [&](const auto& keep) {
     std::vector<Named> kept;
     std::copy_if(judged.begin(), judged.end(), std::back_inserter(kept), keep);
@@ -182,6 +210,8 @@ RenderedSection VerdictSection(const TableResults& results) {
     if (!text.empty()) section.sentences.push_back(fmt::format("{}: {}.", block.title, text));
   }
   const std::size_t blocks = section.sentences.size();
+  if (const std::string text = OutOfMemoryText(judged, results.table().blocks.front()); !text.empty())
+    section.sentences.push_back(text);
   if (std::any_of(judged.begin(), judged.end(),
                   [](const Named& n) { return n.cell->kind == CellKind::kSearched; })) {
     section.sentences.emplace_back(
@@ -299,7 +329,7 @@ MemoryAgreement CompareMemory(const TableResults& results) {
   MemoryAgreement agreement;
   for (const Named& named : Select(results, [&](const Named& n) {
          return n.block == &results.table().blocks.front() && n.cell->kind != CellKind::kSearched &&
-                n.cell->same_verdict().has_value();
+                !IsOnTheCpu(n) && n.cell->same_verdict().has_value();
        })) {
     ++agreement.cells;
     agreement.same += *named.cell->same_verdict() ? 1 : 0;
@@ -309,7 +339,8 @@ MemoryAgreement CompareMemory(const TableResults& results) {
 
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   std::vector<RenderedSection> sections;
-  if (results.table().sections != nullptr) sections = results.table().sections(results);
+  const TableAnalysis* analysis = results.table().analysis;
+  if (analysis != nullptr && analysis->sections != nullptr) sections = analysis->sections(results);
   AddCloseSections(results, CellKind::kFitted, "Fitted cells",
                    "The testbed's parameters were chosen to meet these cells, so they confirm nothing; the "
                    "residual is what the few "
@@ -318,7 +349,7 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
                    "No parameter has seen these; they are the accuracy of the model on this table.",
                    sections);
-  if (!results.table().papers_csv.empty()) sections.push_back(VerdictSection(results));
+  if (results.table().HasPublished()) sections.push_back(VerdictSection(results));
   sections.push_back(GapSection(results));
   if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
     sections.push_back(std::move(samples));

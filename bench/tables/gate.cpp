@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -121,17 +122,21 @@ void Search(const GateCase& gate, GateRun& run, const DerivedOptions& options) {
 }
 
 // Empty where this build lacks the agent's plug-in: its rows are then shown as they are.
-std::string ExperimentOf(const GateCase& gate, const std::string& agent) {
-  std::string name;
-  try {
-    name = agents::MakeAgent(agent)->name();
-  } catch (const RunError&) {
-    return "";
-  }
+std::string ExperimentOf(const GateCase& gate, const std::string& name) {
+  if (name.empty()) return "";
   Fingerprint fingerprint;
   for (const std::string& text : {gate.graph, gate.cluster, gate.grouper, name}) fingerprint.Add(text);
   fingerprint.Add(gate.samples);
   return fingerprint.ToString();
+}
+
+// With all its parameters; empty where this build lacks it.
+std::string FullName(const std::string& agent) {
+  try {
+    return agents::MakeAgent(agent)->name();
+  } catch (const RunError&) {
+    return "";
+  }
 }
 
 }  // namespace
@@ -198,10 +203,12 @@ std::vector<GateRun> PlanGate(const std::vector<GateCase>& cases, const std::vec
   std::vector<GateRun> runs;
   std::set<std::pair<std::string, std::string>> planned;  // random without learning is random
   for (const GateAgent& agent : agents) {
+    const std::map<std::string, std::string> names = {{agent.spec, FullName(agent.spec)},
+                                                      {agent.untrained, FullName(agent.untrained)}};
     for (const GateCase& gate : cases) {
       for (const std::string& spec : {agent.spec, agent.untrained}) {
         if (!planned.emplace(gate.key, spec).second) continue;
-        const std::string experiment = ExperimentOf(gate, spec);
+        const std::string experiment = ExperimentOf(gate, names.at(spec));
         for (int seed = 1; seed <= SeedsOf(gate, agent); ++seed)
           runs.push_back({.gate_case = gate.key, .agent = spec, .seed = seed, .experiment = experiment});
       }

@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
-#include "bench/tables/claims.h"
+#include "bench/tables/analyses.h"
 #include "bench/tables/clocks.h"
-#include "bench/tables/tables.h"
 
 namespace berth::bench {
 namespace {
@@ -36,27 +35,21 @@ constexpr NamedClock kClocks[] = {
 };
 constexpr std::size_t kTraining[] = {3, 1};  // of these: what "training time" is read as
 
-double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock) {
+double TimeTo(const CellSummary& cell, const Seeds& seeds, double quality, Clock clock, SearchCosts& costs) {
   return MedianOver(cell, seeds,
-                    [&](const CellRecord& record) { return clock(CostToReach(record, quality)); });
+                    [&](const CellRecord& record) { return clock(costs.ToReach(record, quality)); });
 }
 
 // T_with / T_without of one workload over these seeds.
-double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock) {
+double TimeRatio(const TableResults& results, const TableLine& line, const Seeds& seeds, Clock clock,
+                 SearchCosts& costs) {
   const CellSummary& with = results.At(kBlock, line.key, kWith);
   const CellSummary& without = results.At(kBlock, line.key, kWithout);
   const double quality =
       1.01 * std::max(MedianOver(with, seeds, FinalSeconds), MedianOver(without, seeds, FinalSeconds));
-  const double ours = TimeTo(with, seeds, quality, clock);
-  const double theirs = TimeTo(without, seeds, quality, clock);
+  const double ours = TimeTo(with, seeds, quality, clock, costs);
+  const double theirs = TimeTo(without, seeds, quality, clock, costs);
   return ours == theirs ? 1 : ours / theirs;
-}
-
-// No column of this table is fitted.
-std::vector<TableLine> Unfitted() {
-  std::vector<TableLine> lines = MarsLines();
-  for (TableLine& line : lines) line.fitted.clear();
-  return lines;
 }
 
 const std::vector<TableLine>& Lines(const TableResults& results) {
@@ -72,8 +65,9 @@ bool WasRun(const TableResults& results, const TableLine& line) {
 }
 
 Estimate OfLine(const TableResults& results, const TableLine& line, Clock clock) {
+  SearchCosts costs;
   return EstimateOver({&results.At(kBlock, line.key, kWith), &results.At(kBlock, line.key, kWithout)},
-                      [&](const Seeds& seeds) { return TimeRatio(results, line, seeds, clock); });
+                      [&](const Seeds& seeds) { return TimeRatio(results, line, seeds, clock, costs); });
 }
 
 // The geometric mean over the three workloads, all with the same draw of seeds. Empty until all were run.
@@ -83,9 +77,11 @@ std::optional<Estimate> Mean(const TableResults& results, Clock clock) {
     if (!WasRun(results, line)) return std::nullopt;
     for (const char* column : {kWith, kWithout}) cells.push_back(&results.At(kBlock, line.key, column));
   }
+  SearchCosts costs;
   return EstimateOver(cells, [&](const Seeds& seeds) {
     double logs = 0;
-    for (const TableLine& line : Lines(results)) logs += std::log(TimeRatio(results, line, seeds, clock));
+    for (const TableLine& line : Lines(results))
+      logs += std::log(TimeRatio(results, line, seeds, clock, costs));
     return std::exp(logs / static_cast<double>(Lines(results).size()));
   });
 }
@@ -137,9 +133,12 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   std::vector<ClaimVerdict> claims;
   const auto add = [&](const std::string& text, std::size_t clock, double most) {
     ClaimVerdict& verdict = claims.emplace_back();
-    verdict = {text, "not run", ClaimWord::kCannotBeTested,
+    verdict = {text,
+               "not run",
+               ClaimWord::kCannotBeTested,
                "the columns of the other clocks: samples, which do not depend on a machine's speed, and "
-               "other set-ups"};
+               "other set-ups",
+               {kWith, kWithout}};
     const auto mean = Mean(results, kClocks[clock].read);
     if (!mean) return;
     verdict.ours = SavedText(*mean);
@@ -151,13 +150,6 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
     add(fmt::format("Pre-training saves 13.2 % of the training time on average ({})", name), clock, kClaimed);
     add(fmt::format("Pre-training saves training time on average (the direction alone; {})", name), clock, 1);
   }
-  for (const auto& [text, most] :
-       {std::pair{"BERT: pre-training makes the final placement 18.9 % better (9.21 of 11.36 s)",
-                  9.214 / 11.363},
-        {"BERT: pre-training makes the final placement better (the direction alone)", kFaster}}) {
-    claims.push_back(RatioClaim(results, kBlock, "bert", kWith, kWithout, most, text,
-                                "ten seeds; the two other rows of the table"));
-  }
   return claims;
 }
 
@@ -167,48 +159,9 @@ std::vector<std::string> Outcome(const TableResults& results) {
   return {fmt::format("Pre-training saves {} of the training time on average.", SavedText(*mean))};
 }
 
-TableDefinition Make() {
-  TableDefinition table;
-  table.name = "mars-pretraining";
-  table.title = "Mars: what pre-training saves (ICPP 2021)";
-  table.papers_csv = "mars.csv";
-  table.testbed = "mars";
-  table.quick = {200, 1, "neighbour(groups=256)"};
-  table.standard = {1'000, 10, {}};
-  table.paper = {4'000, 10, {}};
-  const auto learner = [](const char* key, const char* title, const char* agent) {
-    return TableColumn{key, title, agent, CellKind::kSearched, key, true, true, "", ""};
-  };
-  table.blocks = {
-      {kBlock,
-       "Native",
-       "The rows and the machine of table mars.",
-       "native",
-       true,
-       {learner(kWith, "Mars", "mars"), learner(kWithout, "Mars, no pre-training", "mars(pretrain=no)")},
-       Unfitted()}};
-  table.assumptions = {
-      "Rows, machine and their assumptions are those of table mars.",
-      "The paper does not say what training time is; it is read twice, as modelled machine seconds with a "
-      "set-up of "
-      "10 s for each sample plus the agent's seconds, and as the agent's seconds alone.",
-      "Seeds 1 to 3 were run once more, on the machine of the others, after the claims had been read. On "
-      "another machine, "
-      "where matrix products round otherwise, 13 of their 18 cells had ended at another placement, and with "
-      "them the first "
-      "claim read 2.1 % [-16.7, 7.6], does not hold (docs/reproducing.md, Another machine).",
-  };
-  table.outcome = Outcome;
-  table.sections = Sections;
-  table.claims = Claims;
-  return table;
-}
-
 }  // namespace
 
-const TableDefinition& MarsPretrainingTable() {
-  static const TableDefinition table = Make();
-  return table;
-}
+const TableAnalysis kPretraining{
+    .name = "pretraining", .outcome = Outcome, .sections = Sections, .claims = Claims};
 
 }  // namespace berth::bench

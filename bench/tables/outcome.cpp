@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/claims.h"
 #include "bench/tables/discussion.h"
+#include "bench/tables/learned.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
 
@@ -47,8 +49,10 @@ std::string CloseText(const TableResults& results) {
 std::string MemoryText(const TableResults& results) {
   const MemoryAgreement agreement = CompareMemory(results);
   if (agreement.cells == 0) return {};
-  return fmt::format("Whether a fixed placement fits in memory is said as published in {} of {} cells.",
-                     agreement.same, agreement.cells);
+  return fmt::format(
+      "Whether a fixed placement fits in memory is said as published in {} of {} cells, as sizes were chosen "
+      "to.",
+      agreement.same, agreement.cells);
 }
 
 // The rows of the outcome: of the first block, which the others ask again under other rules; where nothing was published,
@@ -57,7 +61,7 @@ template <typename Visit>
 void VisitRows(const TableResults& results, const Visit& visit) {
   for (const TableBlock& block : results.table().blocks) {
     for (const TableLine& line : block.lines) visit(block, line);
-    if (!results.table().papers_csv.empty()) return;
+    if (results.table().HasPublished()) return;
   }
 }
 
@@ -94,22 +98,40 @@ std::string LearnerText(const TableResults& results) {
       GeometricMean(ratios));
 }
 
+// Of those that claims are about, over all rows of the first block; who lost in one row alone is named in its claims.
+std::string WhoDidNotLearn(const TableResults& results, const std::vector<ClaimVerdict>& claims) {
+  const TableBlock& block = results.table().blocks.front();
+  std::set<std::string> subjects;
+  for (const ClaimVerdict& claim : claims) {
+    if (claim.word == ClaimWord::kDidNotLearn) subjects.insert(claim.subjects.begin(), claim.subjects.end());
+  }
+  std::vector<std::string> reasons;
+  for (const TableColumn& column : block.columns) {
+    if (!subjects.contains(column.key)) continue;
+    if (const auto why = WhyNotLearned(results, block.key, {}, column.key)) reasons.push_back(*why);
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
 std::string ClaimsText(const TableResults& results) {
-  if (results.table().claims == nullptr) return {};
-  const std::vector<ClaimVerdict> claims = results.table().claims(results);
+  const std::vector<ClaimVerdict> claims = JudgeClaims(results);
+  if (claims.empty()) return {};
   std::string text;
-  for (const ClaimWord word :
-       {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided, ClaimWord::kCannotBeTested}) {
+  for (const ClaimWord word : {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided,
+                               ClaimWord::kDidNotLearn, ClaimWord::kCannotBeTested}) {
     const auto count =
         std::count_if(claims.begin(), claims.end(), [&](const auto& claim) { return claim.word == word; });
     const bool one = count == 1;
     const char* verb = word == ClaimWord::kHolds         ? (one ? "holds" : "hold")
                        : word == ClaimWord::kDoesNotHold ? (one ? "does not hold" : "do not hold")
                        : word == ClaimWord::kUndecided   ? (one ? "is undecided" : "are undecided")
+                       : word == ClaimWord::kDidNotLearn ? (one ? "is about a learner that did not learn"
+                                                                : "are about learners that did not learn")
                                                          : "cannot be tested here";
     if (count > 0) text += fmt::format("{} {} {}", text.empty() ? "" : ",", count, verb);
   }
-  return fmt::format("Of {} claims{}.", claims.size(), text);
+  const std::string who = WhoDidNotLearn(results, claims);
+  return fmt::format("Of {} claims{}{}.", claims.size(), text, who.empty() ? "" : ": " + who);
 }
 
 // The agent, and the size of its network where it has several.
@@ -136,7 +158,8 @@ ColumnGroup GroupOf(const TableColumn& column) {
 
 std::vector<std::string> BuildOutcome(const TableResults& results) {
   std::vector<std::string> outcome;
-  if (results.table().outcome != nullptr) outcome = results.table().outcome(results);
+  const TableAnalysis* analysis = results.table().analysis;
+  if (analysis != nullptr && analysis->outcome != nullptr) outcome = analysis->outcome(results);
   for (const auto& text : {CloseText(results), MemoryText(results), SearchText(results), LearnerText(results),
                            ClaimsText(results)}) {
     if (!text.empty()) outcome.push_back(text);

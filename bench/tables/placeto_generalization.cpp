@@ -9,95 +9,18 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/tables/analyses.h"
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/claims.h"
 #include "bench/tables/kept_placement.h"
 #include "bench/tables/rendered_table.h"
-#include "bench/tables/tables.h"
-#include "scenarios/families.h"
 
 namespace berth::bench {
 namespace {
 
-struct Family {
-  const char* key;
-  const char* title;
-  int groups;
-};
-constexpr Family kFamilies[] = {{"cifar10", "cifar10", 128}, {"ptb", "ptb", 128}, {"nmt_family", "nmt", 160}};
-
 constexpr char kZeroShot[] = "zero_shot";
 constexpr char kRnn[] = "rnn_zero_shot";
 constexpr char kOptimised[] = "placeto";
-
-std::vector<TableColumn> Columns(int groups) {
-  const std::int64_t pass = groups + 1;  // the start and one sample for each unit
-  const auto column = [](const char* key, std::string title, const char* agent, std::int64_t samples) {
-    TableColumn c;
-    c.key = key;
-    c.title = std::move(title);
-    c.agent = agent;
-    c.sampled = true;
-    c.devices = "gpu";
-    c.samples = samples;
-    return c;
-  };
-  TableColumn single_gpu = column("single_gpu", "single GPU", "single_gpu", 0);
-  single_gpu.kind = CellKind::kPredicted;
-  single_gpu.sampled = false;
-  const auto learner = [&](const char* key, const char* title, const char* agent, std::int64_t samples,
-                           bool zero_shot, bool last) {
-    TableColumn c = column(key, title, agent, samples);
-    c.learner = true;
-    c.zero_shot = zero_shot;
-    c.last = last;
-    return c;
-  };
-  return {single_gpu,
-          learner(kZeroShot, "Placeto, zero-shot", "placeto(preset=walk)", pass, true, true),
-          learner("zero_shot_best", "Placeto, best in the zero-shot pass", "placeto(preset=walk)", pass, true,
-                  false),
-          learner(kRnn, "RNN, zero-shot", "rnn(network=planner)", 1, true, true),
-          column("random_one", "random, 1 sample", "random", 1),
-          column("random_pass", "random, as many samples", "random", pass),
-          column("local_search_pass", "local search, as many samples", "local_search", pass),
-          learner(kOptimised, "Placeto, optimised", "placeto", 0, false, false),
-          column("random", "random", "random", 0),
-          column("local_search", "local search", "local_search", 0)};
-}
-
-std::string Workload(const std::string& member) {
-  return member.substr(0, member.size() - 1) + ",gradients=colocated)";
-}
-
-TableBlock Block(const Family& family) {
-  const std::string name = family.key;
-  TableBlock block;
-  block.key = name;
-  block.title = fmt::format("Family {}", family.title);
-  block.note = fmt::format(
-      "The 16 graphs of the family that no zero-shot policy was trained on, 2 K80 dies, {} groups. "
-      "Zero-shot: one greedy pass of the policy over the units, the cell is the placement that it ends with. "
-      "As many samples: {}, those of a pass.",
-      family.groups, family.groups + 1);
-  block.rules = "native";
-  block.columns = Columns(family.groups);
-  for (const int index : scenarios::MembersOf(name, scenarios::Half::kTest)) {
-    TableLine line;
-    line.key = fmt::format("{}_{}", name, index);
-    line.title = fmt::format("{} {}", family.title, index);
-    line.workload = fmt::format("{}(index={},gradients=colocated)", name, index);
-    line.cluster = "k80(gpus=2)";
-    line.gpus = 2;
-    line.grouper = fmt::format("neighbour(groups={})", family.groups);
-    block.lines.push_back(line);
-  }
-  for (const std::string& member : scenarios::FamilyMembers(name + ":train"))
-    block.training.workloads.push_back(Workload(member));
-  block.training.samples = 100'000;
-  block.training.quick_samples = 4'000;
-  return block;
-}
 
 // Of the graphs where both fit, ascending.
 std::vector<double> Ratios(const TableResults& results, const TableBlock& block, const std::string& ours,
@@ -282,8 +205,11 @@ std::string OnOneDevice(const TableResults& results, const std::string& column) 
 // One column against another over all unseen graphs of all families.
 ClaimVerdict Against(const TableResults& results, const std::string& ours, const std::string& theirs,
                      const std::string& text, double most) {
-  ClaimVerdict verdict{text, "not run", ClaimWord::kCannotBeTested,
-                       "section Over the unseen graphs, family by family; column single GPU"};
+  ClaimVerdict verdict{text,
+                       "not run",
+                       ClaimWord::kCannotBeTested,
+                       "section Over the unseen graphs, family by family; column single GPU",
+                       {ours, theirs}};
   std::vector<double> ratios;
   int seeds = std::numeric_limits<int>::max();
   int ours_alone = 0;
@@ -363,49 +289,18 @@ std::vector<std::string> Outcome(const TableResults& results) {
   return outcome;
 }
 
-TableDefinition Make() {
-  TableDefinition table;
-  table.name = "placeto-generalization";
-  table.title = "Placeto on graphs that it has not seen (NeurIPS 2019)";
-  table.testbed = "placeto";
-  table.quick = {300, 1, {}};
-  table.standard = {5'000, 3, {}};
-  table.paper = {5'000, 3, {}};
-  for (const Family& family : kFamilies) table.blocks.push_back(Block(family));
-  const TableBlock& first = table.blocks.front();
-  for (std::size_t line = 0; line < 4; ++line)
-    table.quick_cells.push_back(fmt::format("{}:{}/*", first.key, first.lines[line].key));
-  table.assumptions = {
-      "The graphs of the paper's sets were not published; the families are drawn by the rules that the paper "
-      "names, with "
-      "sizes that are recalled or assumed (docs/workloads.md).",
-      "Halves are drawn by a fixed seed of berth's; 2 dies only; groups of neighbour merging (128 and 160 "
-      "recalled).",
-      "The machine is that fitted for table placeto.",
-      "The paper's second opponent, a recurrent network applied to graphs that it has not seen, is the RNN "
-      "of "
-      "table placeto (network of TensorFlow's open planner, size small, our learner); it names the devices "
-      "of "
-      "all groups at once, so it costs one sample and stands beside one random placement.",
-  };
-  table.charts = Charts;
-  table.charts_title = "Distribution over the unseen graphs";
-  table.charts_note =
-      "Part of the graphs (upward) that run in at most that time; of seeds the median of each graph. Behind "
-      "each name the "
-      "median over graphs. Further left is better.";
-  table.outcome = Outcome;
-  table.summary = Summary;
-  table.sections = Sections;
-  table.claims = Claims;
-  return table;
-}
-
 }  // namespace
 
-const TableDefinition& PlacetoGeneralizationTable() {
-  static const TableDefinition table = Make();
-  return table;
-}
+const TableAnalysis kGeneralisation{.name = "generalisation",
+                                    .outcome = Outcome,
+                                    .summary = Summary,
+                                    .sections = Sections,
+                                    .claims = Claims,
+                                    .charts = Charts,
+                                    .charts_title = "Distribution over the unseen graphs",
+                                    .charts_note =
+                                        "Part of the graphs (upward) that run in at most that time; of seeds "
+                                        "the median of each graph. Behind "
+                                        "each name the median over graphs. Further left is better."};
 
 }  // namespace berth::bench

@@ -165,13 +165,10 @@ TableDefinition PlannedPart(const TableDefinition& table, const std::vector<Cell
     keep(table.blocks[b].columns, part.blocks[b].columns);
   }
   keep(table.blocks, part.blocks);
-  part.claims = nullptr;
-  part.outcome = nullptr;
-  part.summary = nullptr;
-  part.sections = nullptr;
-  part.charts = nullptr;
+  part.claims.clear();
+  part.analysis = nullptr;
   part.blocks.front().note += fmt::format(
-      " Only a part of the table was asked for; `berth table {} --resume` runs all of it.", table.name);
+      " Only a part of the table was asked for; `berth table {} --resume` runs all of it.", table.called());
   return part;
 }
 

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
+#include "BenchData.h"
+#include "bench/tables/analyses.h"
 #include "bench/tables/derived.h"
 #include "bench/tables/gate.h"
 #include "bench/tables/table.h"
-#include "bench/tables/tables.h"
+#include "bench/tables/table_file.h"
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
@@ -14,19 +18,32 @@ namespace berth::bench {
 
 const std::vector<TableRow>& Tables() {
   static const std::vector<TableRow> rows = {
-      {"hierarchical", "A Hierarchical Model for Device Placement (ICLR 2018): CPU and 2, 4, 8 K40",
-       HierarchicalTable},
-      {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules",
-       PlacetoTable},
+      {"hierarchical", "A Hierarchical Model for Device Placement (ICLR 2018): CPU and 2, 4, 8 K40"},
+      {"placeto", "Placeto (NeurIPS 2019): 2 and 4 K80 dies, native and in the published simulator's rules"},
       {"placeto-generalization",
-       "Placeto (NeurIPS 2019): policies trained on half of a family, applied to the other half",
-       PlacetoGeneralizationTable},
-      {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows", SgdpTable},
-      {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB", MarsTable},
-      {"mars-pretraining", "Mars (ICPP 2021): with and without pre-training, ten seeds, on three clocks",
-       MarsPretrainingTable},
+       "Placeto (NeurIPS 2019): policies trained on half of a family, applied to the other half"},
+      {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows"},
+      {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB"},
+      {"mars-pretraining", "Mars (ICPP 2021): with and without pre-training, ten seeds, on three clocks"},
   };
   return rows;
+}
+
+const TableDefinition& TableRow::definition() const {
+  static std::mutex reading;
+  static std::map<std::string, TableDefinition> read;
+  const std::lock_guard<std::mutex> lock(reading);
+  const auto known = read.find(name);
+  if (known != read.end()) return known->second;
+  const std::string file = name + std::string(".yaml");
+  return read.emplace(name, ParseTable(BenchData(file), file)).first->second;
+}
+
+const TableAnalysis* FindAnalysis(const std::string& name) {
+  for (const TableAnalysis* analysis : {&kPretraining, &kGeneralisation}) {
+    if (name == analysis->name) return analysis;
+  }
+  return nullptr;
 }
 
 const std::vector<DerivedRow>& DerivedTables() {
@@ -83,6 +100,12 @@ std::string TableParameter::name() const {
   return kind + "." + (classes.empty() ? std::string("dispatch_us") : classes.front());
 }
 
+bool TableDefinition::HasPublished() const {
+  return std::ranges::any_of(blocks, [](const TableBlock& block) {
+    return std::ranges::any_of(block.lines, [](const TableLine& line) { return !line.published.empty(); });
+  });
+}
+
 const TableBudget& TableDefinition::BudgetOf(BudgetSize size) const {
   return size == BudgetSize::kQuick ? quick : (size == BudgetSize::kPaper ? paper : standard);
 }
@@ -135,6 +158,8 @@ const char* ToString(ClaimWord word) {
       return "undecided";
     case ClaimWord::kDoesNotHold:
       return "does not hold";
+    case ClaimWord::kDidNotLearn:
+      return "did not learn";
     case ClaimWord::kCannotBeTested:
       return "cannot be tested here";
   }

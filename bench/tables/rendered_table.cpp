@@ -8,6 +8,7 @@
 
 #include "bench/console.h"
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/claims.h"
 #include "bench/tables/common.h"
 
 namespace berth::bench {
@@ -138,7 +139,7 @@ std::string Joined(const std::set<std::string>& values) {
 // largest is what one call can give all cells.
 std::string ExportCommand(const TableDefinition& table, const std::set<std::int64_t>& budgets,
                           std::int64_t seeds) {
-  std::string command = fmt::format("berth table {} --export", table.name);
+  std::string command = fmt::format("berth table {} --export", table.called());
   if (budgets.empty()) return command;
   const std::int64_t samples = *budgets.rbegin();
   if (samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
@@ -198,7 +199,11 @@ std::string ClaimsNote() {
       "with "
       "fewer than {} only where the columns without seeds decide it alone. That a placement exists is shown "
       "by any "
-      "seed that found it, or excluded by the bound.",
+      "seed that found it, or excluded by the bound. Nothing is judged on a learner that missed a case of "
+      "the "
+      "learning gate or lost to its control learner: it did not learn. The rule of ten seeds is younger than "
+      "the "
+      "first rows.",
       kSeedsForSmallDifference, kSmallDifference, kSeedsForClaim);
 }
 
@@ -258,9 +263,9 @@ const RenderedBlock* RenderedTable::Verdict() const {
 }
 
 RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column) {
-  const bool published = std::any_of(block.columns.begin(), block.columns.end(),
-                                     [](const auto& c) { return !c.published.empty(); });
-  return {column.title, GroupOf(column), !published || !column.published.empty()};
+  const bool published =
+      std::any_of(block.columns.begin(), block.columns.end(), [](const auto& c) { return c.published; });
+  return {column.title, GroupOf(column), !published || column.published};
 }
 
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {
@@ -276,52 +281,52 @@ RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, 
 RenderedTable BuildRenderedTable(const TableResults& results) {
   const TableDefinition& table = results.table();
   RenderedTable rendered;
+  const bool published = table.HasPublished();
+  const TableAnalysis* analysis = table.analysis;
+  const bool charts = analysis != nullptr && analysis->charts != nullptr;
   rendered.name = table.name;
   rendered.title = table.title;
   rendered.outcome = BuildOutcome(results);
   rendered.facts = BuildFacts(results);
   rendered.facts.emplace_back("budget", BudgetText(SpentOn(results)));
-  if (table.summary != nullptr) rendered.summary = table.summary(results);
+  if (analysis != nullptr && analysis->summary != nullptr) rendered.summary = analysis->summary(results);
   if (!rendered.summary) {
     rendered.short_legend =
-        table.papers_csv.empty()
-            ? "p predicted, s searched."
-            : "f fitted, p predicted, s searched; ! memory is judged otherwise than published.";
+        !published ? "p predicted, s searched."
+                   : "f fitted, p predicted, s searched; ! memory is judged otherwise than published.";
   }
-  rendered.legend = table.papers_csv.empty() ? kLegend : kLegendBesidePublished;
+  rendered.legend = !published ? kLegend : kLegendBesidePublished;
   const int seeds = MostSeeds(results);
   for (const TableBlock& block : table.blocks) {
     RenderedBlock out;
     out.key = block.key;
     out.title = block.title;
     out.note = block.note;
-    if (table.papers_csv.empty()) out.shows = "Seconds per step";
-    out.dots = table.charts == nullptr;
+    if (!published) out.shows = "Seconds per step";
+    out.dots = !charts;
     for (const TableColumn& column : block.columns) out.columns.push_back(DescribeColumn(block, column));
     for (const TableLine& line : block.lines) {
       // Beside published numbers a row has its place before it is run.
-      if (!table.papers_csv.empty() || !CellsThatRan(results, block.key, line.key).empty())
+      if (published || !CellsThatRan(results, block.key, line.key).empty())
         out.lines.push_back(RenderLine(results, block, line, seeds));
     }
     if (!out.lines.empty()) rendered.blocks.push_back(std::move(out));
   }
-  if (table.charts == nullptr) {
+  if (!charts) {
     rendered.charts_title = "Best found against samples";
     rendered.charts_note =
         "Of each searched column the seed whose result is the median; the learners and the five others that "
         "end best.";
     rendered.charts = BuildCharts(results);
   } else {
-    rendered.charts_title = table.charts_title;
-    rendered.charts_note = table.charts_note;
-    rendered.charts = table.charts(results);
+    rendered.charts_title = analysis->charts_title;
+    rendered.charts_note = analysis->charts_note;
+    rendered.charts = analysis->charts(results);
   }
   rendered.timelines = BuildTimelines(results);
-  if (table.claims != nullptr) {
-    rendered.claims_note = ClaimsNote();
-    for (const ClaimVerdict& claim : table.claims(results))
-      rendered.claims.push_back({claim.claim, claim.ours, ToString(claim.word), claim.experiment});
-  }
+  for (const ClaimVerdict& claim : JudgeClaims(results))
+    rendered.claims.push_back({claim.claim, claim.ours, ToString(claim.word), claim.experiment});
+  if (!rendered.claims.empty()) rendered.claims_note = ClaimsNote();
   rendered.discussion = BuildDiscussion(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

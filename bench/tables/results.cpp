@@ -80,9 +80,9 @@ std::optional<bool> CellSummary::same_verdict() const {
   return published->out_of_memory == (state == State::kOutOfMemory);
 }
 
-TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records)
-    : table_(table) {
-  const PublishedTable published(table.papers_csv);
+TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records,
+                           std::map<std::string, std::string> gate_missed)
+    : table_(table), gate_missed_(std::move(gate_missed)) {
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {
@@ -90,12 +90,10 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
         cell.kind = column.kind;
         cell.judged = block.memory_limits;
         cell.sampled = column.sampled;
-        if (!column.published.empty())
-          cell.published = published.Find(line.paper_workload, line.gpus, column.published);
-        if (!column.published_samples.empty()) {
-          const auto samples = published.Find(line.paper_workload, line.gpus, column.published_samples);
-          if (samples) cell.published_samples = samples->value;
-        }
+        if (const auto found = line.published.find(column.key); found != line.published.end())
+          cell.published = found->second;
+        if (const auto found = line.published_samples.find(column.key); found != line.published_samples.end())
+          cell.published_samples = found->second;
       }
     }
   }

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/tables/published.h"
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
 
@@ -51,9 +50,12 @@ class TableResults {
  public:
   // Of several budgets of one cell the largest counts. Throws InputError for a record of a cell the table
   // does not have.
-  TableResults(const TableDefinition& table, const std::vector<CellRecord>& records);
+  // `gate_missed`: why learners failed the learning gate, by spec (learned.h).
+  TableResults(const TableDefinition& table, const std::vector<CellRecord>& records,
+               std::map<std::string, std::string> gate_missed = {});
 
   const TableDefinition& table() const { return table_; }
+  const std::map<std::string, std::string>& gate_missed() const { return gate_missed_; }
   const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
   // What holds for all that search in this line: the smallest bound of its sampled cells, which holds on all
   // devices that any of them may use (a rule such as CPU only may use others). Where nothing was sampled, of all
@@ -66,6 +68,7 @@ class TableResults {
 
  private:
   const TableDefinition& table_;
+  std::map<std::string, std::string> gate_missed_;
   std::map<std::string, CellSummary> cells_;  // "block:line/column"
 };
 

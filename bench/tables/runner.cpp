@@ -274,11 +274,16 @@ std::string TableCells::CannotRun(const TableLine& line) const {
 }
 
 std::unique_ptr<LoadedProblem> TableCells::Load(const TableBlock& block, const TableLine& line) const {
-  return testbed_.Load(block, line);
+  try {
+    return testbed_.Load(block, line);
+  } catch (const InputError& error) {
+    if (table_.path.empty()) throw;
+    throw InputError(fmt::format("{}: {}", line.place, error.what()));
+  }
 }
 
 std::string TableCells::RepeatCommand(const CellPlan& plan) const {
-  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.name, plan.block->key,
+  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.called(), plan.block->key,
                                     plan.line->key, plan.column->key);
   if (plan.size != BudgetSize::kStandard) command += fmt::format(" --budget {}", ToString(plan.size));
   if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);

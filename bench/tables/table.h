@@ -1,9 +1,10 @@
-// What a table of results is: the blocks, rows and columns of one published table on our scenarios
-// (docs/protocol.md). The registry is in registry.cpp; each table is one file beside it.
+// What a table of results is: blocks of rows and columns, what is fitted and assumed, published cells, claims
+// (docs/protocol.md). It is read from a file (table_file.h): those of the papers are in bench/data/tables and compiled in.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ class TableResults;
 struct RenderedBlock;
 struct RenderedChart;
 struct RenderedSection;
+
+// A number of a paper. Nothing here is ours.
+struct PublishedCell {
+  bool out_of_memory = false;
+  std::optional<double> value;  // seconds; empty with OOM
+};
 
 // docs/protocol.md#kinds-of-cells. Only predicted cells enter an accuracy figure.
 enum class CellKind : std::uint8_t {
@@ -27,15 +34,14 @@ struct TableColumn {
   std::string title;  // "single GPU"
   std::string agent;  // spec; empty = each row has its own
   CellKind kind = CellKind::kSearched;
-  std::string published;          // column of the paper's CSV; empty = the paper has none
-  bool sampled = false;           // spends the row's budget, once for each seed; else one placement, once
-  bool learner = false;           // needs a build with learners; run last
-  std::string devices;            // what the agent may choose from ("gpu"); empty = all
-  std::string grouper;            // empty = the row's
-  std::string published_samples;  // column of the paper's CSV with its search cost; empty = none
-  std::int64_t samples = 0;       // budget of its own; 0 = the table's
-  bool zero_shot = false;         // applies the policy of its block's training and learns nothing more
-  bool last = false;              // the cell is the last placement tried, not the best
+  bool published = false;    // whether the paper has it
+  bool sampled = false;      // spends the row's budget, once for each seed; else one placement, once
+  bool learner = false;      // needs a build with learners; run last
+  std::string devices;       // what the agent may choose from ("gpu"); empty = all
+  std::string grouper;       // empty = the row's
+  std::int64_t samples = 0;  // budget of its own; 0 = the table's
+  bool zero_shot = false;    // applies the policy of its block's training and learns nothing more
+  bool last = false;         // the cell is the last placement tried, not the best
 };
 
 struct TableLine {       // a row of the table
@@ -44,11 +50,14 @@ struct TableLine {       // a row of the table
   std::string workload;  // spec
   std::string cluster;   // spec
   int gpus = 0;
-  std::string paper_workload;                 // which line of the paper's CSV: its columns workload and gpus
-  std::string grouper;                        // unit of placement
-  std::map<std::string, std::string> agents;  // by column key: specs that only this row has
-  std::int64_t paper_samples = 0;             // budget of its own under --budget paper; 0 = the table's
-  std::vector<std::string> fitted;            // keys of the columns whose cell is fitted in this row
+  std::string model;                                // rows of one model may repeat one published measurement
+  std::string grouper;                              // unit of placement
+  std::map<std::string, std::string> agents;        // by column key: specs that only this row has
+  std::int64_t paper_samples = 0;                   // budget of its own under --budget paper; 0 = the table's
+  std::vector<std::string> fitted;                  // keys of the columns whose cell is fitted in this row
+  std::map<std::string, PublishedCell> published;   // by column key
+  std::map<std::string, double> published_samples;  // likewise: placements sampled, as the paper counts them
+  std::string place;                                // "sgdp.yaml:7: rows[0]", for messages; may be empty
 
   const std::string& AgentOf(const TableColumn& column) const;
   const std::string& GrouperOf(const TableColumn& column) const;
@@ -74,7 +83,7 @@ struct TableBlock {
   PolicyTraining training;
 };
 
-enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kCannotBeTested };
+enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kDidNotLearn, kCannotBeTested };
 const char* ToString(ClaimWord word);
 
 // One line for each claim of the paper (docs/protocol.md#claims).
@@ -83,7 +92,33 @@ struct ClaimVerdict {
   std::string ours;  // our number
   ClaimWord word = ClaimWord::kCannotBeTested;
   std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
+  // Keys of the columns that it says something about: where one is a learner that did not learn, nothing is judged.
+  std::vector<std::string> subjects = {};
 };
+
+// A claim as a table's file states it; its kind says which fields count (claims.h).
+struct Claim {
+  std::string kind, text, experiment, block;
+  std::vector<std::string> rows, columns, than;  // keys
+  double limit = 0;
+  int in_rows = 0;  // of a claim about so many rows
+  std::string except, named;
+  std::vector<std::string> beside;  // columns shown with it; of kind close: a block
+  std::string beside_named;
+};
+
+// What a table has of its own that its file cannot say: computed sections, figures, claims.
+struct TableAnalysis {
+  const char* name;
+  std::vector<std::string> (*outcome)(const TableResults&) = nullptr;  // what the outcome says first
+  RenderedBlock (*summary)(const TableResults&) = nullptr;  // on the first screen in place of the first block
+  std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;  // first in the discussion
+  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;       // before those of the file
+  std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;  // in place of the curves of searches
+  const char* charts_title = "";
+  const char* charts_note = "";
+};
+const TableAnalysis* FindAnalysis(const std::string& name);  // nullptr = there is none
 
 // One number that the fitted cells may choose (docs/protocol.md#fitted): an efficiency of some op classes on
 // one device kind, or the dispatch cost of one framework op there. Nothing is fitted for a single row.
@@ -119,7 +154,6 @@ struct TableBudget {
 struct TableDefinition {
   std::string name;                        // "hierarchical"
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
-  std::string papers_csv;                  // "hierarchical.csv", in bench/data/papers
   std::vector<TableParameter> parameters;  // of `berth calibrate --table`
   std::vector<BorrowedRates> borrowed;
   std::vector<std::string> assumptions;  // what nobody published and we chose
@@ -127,27 +161,24 @@ struct TableDefinition {
   TableBudget standard{10'000, 3, {}};
   TableBudget paper{10'000, 1, {}};
   std::vector<TableBlock> blocks;
-  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;
+  std::vector<Claim> claims;
+  const TableAnalysis* analysis = nullptr;
   std::string testbed;                   // the table whose testbed holds; empty = its own
   std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
 
   const TableBudget& BudgetOf(BudgetSize size) const;
   // By their keys.
   bool HasCell(const std::string& block, const std::string& line, const std::string& column) const;
-  // What is drawn instead of the curves of searches, under a title and a sentence; null = curves.
-  std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;
-  std::string charts_title, charts_note;
-  // What the outcome says first, and what the first screen shows in place of the first block; null = nothing.
-  std::vector<std::string> (*outcome)(const TableResults&) = nullptr;
-  RenderedBlock (*summary)(const TableResults&) = nullptr;
-  // What the discussion says first; null = nothing.
-  std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;
+  bool HasPublished() const;  // whether any cell has a number of a paper
+  std::string path;           // of a user's file; empty = one of ours
+  // What a command line calls it: its path, else its name.
+  const std::string& called() const { return path.empty() ? name : path; }
 };
 
 struct TableRow {
   const char* name;
   const char* what;
-  const TableDefinition& (*definition)();
+  const TableDefinition& definition() const;  // read at the first call
 };
 const std::vector<TableRow>& Tables();
 

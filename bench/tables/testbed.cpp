@@ -35,6 +35,8 @@ std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const Tabl
 }
 
 std::string CannotRun(const TableLine& line) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(line.workload, ignored)) return {};
   const std::string name = Spec::Parse(line.workload).name;
   for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
     if (row.name == name) return {};

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "bench/tables/tables.h"
+#include "bench/tables/claims.h"
 #include "tests/bench/tiny_table.h"
 
 namespace berth::bench {
@@ -167,8 +167,8 @@ RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
 
 // Of the table placeto's claims, the one that speaks of it.
 ClaimVerdict ClaimAbout(const std::string& what, const std::vector<CellRecord>& records) {
-  const TableDefinition& table = PlacetoTable();
-  for (const ClaimVerdict& verdict : table.claims(TableResults(table, records))) {
+  const TableDefinition& table = FindTable("placeto");
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, records))) {
     if (verdict.claim.find(what) != std::string::npos) return verdict;
   }
   ADD_FAILURE() << "no claim about " << what;

@@ -1,4 +1,6 @@
 // What the claims of the tables say of made-up rows.
+#include "bench/tables/claims.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +27,7 @@ std::vector<CellRecord> SgdpRows(int seeds, double seconds) {
 // The claim of a table that begins like this.
 ClaimVerdict ClaimOf(const TableDefinition& table, const std::vector<CellRecord>& records,
                      const std::string& begin) {
-  for (const ClaimVerdict& verdict : table.claims(TableResults(table, records))) {
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, records))) {
     if (verdict.claim.rfind(begin, 0) == 0) return verdict;
   }
   ADD_FAILURE() << "no claim begins with " << begin;
@@ -419,6 +421,48 @@ TEST(Claims, PretrainingIsJudgedByTheTimeToACommonQuality) {
   EXPECT_EQ(verdict.ours, "50.0 % [50.0, 50.0], 10 seeds");
   EXPECT_EQ(PretrainingSaves(95, 100).word, ClaimWord::kDoesNotHold);
   EXPECT_EQ(PretrainingSaves(200, 100).word, ClaimWord::kDoesNotHold);
+}
+
+// Three seeds decide nothing within a factor of 1.3, but who claims to be as good is worse where none of them is.
+TEST(Claims, AsGoodAsDoesNotHoldWhereTheWholeIntervalIsBeyondIt) {
+  const auto with = [](double placeto) {
+    return ClaimOf(FindTable("placeto"), Searched("nmt_2", {{"placeto", placeto}, {"rnn", 1}}, 3),
+                   "NMT, 2 layers, 2 GPUs: Placeto ends as good as the RNN");
+  };
+  EXPECT_EQ(with(1.10).word, ClaimWord::kDoesNotHold);
+  EXPECT_THAT(with(1.10).ours, HasSubstr("[1.10, 1.10], 3 seeds, worse"));
+  EXPECT_EQ(with(1.04).word, ClaimWord::kUndecided);
+}
+
+TEST(Claims, WhatIsFoundIsJudgedInSecondsWhateverTheBaselineTakes) {
+  const auto with = [](double found) {
+    return ClaimOf(FindTable("hierarchical"), Searched("nmt_2", {{"local_search", found}}, 3),
+                   "NMT, 2 layers: the same in seconds");
+  };
+  EXPECT_EQ(with(0.80).word, ClaimWord::kHolds);
+  EXPECT_EQ(with(0.90).word, ClaimWord::kUndecided) << "the bound of 0.5 s leaves it possible";
+  EXPECT_EQ(with(0.90).ours,
+            "best found 0.900 s (local search, seed 1), 7.1 % above it; proven bound 0.500 s");
+}
+
+// Both ended on one GPU: when each first drew it greedily is no speed of learning.
+TEST(Claims, UnlikeDrawsAreNotCompared) {
+  std::vector<CellRecord> records;
+  for (const TableLine& line : FindTable("sgdp").blocks.front().lines) {
+    for (CellRecord& record : Searched(line.key.c_str(), {{"sgdp", 1}, {"hdp", 1}}, 3)) {
+      record.samples_to_1pct = record.column == "hdp" ? 50 : 1;
+      record.curve = record.column == "hdp" ? "50:1000000" : "1:1000000";
+      record.samples_to_best = record.samples_to_1pct;
+      if (line.key == "rnnlm_2") record.placement = "b8";
+      records.push_back(record);
+    }
+  }
+  const ClaimVerdict rows = ClaimOf(FindTable("sgdp"), records, "SGDP needs 1.76 to 58.8 times less");
+  EXPECT_THAT(rows.ours, HasSubstr("rows won 13, undecided 1, not won 0"));
+  EXPECT_THAT(rows.ours, HasSubstr("; not compared where both end on one device: rnnlm_2"));
+  const ClaimVerdict mean = ClaimOf(FindTable("sgdp"), records, "SGDP needs 15 times less search");
+  EXPECT_EQ(mean.word, ClaimWord::kHolds);
+  EXPECT_THAT(mean.ours, HasSubstr("50.0 times fewer samples [50.0, 50.0], 3 seeds; not compared"));
 }
 
 }  // namespace

@@ -1,41 +1,44 @@
-#include "bench/tables/published.h"
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "bench/tables/table.h"
+#include "bench/tables/results.h"
 
 namespace berth::bench {
 namespace {
 
+const TableLine& LineOf(const char* table, const std::string& key) {
+  const std::vector<TableLine>& lines = FindTable(table).blocks.front().lines;
+  return *std::ranges::find_if(lines, [&](const TableLine& line) { return line.key == key; });
+}
+
 TEST(Published, NumbersAreThoseOfTheFiles) {
-  const PublishedTable table("hierarchical.csv");
-  EXPECT_EQ(table.Find("nmt_2", 2, "hierarchical")->value, 0.84);
-  EXPECT_TRUE(table.Find("nmt_2", 2, "gpu_only")->out_of_memory);
-  EXPECT_FALSE(table.Find("resnet_152", 2, "cpu_only").has_value()) << "the slides leave this cell empty";
+  const TableLine& line = LineOf("hierarchical", "nmt_2");
+  EXPECT_EQ(line.published.at("hierarchical").value, 0.84);
+  EXPECT_TRUE(line.published.at("single_gpu").out_of_memory);
+  EXPECT_FALSE(LineOf("hierarchical", "resnet_152").published.contains("cpu_only"))
+      << "the slides leave this cell empty";
+  EXPECT_EQ(LineOf("placeto", "inception_v3_2").published.at("expert").value, 1.28);
+  EXPECT_EQ(LineOf("placeto", "inception_v3_4").published.at("expert").value, 1.15);
+  EXPECT_EQ(LineOf("placeto", "nmt_4").published_samples.at("rnn"), 51'700);
 }
 
-TEST(Published, RowsAreToldApartByTheirGpus) {
-  const PublishedTable table("placeto.csv");
-  EXPECT_EQ(table.Find("inception_v3", 2, "expert")->value, 1.28);
-  EXPECT_EQ(table.Find("inception_v3", 4, "expert")->value, 1.15);
-  EXPECT_FALSE(table.Find("inception_v3", 8, "expert").has_value());
-}
-
-// Every row and column of every table is one that its paper's file has; an unknown column aborts.
-TEST(Published, TablesNameCellsThatExist) {
+// Every row of a paper's table has numbers of it, in columns that it shows.
+TEST(Published, RowsHavePublishedCells) {
   for (const TableRow& row : Tables()) {
     const TableDefinition& table = row.definition();
     EXPECT_EQ(table.name, row.name);
-    if (table.papers_csv.empty()) continue;
-    const PublishedTable published(table.papers_csv);
+    if (!table.HasPublished()) continue;
+    const TableResults results(table, {});
     for (const TableBlock& block : table.blocks) {
       for (const TableLine& line : block.lines) {
-        int found = 0;
-        for (const TableColumn& column : block.columns) {
-          if (!column.published.empty() && published.Find(line.paper_workload, line.gpus, column.published))
-            ++found;
-        }
-        EXPECT_GT(found, 1) << table.name << " " << line.key;
+        EXPECT_GT(
+            std::ranges::count_if(block.columns,
+                                  [&](const TableColumn& column) {
+                                    return results.At(block.key, line.key, column.key).published.has_value();
+                                  }),
+            1)
+            << table.name << " " << line.key;
       }
     }
   }
@@ -45,18 +48,13 @@ TEST(Published, TablesNameCellsThatExist) {
 // SGDP's human, and never one that the paper says is OOM.
 TEST(Published, OnlyCellsOfRulesAreFitted) {
   for (const TableRow& row : Tables()) {
-    const PublishedTable published(row.definition().papers_csv);
     for (const TableBlock& block : row.definition().blocks) {
       for (const TableLine& line : block.lines) {
         for (const std::string& key : line.fitted) {
           EXPECT_TRUE(key == "cpu_only" || key == "single_gpu" ||
                       (row.name == std::string("sgdp") && key == "human"))
               << key;
-          const auto column = std::find_if(block.columns.begin(), block.columns.end(),
-                                           [&](const auto& c) { return c.key == key; });
-          ASSERT_NE(column, block.columns.end());
-          EXPECT_TRUE(published.Find(line.paper_workload, line.gpus, column->published)->value.has_value())
-              << line.key << " " << key;
+          EXPECT_TRUE(line.published.at(key).value.has_value()) << line.key << " " << key;
         }
       }
     }

@@ -80,7 +80,7 @@ TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
 TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   TableDefinition table = TinyTable();
   table.blocks[0].columns.push_back(
-      {"expert", "expert", "expert", CellKind::kPredicted, "expert", false, false, "", "colocation"});
+      {"expert", "expert", "expert", CellKind::kPredicted, true, false, false, "", "colocation"});
   std::vector<CellRecord> records = {
       MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
       MakeRecord("rnnlm", "expert", "predicted", 1, 1.6),   // published 1.57 as the single GPU
@@ -119,9 +119,13 @@ TEST(Discussion, RulesWithoutMemoryLimitsHasNoVerdicts) {
 TEST(Discussion, ListsEveryVerdictThatDiffers) {
   const TableDefinition table = TinyTable();
   const auto sections = BuildDiscussion(TableResults(table, TinyRecords()));
-  // Rules: CPU and GPU of two rows, of which GPU of nmt_2 fits with us and not with them.
-  EXPECT_NE(sections[2].sentences[0].find("3 of 4 verdicts as published"), std::string::npos)
+  // Rules: GPU of two rows, of which that of nmt_2 fits with us and not with them; a CPU has room for everything.
+  EXPECT_NE(sections[2].sentences[0].find("1 of 2 verdicts as published"), std::string::npos)
       << sections[2].sentences[0];
+  EXPECT_EQ(sections[2].sentences[1],
+            "Of the published OOMs ours reproduce 0 of 1 of placements fixed by a rule (sizes were chosen so "
+            "that these "
+            "come out).");
   ASSERT_EQ(sections[2].rows.size(), 1u);
   EXPECT_EQ(sections[2].rows[0], (std::vector<std::string>{"nmt_2, 2 GPUs, GPU only", "2.00 s", "OOM",
                                                            "14.40 GB of 11.68 GB on gpu0"}));
@@ -141,10 +145,10 @@ TEST(Discussion, VerdictsAreCountedBlockByBlock) {
     return s.title.starts_with("Does it fit?");
   });
   ASSERT_NE(section, sections.end());
-  ASSERT_EQ(section->sentences.size(), 3u);
-  EXPECT_EQ(section->sentences[0], "Native: placements fixed by a rule 3 of 4 verdicts as published.");
+  ASSERT_EQ(section->sentences.size(), 4u);
+  EXPECT_EQ(section->sentences[0], "Native: placements fixed by a rule 1 of 2 verdicts as published.");
   EXPECT_EQ(section->sentences[1], "Second: placements fixed by a rule 1 of 1 verdicts as published.");
-  EXPECT_TRUE(section->sentences[2].starts_with("Blocks after the first")) << section->sentences[2];
+  EXPECT_TRUE(section->sentences[3].starts_with("Blocks after the first")) << section->sentences[3];
 }
 
 TEST(Rendered, TheCommandMakesItsRowsAgain) {

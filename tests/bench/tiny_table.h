@@ -2,6 +2,7 @@
 // of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "bench/tables/results.h"
@@ -13,7 +14,6 @@ inline TableDefinition TinyTable() {
   TableDefinition table;
   table.name = "tiny";
   table.title = "A table for tests";
-  table.papers_csv = "hierarchical.csv";
   table.quick = {10, 1, {}};
   table.standard = {50, 3, {}};
   table.paper = {70, 1, "stage"};
@@ -24,12 +24,10 @@ inline TableDefinition TinyTable() {
   block.note = "Two chains.";
   block.rules = "native";
   block.columns = {
-      {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, "cpu_only", false, false, "", "colocation"},
-      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, "gpu_only", false, false, "",
-       "colocation"},
-      {"random", "random", "random", CellKind::kSearched, "", true, false, "", "colocation"},
-      {"learner", "learner", "random(unit=block)", CellKind::kSearched, "hierarchical", true, true, "",
-       "colocation"},
+      {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, true, false, false, "", "colocation"},
+      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, true, false, false, "", "colocation"},
+      {"random", "random", "random", CellKind::kSearched, false, true, false, "", "colocation"},
+      {"learner", "learner", "random(unit=block)", CellKind::kSearched, true, true, true, "", "colocation"},
   };
   for (const char* key : {"rnnlm", "nmt_2"}) {
     TableLine line;
@@ -38,11 +36,23 @@ inline TableDefinition TinyTable() {
     line.workload = "diamond(width=3)";
     line.cluster = "k40(gpus=2)";
     line.gpus = 2;
-    line.paper_workload = key;
+    line.model = key;
     line.grouper = "colocation";
     line.fitted = {"cpu_only"};
     block.lines.push_back(line);
   }
+  const PublishedCell oom{true, std::nullopt};
+  const auto seconds = [](double value) { return PublishedCell{false, value}; };
+  block.lines[0].published = {{"cpu_only", seconds(6.89)},
+                              {"single_gpu", seconds(1.57)},
+                              {"learner", seconds(1.57)},
+                              {"expert", seconds(1.57)},
+                              {"scotch", seconds(5.62)}};
+  block.lines[1].published = {{"cpu_only", seconds(6.46)},
+                              {"single_gpu", oom},
+                              {"learner", seconds(0.84)},
+                              {"expert", seconds(2.13)},
+                              {"scotch", seconds(3.21)}};
   table.blocks = {block};
   return table;
 }
@@ -78,7 +88,7 @@ inline CellRecord MakeRecord(const char* row, const char* column, const char* ki
   return record;
 }
 
-// Published: rnnlm 6.89 and 1.57, nmt_2 6.46 and OOM (bench/data/papers/hierarchical.csv).
+// Published: rnnlm 6.89 and 1.57, nmt_2 6.46 and OOM.
 inline std::vector<CellRecord> TinyRecords() {
   return {
       MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.2),

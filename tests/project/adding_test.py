@@ -4,7 +4,7 @@ anew with it, and the page's calls of berth are made.
 
     adding_test.py ROOT BUILD PROGRAM
 
-A line "`FILE`, new:" or "`FILE`, before `TEXT`:" says where the next block of C++ goes. Blocks of sh are run: those that call berth when all is
+A line that ends in "`FILE`, new:" or "`FILE`, before `TEXT`:" says where the next block of C++ or YAML goes. Blocks of sh are run: those that call berth when all is
 built, the others at once. What stands in archives of BUILD and was touched is replaced by linking the touched objects before the archives, which takes
 seconds where building the copy would take minutes.
 """
@@ -60,7 +60,7 @@ class Walk:
                 r"(^[^\n]*?`([^`\n]+)`, (?:new|before `[^\n]+`):$)|^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
             if line:
                 where = (place, line)
-            elif language == "cpp":
+            elif where and language in ("cpp", "yaml"):
                 self.write(*where, block)
                 where = None
             elif block.startswith("berth "):
@@ -122,7 +122,7 @@ class Adding(unittest.TestCase):
 
     def test_each_thing_costs_one_new_file_and_touches_no_more_than_a_header_and_the_registry(self):
         new = [str(path) for path in self.walk.touched() if path not in self.walk.before]
-        self.assertEqual(len(new), len(SECTIONS) - 1)  # an interconnect is a row
+        self.assertEqual(len(new), len(SECTIONS) - 2)  # an interconnect is a row, a table a file of its own
         old = {str(path) for path in self.walk.touched()} - set(new)
         self.assertLessEqual({os.path.basename(path) for path in old if path.endswith(".cpp")}, {"registry.cpp"})
 
@@ -141,7 +141,7 @@ class Adding(unittest.TestCase):
 
     def test_what_was_added_is_listed(self):
         for kind, name in (("agents", "last_first"), ("groupers", "part"), ("workloads", "rope"), ("clusters", "desk"),
-                           ("cost-models", "flat"), ("interconnects", "free"), ("tables", "two-chains")):
+                           ("cost-models", "flat"), ("interconnects", "free")):
             self.assertRegex(run([self.walk.program, "list", kind], cwd=self.walk.folder), rf"(?m)^\W*{name}\b")
 
 

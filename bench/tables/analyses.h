@@ -1,0 +1,11 @@
+// What two tables of the papers compute beside their cells; their files name it (registry.cpp).
+#pragma once
+
+#include "bench/tables/table.h"
+
+namespace berth::bench {
+
+extern const TableAnalysis kPretraining;     // what pre-training without rewards saves, on three clocks
+extern const TableAnalysis kGeneralisation;  // policies on graphs that they have not seen, over families
+
+}  // namespace berth::bench

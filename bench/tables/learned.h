@@ -1,0 +1,25 @@
+// Which learners of a table did not learn, so that no claim is judged on them (docs/protocol.md#did-not-learn).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/tables/results.h"
+
+namespace berth::bench {
+
+// A learner whose whole interval over the better control learner lies above this lost to its control.
+inline constexpr double kLostToControl = 1.03;
+
+// Of the gate's rows.csv: by spec ("rnn(preset=tuned)") what it missed, in words. Who has no entry passed, or was not run
+// whole.
+std::map<std::string, std::string> GateMisses(const std::string& gate_rows);
+
+// Why a column did not learn in these rows of a block (empty = all of them), in words; nothing where nothing says so, and
+// for what is no learner or does not learn by intent (lr=0).
+std::optional<std::string> WhyNotLearned(const TableResults& results, const std::string& block,
+                                         const std::vector<std::string>& rows, const std::string& column);
+
+}  // namespace berth::bench

@@ -1,0 +1,612 @@
+#include "bench/tables/table_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "BenchData.h"
+#include "agents/agent.h"
+#include "bench/options.h"
+#include "bench/tables/claims.h"
+#include "cost_models/cost_models.h"
+#include "scenarios/families.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/yaml_reader.h"
+#include "sim/nearest_name.h"
+#include "sim/spec.h"
+
+namespace berth::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Fields;
+using formats::Value;
+
+constexpr std::string_view kFormat = "berth.experiment";
+constexpr std::string_view kTop[] = {"format",      "version", "name",     "title",      "cluster",
+                                     "grouper",     "samples", "seeds",    "budgets",    "columns",
+                                     "rows",        "blocks",  "fit",      "borrow",     "testbed",
+                                     "assumptions", "claims",  "analysis", "quick_cells"};
+constexpr std::string_view kBudget[] = {"samples", "seeds", "grouper"};
+constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
+constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell", "devices",
+                                        "grouper", "samples", "zero_shot", "last"};
+constexpr std::string_view kSet[] = {"set", "devices"};
+constexpr std::string_view kSets[] = {"controls", "baselines"};
+constexpr std::string_view kCells[] = {"predicted", "searched"};
+constexpr std::string_view kRow[] = {
+    "workload",  "cluster",           "gpus",         "key", "title", "model", "grouper", "agents", "fitted",
+    "published", "published_samples", "paper_samples"};
+constexpr std::string_view kBlock[] = {"key",     "title",   "note",    "rules", "memory_limits",
+                                       "cluster", "grouper", "columns", "rows",  "training"};
+constexpr std::string_view kColumnsOf[] = {"only", "without"};
+constexpr std::string_view kRowsOf[] = {"only", "cluster", "with", "fitted"};
+constexpr std::string_view kFamily[] = {"family", "title", "with", "gpus"};
+constexpr std::string_view kTraining[] = {"family", "with", "samples", "quick"};
+constexpr std::string_view kParameter[] = {"kind", "classes", "from", "to"};
+constexpr std::string_view kBorrowed[] = {"table", "kind", "as"};
+constexpr std::string_view kRules[] = {"native", "published"};
+
+// What one file may ask for.
+constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000;
+constexpr std::int64_t kMaxGpus = 4096;
+constexpr double kPicosPerSecond = 1e12;
+
+// Keys stand in patterns of --cells, in names of files and of folders.
+std::string KeyIn(const Value& value) {
+  const std::string key = value.Name();
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  if (!std::ranges::all_of(key, plain) || key.front() == '.' || key.front() == '-')
+    value.Fail(fmt::format(
+        "is \"{}\"; a key has letters, digits, _ - and . alone and starts with none of the last two", key));
+  return key;
+}
+
+// "chain_ops_4" of "chain(ops=4)".
+std::string KeyOf(const std::string& spec) {
+  std::string key;
+  for (const char c : spec) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter) key += c;
+    if (!letter && !key.empty() && key.back() != '_') key += '_';
+  }
+  while (!key.empty() && key.back() == '_') key.pop_back();
+  return key.empty() ? "_" : key;
+}
+
+bool HasKey(const Value& value, std::string_view key) {
+  if (!value.IsObject()) return false;
+  for (const auto member : value.members()) {
+    if (member.key == key) return true;
+  }
+  return false;
+}
+
+// An InputError of something that the file names, told at its place.
+template <typename Function>
+auto At(const std::string& place, Function function) {
+  try {
+    return function();
+  } catch (const InputError& error) {
+    throw InputError(place + ": " + error.what());
+  }
+}
+
+template <typename Entries>
+std::vector<std::string> KeysOf(const Entries& entries) {
+  std::vector<std::string> keys;
+  for (const auto& entry : entries) keys.push_back(entry.key);
+  return keys;
+}
+
+template <typename Entry>
+void Add(Entry entry, const Value& value, std::vector<Entry>& entries) {
+  if (std::ranges::any_of(entries, [&](const Entry& other) { return other.key == entry.key; }))
+    value.Fail(fmt::format("has the key {} of another; give it a `key` of its own", entry.key));
+  entries.push_back(std::move(entry));
+}
+
+std::string OneOf(const Value& value, const std::vector<std::string>& known, const std::string& what) {
+  const std::string name = value.Name();
+  if (std::ranges::find(known, name) == known.end())
+    value.Fail(fmt::format("is {}, which is no {}{}; there are {}", name, what, DidYouMean(name, known),
+                           JoinNames(known)));
+  return name;
+}
+
+std::vector<std::string> SomeOf(const Value& value, const std::vector<std::string>& known,
+                                const std::string& what) {
+  std::vector<std::string> names;
+  for (const Value item : value.items()) names.push_back(OneOf(item, known, what));
+  if (names.empty()) value.Fail("is empty");
+  return names;
+}
+
+// "inception_v3(batch=64)" with "gradients=free" is "inception_v3(batch=64,gradients=free)".
+std::string WithOption(const std::string& spec, const std::string& option) {
+  if (option.empty()) return spec;
+  if (spec.back() != ')') return fmt::format("{}({})", spec, option);
+  return fmt::format("{},{})", spec.substr(0, spec.size() - 1), option);
+}
+
+std::string ForGpus(std::string cluster, int gpus) {
+  constexpr std::string_view kMark = "{gpus}";
+  if (const std::size_t at = cluster.find(kMark); at != std::string::npos)
+    cluster.replace(at, kMark.size(), std::to_string(gpus));
+  return cluster;
+}
+
+class TableReader {
+ public:
+  TableReader(std::string_view yaml, const std::string& source, std::string folder)
+      : document_(formats::ParseYaml(yaml, source)), folder_(std::move(folder)) {}
+
+  TableDefinition Read() {
+    formats::CheckFormat(document_, kFormat, 1);
+    const Fields top(document_.root(), kTop);
+    table_.name = KeyIn(top.Require("name"));
+    table_.title = top.Name("title", table_.name);
+    defaults_ = {top.String("cluster", ""), top.String("grouper", "colocation")};
+    ReadBudgets(top);
+    if (const auto columns = top.Find("columns")) shared_.columns = ReadColumns(*columns, 0);
+    if (const auto rows = top.Find("rows")) shared_.lines = ReadRows(*rows, defaults_);
+    if (const auto blocks = top.Find("blocks")) {
+      for (const Value block : blocks->items()) Add(ReadBlock(block), block, table_.blocks);
+      if (table_.blocks.empty()) blocks->Fail("is empty");
+      if (table_.blocks.size() > kMaxBlocks) blocks->Fail(fmt::format("has more than {} blocks", kMaxBlocks));
+    } else {
+      top.Require("columns"), top.Require("rows");
+      shared_.key = "native", shared_.title = "Native", shared_.rules = "native";
+      table_.blocks = {shared_};
+    }
+    CheckSize();
+    MarkPublished();
+    CheckRows();
+    ReadFit(top);
+    if (const auto list = top.Find("assumptions")) table_.assumptions = Sentences(*list);
+    if (const auto list = top.Find("quick_cells")) table_.quick_cells = Sentences(*list);
+    table_.testbed = top.String("testbed", "");
+    if (const auto name = top.Find("analysis")) {
+      table_.analysis = FindAnalysis(name->Name());
+      if (table_.analysis == nullptr) name->Fail("is none of those that berth's own tables have");
+    }
+    if (const auto claims = top.Find("claims")) {
+      for (const Value claim : claims->items()) {
+        for (Claim& one : ReadClaim(claim, table_)) table_.claims.push_back(std::move(one));
+        if (table_.claims.size() > kMaxClaims)
+          claim.Fail(fmt::format("is more than the {} that a table may have", kMaxClaims));
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  struct Defaults {
+    std::string cluster, grouper;
+  };
+
+  static std::vector<std::string> Sentences(const Value& list) {
+    std::vector<std::string> sentences;
+    for (const Value item : list.items()) sentences.push_back(item.Name());
+    return sentences;
+  }
+
+  static void ReadBudget(const Fields& fields, TableBudget& budget) {
+    budget.samples = fields.Int("samples", budget.samples, 1, kMaxSamples);
+    budget.seeds = static_cast<int>(fields.Int("seeds", budget.seeds, 1, kMaxSeeds));
+  }
+
+  // `samples` and `seeds` of the file are those of its standard budget, and a tenth with one seed is quick.
+  void ReadBudgets(const Fields& top) {
+    if (const auto budgets = top.Find("budgets")) {
+      for (const char* key : {"samples", "seeds"}) {
+        if (const auto both = top.Find(key)) both->Fail("and `budgets` say the same; give one of them");
+      }
+      const Fields sizes(*budgets, kBudgets);
+      for (const auto& [key, budget] :
+           {std::pair{"quick", &table_.quick}, {"standard", &table_.standard}, {"paper", &table_.paper}}) {
+        const auto value = sizes.Find(key);
+        if (!value) continue;
+        const Fields fields(*value, kBudget);
+        ReadBudget(fields, *budget);
+        budget->grouper = fields.String("grouper", "");
+      }
+      return;
+    }
+    ReadBudget(top, table_.standard);
+    table_.paper = table_.standard;
+    table_.quick = {std::max<std::int64_t>(1, table_.standard.samples / 10), 1, {}};
+  }
+
+  // `groups`: how many units the block's rows have where that is known, for `samples: pass`.
+  static std::vector<TableColumn> ReadColumns(const Value& list, std::int64_t groups) {
+    std::vector<TableColumn> columns;
+    for (const Value item : list.items()) {
+      if (HasKey(item, "set")) {
+        const Fields fields(item, kSet);
+        const std::size_t set = fields.Require("set").Choice(kSets);
+        for (TableColumn& column : ShippedColumns(kSets[set])) {
+          column.devices = fields.String("devices", "");
+          Add(std::move(column), item, columns);
+        }
+      } else {
+        Add(ReadColumn(item, groups), item, columns);
+      }
+    }
+    if (columns.empty()) list.Fail("is empty; a column is an agent of `berth list agents`");
+    return columns;
+  }
+
+  static std::vector<TableColumn> ShippedColumns(std::string_view set) {
+    const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
+    return ReadColumns(Fields(document.root(), kSets).Require(set), 0);
+  }
+
+  static const agents::AgentRow& AgentIn(const Value& value) {
+    const std::string name = At(value.Place(), [&] { return Spec::Parse(value.Name()).name; });
+    if (const agents::AgentRow* row = agents::FindAgent(name)) return *row;
+    std::vector<std::string> known;
+    for (const agents::AgentRow& row : agents::Agents()) known.emplace_back(row.name);
+    value.Fail(fmt::format("names no agent{}; there are {}", DidYouMean(name, known), JoinNames(known)));
+  }
+
+  static TableColumn ReadColumn(const Value& value, std::int64_t groups) {
+    TableColumn column;
+    column.kind = CellKind::kPredicted;
+    const auto is_of = [&](const Value& agent) {
+      const agents::AgentRow& row = AgentIn(agent);
+      column.agent = agent.Name();
+      column.key = KeyOf(column.agent);
+      column.title = column.agent;
+      column.sampled = agents::Samples(row);
+      column.learner = row.kind == agents::AgentKind::kLearner;
+      if (column.sampled || row.kind != agents::AgentKind::kBaseline) column.kind = CellKind::kSearched;
+    };
+    if (!value.IsObject()) {
+      is_of(value);
+      return column;
+    }
+    const Fields fields(value, kColumn);
+    if (const auto agent = fields.Find("agent")) {
+      is_of(*agent);
+    } else if (!fields.Has("key")) {
+      value.Fail("has no `agent`; only a column whose rows each name theirs goes without, and has a `key`");
+    }
+    if (const auto key = fields.Find("key")) column.key = KeyIn(*key);
+    if (column.title.empty()) column.title = column.key;
+    column.title = fields.Name("title", column.title);
+    if (const auto cell = fields.Find("cell"))
+      column.kind = cell->Choice(kCells) == 0 ? CellKind::kPredicted : CellKind::kSearched;
+    column.devices = fields.String("devices", "");
+    column.grouper = fields.String("grouper", "");
+    if (const auto samples = fields.Find("samples")) {
+      if (samples->IsNumber()) {
+        column.samples = samples->Int(1, kMaxSamples);
+      } else {
+        if (samples->Text() != "pass")
+          samples->Fail("is neither a count nor `pass`, one sample for each group");
+        if (groups == 0) samples->Fail("is a pass, but the block's `grouper` gives no number of groups");
+        column.samples = groups + 1;  // and the start
+      }
+    }
+    column.zero_shot = fields.Bool("zero_shot", false);
+    column.last = fields.Bool("last", false);
+    return column;
+  }
+
+  std::string Beside(const std::string& name) const {
+    std::error_code ignored;
+    const fs::path path = fs::path(folder_) / name;
+    return !folder_.empty() && fs::is_regular_file(path, ignored) ? path.lexically_normal().string() : name;
+  }
+
+  std::string WorkloadIn(const Value& value) const {
+    std::string workload = Beside(value.Name());
+    std::error_code ignored;
+    if (fs::is_regular_file(workload, ignored)) return workload;
+    const std::string name = At(value.Place(), [&] { return Spec::Parse(workload).name; });
+    std::vector<std::string> known;
+    for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
+    if (std::ranges::find(known, name) == known.end())
+      value.Fail(fmt::format("is {}, which is neither a file nor of `berth list workloads`{}", workload,
+                             DidYouMean(name, known)));
+    return workload;
+  }
+
+  std::vector<TableLine> ReadRows(const Value& list, const Defaults& defaults) const {
+    std::vector<TableLine> lines;
+    for (const Value item : list.items()) Add(ReadRow(item, defaults), item, lines);
+    if (lines.empty()) list.Fail("is empty; a row is a workload on a cluster");
+    return lines;
+  }
+
+  TableLine ReadRow(const Value& value, const Defaults& defaults) const {
+    const Fields fields(value, kRow);
+    TableLine line;
+    line.place = value.Place();
+    line.workload = WorkloadIn(fields.Require("workload"));
+    line.key = KeyOf(line.workload);
+    line.title = line.workload;
+    if (const auto key = fields.Find("key")) line.key = KeyIn(*key);
+    line.title = fields.Name("title", line.title);
+    line.model = fields.Name("model", line.key);
+    line.gpus = static_cast<int>(fields.Int("gpus", 0, 0, kMaxGpus));
+    line.cluster = Beside(ForGpus(fields.String("cluster", defaults.cluster), line.gpus));
+    if (line.cluster.empty() || line.cluster == "-")
+      value.Fail("has no `cluster`, and the file gives none for all rows");
+    line.grouper = fields.Name("grouper", defaults.grouper);
+    line.paper_samples = fields.Int("paper_samples", 0, 1, kMaxSamples);
+    if (const auto agents = fields.Find("agents")) {
+      for (const auto [column, agent] : agents->members()) {
+        AgentIn(agent);
+        line.agents.emplace(column, agent.Name());
+      }
+    }
+    if (const auto list = fields.Find("fitted")) line.fitted = Sentences(*list);
+    if (const auto cells = fields.Find("published")) {
+      for (const auto [column, cell] : cells->members()) {
+        const bool oom = cell.kind() == formats::ValueKind::kPlain && cell.Text() == "OOM";
+        PublishedCell number{oom, std::nullopt};
+        if (!oom) number.value = static_cast<double>(cell.Time()) / kPicosPerSecond;
+        line.published.emplace(column, number);
+      }
+    }
+    if (const auto cells = fields.Find("published_samples")) {
+      for (const auto [column, count] : cells->members())
+        line.published_samples.emplace(column, count.Int(1, kMaxSamples));
+    }
+    return line;
+  }
+
+  TableBlock ReadBlock(const Value& value) {
+    const Fields fields(value, kBlock);
+    TableBlock block;
+    block.key = KeyIn(fields.Require("key"));
+    block.title = fields.Name("title", block.key);
+    block.note = fields.String("note", "");
+    block.rules = kRules[0];
+    if (const auto rules = fields.Find("rules")) block.rules = kRules[rules->Choice(kRules)];
+    block.memory_limits = fields.Bool("memory_limits", true);
+    const Defaults defaults{fields.String("cluster", defaults_.cluster),
+                            fields.String("grouper", defaults_.grouper)};
+    block.columns = ColumnsOf(fields, value, defaults);
+    block.lines = RowsOf(fields, value, defaults);
+    if (const auto training = fields.Find("training")) {
+      const Fields of(*training, kTraining);
+      block.training.workloads = Members(of, "train");
+      block.training.samples = of.Require("samples").Int(1, kMaxSamples);
+      block.training.quick_samples = of.Int("quick", block.training.samples, 1, kMaxSamples);
+    }
+    for (const TableColumn& column : block.columns) {
+      if (column.zero_shot && block.training.workloads.empty())
+        value.Fail(fmt::format("has the zero-shot column {} and no `training`", column.key));
+    }
+    return block;
+  }
+
+  // How many groups "neighbour(groups=128)" makes; 0 where it does not say.
+  static std::int64_t GroupsOf(const Value& value, const std::string& grouper) {
+    return At(value.Place(), [&] {
+      Spec spec = Spec::Parse(grouper);
+      std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
+      return ParameterReader(spec).Int("groups", 0, 1, kMaxSamples);
+    });
+  }
+
+  std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value,
+                                     const Defaults& defaults) const {
+    const auto own = block.Find("columns");
+    if (own && !own->IsObject()) return ReadColumns(*own, GroupsOf(value, defaults.grouper));
+    if (shared_.columns.empty()) value.Fail("has no `columns`, and the file gives none for all blocks");
+    std::vector<TableColumn> columns = shared_.columns;
+    if (!own) return columns;
+    const Fields choice(*own, kColumnsOf);
+    if (choice.Has("only") == choice.Has("without")) own->Fail("takes `only` or `without`, a list of keys");
+    const bool only = choice.Has("only");
+    const std::vector<std::string> keys =
+        SomeOf(*choice.Find(only ? "only" : "without"), KeysOf(columns), "column");
+    std::erase_if(columns, [&](const TableColumn& column) {
+      return (std::ranges::find(keys, column.key) != keys.end()) != only;
+    });
+    if (columns.empty()) own->Fail("leaves no column");
+    return columns;
+  }
+
+  std::vector<TableLine> RowsOf(const Fields& block, const Value& value, const Defaults& defaults) const {
+    const auto own = block.Find("rows");
+    if (own && !own->IsObject()) return ReadRows(*own, defaults);
+    if (own && HasKey(*own, "family")) return FamilyRows(*own, defaults);
+    if (shared_.lines.empty()) value.Fail("has no `rows`, and the file gives none for all blocks");
+    std::vector<TableLine> lines = shared_.lines;
+    if (!own) return lines;
+    const Fields change(*own, kRowsOf);
+    if (const auto only = change.Find("only")) {
+      const std::vector<std::string> keys = SomeOf(*only, KeysOf(lines), "row");
+      std::erase_if(lines,
+                    [&](const TableLine& line) { return std::ranges::find(keys, line.key) == keys.end(); });
+    }
+    for (TableLine& line : lines) {
+      if (const auto cluster = change.Find("cluster"))
+        line.cluster = Beside(ForGpus(cluster->Name(), line.gpus));
+      line.workload = WithOption(line.workload, change.String("with", ""));
+      if (!change.Bool("fitted", true)) line.fitted.clear();
+    }
+    return lines;
+  }
+
+  static std::vector<std::string> Members(const Fields& of, const std::string& half) {
+    const Value family = of.Require("family");
+    std::vector<std::string> members =
+        At(family.Place(), [&] { return scenarios::FamilyMembers(family.Name() + ":" + half); });
+    for (std::string& member : members) member = WithOption(member, of.String("with", ""));
+    return members;
+  }
+
+  // The graphs of a family that no policy is trained on.
+  std::vector<TableLine> FamilyRows(const Value& value, const Defaults& defaults) const {
+    const Fields fields(value, kFamily);
+    const std::string family = fields.Require("family").Name();
+    std::vector<TableLine> lines;
+    for (const std::string& member : Members(fields, "test")) {
+      const std::string index = At(value.Place(), [&] {
+        return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0));
+      });
+      TableLine line;
+      line.place = value.Place();
+      line.key = KeyOf(family) + "_" + index;
+      line.title = fields.Name("title", family) + " " + index;
+      line.workload = member;
+      line.model = line.key;
+      line.gpus = static_cast<int>(fields.Int("gpus", 0, 0, kMaxGpus));
+      line.cluster = ForGpus(defaults.cluster, line.gpus);
+      if (line.cluster.empty()) value.Fail("has no cluster: give the block one");
+      line.grouper = defaults.grouper;
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+  void CheckSize() const {
+    std::size_t cells = 0;
+    for (const TableBlock& block : table_.blocks) cells += block.lines.size() * block.columns.size();
+    if (cells > kMaxCells)
+      document_.root().Fail(fmt::format("has {} cells; a table may have {}", cells, kMaxCells));
+  }
+
+  void MarkPublished() {
+    std::set<std::string> published;
+    for (const TableBlock& block : table_.blocks) {
+      for (const TableLine& line : block.lines) {
+        for (const auto& [column, number] : line.published) published.insert(column);
+      }
+    }
+    for (TableBlock& block : table_.blocks) {
+      for (TableColumn& column : block.columns) column.published = published.contains(column.key);
+    }
+  }
+
+  // What rows say of columns, and how many GPUs they have where they do not say.
+  void CheckRows() {
+    std::set<std::string> known;
+    for (const TableBlock& block : table_.blocks) {
+      for (const TableColumn& column : block.columns) known.insert(column.key);
+    }
+    const auto check = [&](const TableLine& line, const std::string& column, const char* where) {
+      if (!known.contains(column))
+        throw InputError(fmt::format("{}.{}: names {}, which is no column{}; there are {}.", line.place,
+                                     where, column, DidYouMean(column, {known.begin(), known.end()}),
+                                     JoinNames({known.begin(), known.end()})));
+    };
+    for (TableBlock& block : table_.blocks) {
+      for (TableLine& line : block.lines) {
+        for (const auto& [column, agent] : line.agents) check(line, column, "agents");
+        for (const auto& [column, number] : line.published) check(line, column, "published");
+        for (const auto& [column, count] : line.published_samples) check(line, column, "published_samples");
+        for (const std::string& column : line.fitted) {
+          check(line, column, "fitted");
+          const auto number = line.published.find(column);
+          if (number == line.published.end() || !number->second.value)
+            throw InputError(
+                fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
+        }
+        for (const TableColumn& column : block.columns) CheckAgent(line, column);
+        if (line.gpus == 0) line.gpus = GpusOf(line);
+      }
+    }
+  }
+
+  static void CheckAgent(const TableLine& line, const TableColumn& column) {
+    const std::string& agent = line.AgentOf(column);
+    if (agent.empty())
+      throw InputError(
+          fmt::format("{}.agents: column {} has no agent; give this row one.", line.place, column.key));
+    if (agents::Samples(*agents::FindAgent(Spec::Parse(agent).name)) != column.sampled)
+      throw InputError(fmt::format("{}.agents.{}: {} {} samples, and the column's others do otherwise.",
+                                   line.place, column.key, agent, column.sampled ? "draws no" : "draws"));
+  }
+
+  static int GpusOf(const TableLine& line) {
+    const sim::Cluster cluster =
+        At(line.place, [&] { return scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue()); });
+    return static_cast<int>(std::ranges::count_if(cluster.devices, [](const sim::Device& device) {
+      return device.device_class != sim::DeviceClass::kCpu;
+    }));
+  }
+
+  void ReadFit(const Fields& top) {
+    if (const auto list = top.Find("fit")) {
+      for (const Value item : list->items()) {
+        const Fields fields(item, kParameter);
+        TableParameter& parameter = table_.parameters.emplace_back();
+        parameter.kind = fields.Require("kind").Name();
+        if (const auto classes = fields.Find("classes")) parameter.classes = Sentences(*classes);
+        parameter.low = fields.Require("from").Number(1e-9, 1e9);
+        parameter.high = fields.Require("to").Number(parameter.low, 1e9);
+      }
+    }
+    if (const auto list = top.Find("borrow")) {
+      for (const Value item : list->items()) {
+        const Fields fields(item, kBorrowed);
+        table_.borrowed.push_back(
+            {fields.Require("table").Name(), fields.Require("kind").Name(), fields.Require("as").Name()});
+      }
+    }
+  }
+
+  const formats::Document document_;
+  const std::string folder_;
+  Defaults defaults_;
+  TableBlock shared_;  // columns and rows that blocks have which give none
+  TableDefinition table_;
+};
+
+}  // namespace
+
+bool IsTableFile(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+TableDefinition ParseTable(std::string_view yaml, const std::string& source, const std::string& folder) {
+  return TableReader(yaml, source, folder).Read();
+}
+
+TableDefinition ReadTable(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  TableDefinition table = ParseTable(formats::ReadFile(path), path, folder.empty() ? "." : folder.string());
+  table.path = path;
+  for (const TableName& ours : TableNames()) {
+    if (table.name == ours.name)
+      throw InputError(
+          fmt::format("{}: name: is {}, a table of berth's own; give it another name.", path, table.name));
+  }
+  if (table.analysis != nullptr)
+    throw InputError(fmt::format("{}: analysis: is for berth's own tables; leave it out.", path));
+  std::set<std::string> made;
+  for (const TableBlock& block : table.blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const std::string& agent = line.AgentOf(column);
+        if (!made.insert(agent).second) continue;
+        At(fmt::format("{}: column {}", path, column.key), [&] {
+          try {
+            const auto made_once = agents::MakeAgent(agent);
+            if (column.zero_shot && dynamic_cast<agents::Transferable*>(made_once.get()) == nullptr)
+              throw InputError(fmt::format("zero_shot: {} keeps no policy that could be applied", agent));
+          } catch (const RunError&) {  // a learner that this build lacks: its cells are not run
+          }
+        });
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,156 @@
+// docs/protocol.md#did-not-learn: on whom nothing is judged, and on whom it is.
+#include "bench/tables/learned.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/tables/claims.h"
+#include "bench/tables/gate.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MakeRecord;
+using ::testing::StartsWith;
+
+struct Run {
+  const char* column;
+  double seconds;
+  int seeds = 3;
+};
+
+// Of a row of placeto: each column ends alike under all of its seeds.
+std::vector<CellRecord> Row(const std::vector<Run>& runs, const char* row = "nmt_4") {
+  std::vector<CellRecord> records;
+  for (const Run& run : runs) {
+    for (int seed = 1; seed <= run.seeds; ++seed)
+      records.push_back(MakeRecord(row, run.column, "searched", seed, run.seconds));
+  }
+  return records;
+}
+
+ClaimVerdict About(const std::string& begin, const std::vector<CellRecord>& records,
+                   const std::map<std::string, std::string>& missed = {}) {
+  const TableDefinition& table = FindTable("placeto");
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, records, missed))) {
+    if (verdict.claim.rfind(begin, 0) == 0) return verdict;
+  }
+  ADD_FAILURE() << "no claim begins with " << begin;
+  return {};
+}
+
+constexpr char kBelowRnn[] = "NMT, 4 layers, 4 GPUs: Placeto ends 16.5 % below the RNN";
+
+TEST(Learned, WhoIsAsGoodAsItsControlIsJudged) {
+  const auto records = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 2}, {"factored_copy", 1.96}});
+  EXPECT_EQ(About(kBelowRnn, records).word, ClaimWord::kHolds) << "the RNN is 1.02 times its control";
+}
+
+TEST(Learned, WhoLosesToTheBetterControlWithTheWholeIntervalDidNotLearn) {
+  const auto records = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 2}, {"factored_copy", 0.9}});
+  const ClaimVerdict verdict = About(kBelowRnn, records);
+  EXPECT_EQ(verdict.word, ClaimWord::kDidNotLearn);
+  EXPECT_EQ(
+      verdict.ours,
+      "0.500 times as long as RNN [0.500, 0.500], 3 seeds; Placeto takes 1.11 times as long as its control "
+      "[1.11, 1.11], 3 seeds");
+}
+
+TEST(Learned, AnOpponentThatDidNotLearnIsNotBeaten) {
+  const auto records = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 1.5}, {"factored_copy", 1.2}});
+  const ClaimVerdict verdict = About(kBelowRnn, records);
+  EXPECT_EQ(verdict.word, ClaimWord::kDidNotLearn);
+  EXPECT_THAT(verdict.ours, HasSubstr("; RNN takes 1.67 times"));
+}
+
+TEST(Learned, WithoutAnIntervalNobodyLost) {
+  const auto records =
+      Row({{"placeto", 1, 2}, {"rnn", 2, 2}, {"factored", 0.5, 2}, {"factored_copy", 0.5, 2}});
+  EXPECT_EQ(About(kBelowRnn, records).word, ClaimWord::kUndecided) << "two seeds";
+}
+
+TEST(Learned, OnlyEqualSamplesAndBothControlsSayIt) {
+  auto records = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 0.5}});
+  EXPECT_EQ(About(kBelowRnn, records).word, ClaimWord::kHolds) << "one control is missing";
+  const auto copy = Row({{"factored_copy", 0.5}});
+  records.insert(records.end(), copy.begin(), copy.end());
+  EXPECT_EQ(About(kBelowRnn, records).word, ClaimWord::kDidNotLearn);
+  for (CellRecord& record : records) {
+    if (record.column == "factored") record.budget = 100;
+  }
+  EXPECT_EQ(About(kBelowRnn, records).word, ClaimWord::kHolds);
+}
+
+TEST(Learned, WhatWasNotRunStaysUntested) {
+  EXPECT_EQ(About(kBelowRnn, {}, {{"placeto(preset=tuned)", "missed it"}}).word, ClaimWord::kCannotBeTested);
+}
+
+TEST(Learned, WhoMissedTheGateDidNotLearnAndAVariantIsNotKnown) {
+  const auto records = Row({{"placeto", 1}, {"rnn", 2}});
+  const ClaimVerdict verdict =
+      About(kBelowRnn, records, {{"placeto(preset=tuned)", "missed 2 of the gate's cases (x, ...)"}});
+  EXPECT_EQ(verdict.word, ClaimWord::kDidNotLearn);
+  EXPECT_THAT(verdict.ours, HasSubstr("; Placeto missed 2 of the gate's cases (x, ...)"));
+  EXPECT_EQ(About(kBelowRnn, records, {{"rnn(preset=tuned)", "missed it"}}).word, ClaimWord::kHolds)
+      << "the table's has another network";
+  EXPECT_EQ(About(kBelowRnn, records, {{"placeto(preset=paper)", "missed it"}}).word, ClaimWord::kHolds);
+}
+
+TEST(Learned, WhatSearchAndBoundDecideIsNotTouched) {
+  auto records = Row({{"placeto", 1}, {"factored", 0.1}, {"factored_copy", 0.1}}, "inception_v3_2");
+  records.push_back(MakeRecord("inception_v3_2", "single_gpu", "predicted", 1, 2));
+  EXPECT_EQ(
+      About("Inception-V3 on 2 dies: a placement 24 %", records, {{"placeto(preset=tuned)", "missed it"}})
+          .word,
+      ClaimWord::kHolds);
+}
+
+TEST(Learned, WhoIsKeptFromLearningIsNoLearner) {
+  std::vector<CellRecord> records;
+  for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+    const auto row = Row({{"placeto", 1}, {"placeto_untrained", 9}, {"factored", 1}, {"factored_copy", 1}},
+                         line.key.c_str());
+    records.insert(records.end(), row.begin(), row.end());
+  }
+  EXPECT_EQ(About("Placeto ends better than the same network untrained", records).word, ClaimWord::kHolds);
+}
+
+// Six rows: lost in three is not more than half of them.
+TEST(Learned, AClaimAboutManyRowsIsJudgedUntilMoreThanHalfOfThemAreLost) {
+  const auto word_with = [](int lost) {
+    std::vector<CellRecord> records;
+    for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+      const double control = lost-- > 0 ? 0.5 : 1;
+      for (const auto& more :
+           {Row({{"placeto", 1}, {"factored", 9}, {"factored_copy", control}}, line.key.c_str()),
+            Row({{"random_op", 2}, {"random_group", 2}, {"random_block", 2}}, line.key.c_str())})
+        records.insert(records.end(), more.begin(), more.end());
+    }
+    return About("Placeto beats the best of three kinds of random search", records);
+  };
+  EXPECT_EQ(word_with(3).word, ClaimWord::kHolds);
+  const ClaimVerdict verdict = word_with(4);
+  EXPECT_EQ(verdict.word, ClaimWord::kDidNotLearn);
+  EXPECT_THAT(verdict.ours, StartsWith("rows won 6"));
+  EXPECT_THAT(verdict.ours, HasSubstr("; Placeto lost to its control in 4 of 6 rows"));
+}
+
+// Everybody is ten times better than without learning, but for one.
+TEST(Learned, TheGatesRowsSayWhoMissed) {
+  std::vector<GateRun> runs = PlanGate(GateCases(), GateAgents());
+  for (GateRun& run : runs) {
+    const bool learns = run.agent.find("lr=0)") == std::string::npos && run.agent != kGateRandom &&
+                        run.agent != kGateOneGpu && run.agent != "rnn(preset=tuned)";
+    run.goal_s = 0.5;
+    run.late_s = run.seconds = learns ? 1 : 10;
+  }
+  const auto misses = GateMisses(PrintGateRuns(runs));
+  ASSERT_EQ(misses.size(), 1u);
+  EXPECT_THAT(misses.at("rnn(preset=tuned)"), StartsWith("missed "));
+  EXPECT_TRUE(GateMisses(PrintGateRuns({})).empty());
+}
+
+}  // namespace
+}  // namespace berth::bench

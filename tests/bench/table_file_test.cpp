@@ -1,0 +1,245 @@
+// A table as a file: what its short forms stand for, what is refused and where, and that a user's runs as ours do.
+#include "bench/tables/table_file.h"
+
+#include <filesystem>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/tables/claims.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using tests::TempFolder;
+
+const std::string kExample = BERTH_SOURCE_DIR "/examples/table.yaml";
+constexpr char kHead[] = "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus=2)\n";
+constexpr char kRest[] = "columns: [single_gpu, random]\nrows:\n  - {workload: chain(ops=4)}\n";
+
+TableDefinition Parse(const std::string& text) {
+  return ParseTable(text, "mine.yaml");
+}
+
+std::string RefusalOf(const std::string& text) {
+  try {
+    Parse(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "read";
+}
+
+TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
+  const TableDefinition table = ReadTable(kExample);
+  EXPECT_EQ(table.name, "two-workloads");
+  EXPECT_EQ(table.standard.samples, 200);
+  EXPECT_EQ(table.quick.samples, 20);
+  ASSERT_EQ(table.blocks.size(), 1u);
+  const TableBlock& block = table.blocks.front();
+  ASSERT_EQ(block.columns.size(), 4u);
+  EXPECT_EQ(block.columns[0].kind, CellKind::kPredicted);
+  EXPECT_EQ(block.columns[1].kind, CellKind::kSearched);
+  EXPECT_FALSE(block.columns[1].sampled);
+  EXPECT_TRUE(block.columns[2].sampled);
+  EXPECT_EQ(block.lines[0].GrouperOf(block.columns[2]), "colocation");
+  EXPECT_EQ(block.lines[0].GrouperOf(block.columns[3]), "neighbour(groups=32)");
+  EXPECT_EQ(block.lines[0].key, "transformer_xl_layers_2");
+  EXPECT_EQ(block.lines[0].gpus, 2) << "counted in the cluster";
+  EXPECT_FALSE(table.HasPublished());
+  ASSERT_EQ(table.claims.size(), 1u);
+}
+
+TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
+  const TableDefinition table = Parse(
+      "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
+      "columns: [cpu_only, single_gpu, {set: controls, devices: gpu}]\n"
+      "rows:\n"
+      "  - {key: a, workload: chain(ops=4), gpus: 2, fitted: [cpu_only], published: {cpu_only: 1.5s, "
+      "single_gpu: OOM}}\n"
+      "  - {key: b, workload: nmt, gpus: 4}\n"
+      "blocks:\n"
+      "  - {key: one}\n"
+      "  - {key: two, columns: {without: [cpu_only]},\n"
+      "     rows: {only: [b], cluster: \"k40(gpus={gpus},host=process)\", with: layers=2, fitted: false}}\n");
+  ASSERT_EQ(table.blocks.size(), 2u);
+  const TableBlock& one = table.blocks[0];
+  EXPECT_EQ(one.lines[0].cluster, "k40(gpus=2)");
+  EXPECT_EQ(one.lines[0].published.at("cpu_only").value, 1.5);
+  EXPECT_TRUE(one.lines[0].published.at("single_gpu").out_of_memory);
+  EXPECT_TRUE(one.lines[0].IsFitted(one.columns[0]));
+  ASSERT_EQ(one.columns.size(), 4u);
+  EXPECT_EQ(one.columns[3].key, "factored_copy");
+  EXPECT_EQ(one.columns[3].devices, "gpu");
+  EXPECT_TRUE(one.columns[1].published);
+  EXPECT_FALSE(one.columns[2].published);
+  const TableBlock& two = table.blocks[1];
+  EXPECT_EQ(two.columns.size(), 3u);
+  ASSERT_EQ(two.lines.size(), 1u);
+  EXPECT_EQ(two.lines[0].workload, "nmt(layers=2)");
+  EXPECT_EQ(two.lines[0].cluster, "k40(gpus=4,host=process)");
+}
+
+TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
+  const std::string head = kHead;
+  const std::string rest = kRest;
+  const auto with_row = [&](const std::string& row) {
+    return RefusalOf(head + "columns: [single_gpu, random]\nrows:\n  - " + row + "\n");
+  };
+  EXPECT_EQ(RefusalOf(head + rest), "read");
+  EXPECT_THAT(RefusalOf("format: berth.scenario\nversion: 1\n"), HasSubstr("berth.experiment"));
+  EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), HasSubstr("mine.yaml:8: "));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpo]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("mine.yaml:5: columns[0] names no agent (did you mean single_gpu?)"));
+  EXPECT_THAT(RefusalOf(head + "columns: [random, random]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("columns[1] has the key random of another"));
+  EXPECT_THAT(RefusalOf(head + "columns: []\nrows: [{workload: nmt}]\n"),
+              HasSubstr("mine.yaml:5: columns is empty"));
+  EXPECT_THAT(RefusalOf(head + rest + "samples: 0\n"), HasSubstr("mine.yaml:8: samples"));
+  EXPECT_THAT(with_row("{workload: nmd}"),
+              HasSubstr("mine.yaml:7: rows[0].workload is nmd, which is neither a file"));
+  EXPECT_THAT(with_row("{workload: nmt, cluster: k41}"), HasSubstr("mine.yaml:7: rows[0]"));
+  EXPECT_THAT(with_row("{workload: nmt, key: a/b}"), HasSubstr("rows[0].key is \"a/b\""));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single: 1s}}"),
+              HasSubstr("published: names single, which is no column"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: 1}}"),
+              HasSubstr("mine.yaml:7: rows[0].published.single_gpu"));
+  EXPECT_THAT(with_row("{workload: nmt, fitted: [single_gpu]}"), HasSubstr("has no published time"));
+  EXPECT_THAT(with_row("{workload: nmt, agents: {random: single_gpu}}"), HasSubstr("draws no samples"));
+  EXPECT_THAT(RefusalOf(head + "columns: [{key: own}]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("column own has no agent; give this row one"));
+  const auto with_claim = [&](const std::string& claim) {
+    return RefusalOf(head + rest + "claims:\n  - " + claim + "\n");
+  };
+  EXPECT_THAT(with_claim("{claim: x, kind: rato}"),
+              HasSubstr("mine.yaml:9: claims[0].kind is rato, which is no kind of claim"));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
+              HasSubstr("has no \"by\""));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
+              HasSubstr("which is no row there"));
+  EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
+              HasSubstr("has by, which a claim of kind beats has not"));
+  EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
+              HasSubstr("needs column random_op beside it"));
+  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu}"),
+              HasSubstr("counts the samples of single_gpu, which draws none"));
+}
+
+// Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
+TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
+  std::string text = std::string(kHead) + kRest + "claims:\n";
+  for (const ClaimKind& kind : ClaimKinds()) {
+    const std::string fields = std::string(" ") + kind.fields + " ";
+    const auto has = [&](const std::string& key) {
+      return fields.find(" " + key + "! ") != std::string::npos;
+    };
+    text += std::string("  - {claim: x, kind: ") + kind.name;
+    if (has("rows")) text += ", rows: [chain_ops_4]";
+    if (has("row") || std::string(kind.name) == "ratio") text += ", row: chain_ops_4";
+    if (has("columns")) text += ", columns: [random]";
+    for (const char* key : {"column", "than"}) {
+      if (has(key)) text += std::string(", ") + key + ": random";
+    }
+    for (const char* key : {"by", "at_least", "within"}) {
+      if (has(key)) text += std::string(", ") + key + ": 0.5";
+    }
+    if (has("takes")) text += ", takes: 1s";
+    if (has("named")) text += ", named: y";
+    if (has("see")) text += ", see: z";
+    if (has("cells")) text += ", cells: [chain_ops_4/random]";
+    text += "}\n";
+  }
+  // What it lacks are the columns of the sets that learners are held against.
+  text.erase(text.find("  - {claim: x, kind: opponents"),
+             text.find('\n', text.find("kind: opponents")) + 1 - text.find("  - {claim: x, kind: opponents"));
+  const TableDefinition table = Parse(text);
+  EXPECT_EQ(table.claims.size(), ClaimKinds().size() - 1);
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, {})))
+    EXPECT_EQ(verdict.word, ClaimWord::kCannotBeTested) << verdict.claim;
+}
+
+TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
+  const std::string page = formats::ReadFile(BERTH_SOURCE_DIR "/docs/formats.md");
+  const std::string schema = formats::ReadFile(BERTH_SOURCE_DIR "/docs/schema/experiment.json");
+  for (const ClaimKind& kind : ClaimKinds()) {
+    EXPECT_THAT(
+        page, HasSubstr(std::string("| `") + kind.name + "` | " + kind.what + " | `" + kind.fields + "` |"));
+    EXPECT_THAT(schema, HasSubstr(std::string("\"") + kind.name + "\""));
+  }
+}
+
+// Read or refused with its place, whatever bytes: nothing else leaves the reader.
+TEST(TableFile, DamagedFilesAreReadOrRefused) {
+  const std::string whole = formats::ReadFile(BERTH_SOURCE_DIR "/bench/data/tables/mars.yaml");
+  const char* const tokens[] = {"{",      "}",  "[",    "]",    ":",  ", ",     "- ",         "\n",   "  ",
+                                "0",      "-1", "1e99", "OOM",  "1s", "native", "single_gpu", "rows", "all",
+                                "{gpus}", "(",  ")",    "null", "*",  "&a",     "\xff"};
+  std::mt19937_64 engine(1);
+  const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(engine() % bound); };
+  int read = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string text = whole;
+    for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) {
+      const std::size_t at = below(text.size());
+      if (below(3) == 0) text.erase(at, below(60));
+      if (below(3) == 0)
+        text.insert(below(text.size() + 1), text.substr(std::min(at, text.size()), below(60)));
+      text.insert(std::min(at, text.size()), tokens[below(std::size(tokens))]);
+    }
+    try {
+      const TableDefinition table = Parse(text);
+      JudgeClaims(TableResults(table, {}));
+      ++read;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), ::testing::StartsWith("mine.yaml")) << text;
+    }
+  }
+  EXPECT_GT(read, 0);
+  for (std::size_t size = 0; size < whole.size(); size += 37) RefusalOf(whole.substr(0, size));
+}
+
+TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
+  const TempFolder folder;
+  const auto call = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
+                                      "--samples", "3",      "--out",   folder / "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return testing::RunBerth(words, folder.path());
+  };
+  const auto run = call({"--cells", "transformer_xl_layers_2/*"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const char* file : {"rows.csv", "table.md", "table.html", "table.tex"})
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + file))) << file;
+  const std::string page = formats::ReadFile(folder / "out/table.md");
+  EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
+  const std::string rows = formats::ReadFile(folder / "out/rows.csv");
+  EXPECT_THAT(rows, HasSubstr("berth table " + kExample + " --cells native:transformer_xl_layers_2/random"));
+}
+
+TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
+  const TempFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    formats::WriteFile(folder / "mine.yaml", text);
+    testing::ExpectRefused({"table", folder / "mine.yaml", "--store", folder / "store.db"}, says);
+    EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
+  };
+  refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
+  refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
+          "give it another name");
+  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 10}}\n",
+          "zero_shot: random keeps no policy");
+  testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
+}
+
+}  // namespace
+}  // namespace berth::bench
