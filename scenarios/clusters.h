@@ -16,6 +16,7 @@ std::string Dgx2Cluster(const Spec& spec);
 std::string A100Cluster(const Spec& spec);
 std::string H100Cluster(const Spec& spec);
 std::string H200Cluster(const Spec& spec);
+std::string WorkstationCluster(const Spec& spec);
 std::string PcieTreeCluster(const Spec& spec);
 std::string H100HostsCluster(const Spec& spec);
 std::string DopplerCluster(const Spec& spec);

@@ -117,6 +117,20 @@ std::string H200Cluster(const Spec& spec) {
   return PrintSwitchedHost(spec, {"A DGX H200: H200 SXM of 141 GB on NVSwitch.", "h200", "pcie5-x16"});
 }
 
+std::string WorkstationCluster(const Spec& spec) {
+  ParameterReader read(spec);
+  const ClusterChoices choices = ReadChoices(read, {2}, IssueOrder::kReady);
+  FinishReading(spec, read);
+  ClusterText yaml(read.Canonical(), "Unequal GPUs: an RTX 4090, all others T4.", choices);
+  WriteCpu(yaml, 0);
+  WriteGpus(yaml, 0, 1, "rtx4090");
+  WriteGpus(yaml, 1, choices.gpus - 1, "t4");
+  yaml.Line("links:");
+  WriteRootPorts(yaml, 0, 0, 1, "pcie4-x16");
+  WriteRootPorts(yaml, 0, 1, choices.gpus - 1, "pcie3-x16");
+  return yaml.text();
+}
+
 std::string PcieTreeCluster(const Spec& spec) {
   ParameterReader read(spec);
   const ClusterChoices choices = ReadChoices(read, {8}, IssueOrder::kReady);

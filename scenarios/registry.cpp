@@ -166,6 +166,8 @@ const std::vector<ClusterRow>& Clusters() {
       {"a100", "DGX A100 on NVSwitch", kHost, A100Cluster},
       {"h100", "DGX H100 on NVSwitch", kHost, H100Cluster},
       {"h200", "DGX H200 on NVSwitch", kHost, H200Cluster},
+      {"workstation", "unequal GPUs: an RTX 4090, all others T4, on PCI Express",
+       "gpus=2,interconnect=fair,host=device,order=ready", WorkstationCluster},
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", kHost, PcieTreeCluster},
       {"h100_hosts", "DGX H100s on InfiniBand; nics=host: one for all GPUs of a host",
        "gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu", H100HostsCluster},
