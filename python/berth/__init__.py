@@ -15,8 +15,9 @@ from ._core import InputError, RunError
 from ._graph import Graph
 from ._problem import Batch, Bounds, Problem, Search, Simulation
 from ._tables import Row, agents, clusters, cost_models, groupers, workloads
+from .agent import Agent
 
-__all__ = ["Batch", "Bounds", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "agents", "clusters",
+__all__ = ["Agent", "Batch", "Bounds", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "agents", "clusters",
            "cost_models", "groupers", "workloads"]
 
 # The learning agents stand beside the module where it is installed, in the build folder where it is built.
