@@ -15,6 +15,10 @@ The standard library alone. What is said in lines is in docs/formats.md; `print`
 import json
 import random
 import sys
+from collections.abc import Sequence
+from typing import Any, Optional, TextIO, Union
+
+Placement = Union[Sequence[int], str]
 
 
 class Refusal(Exception):
@@ -36,15 +40,24 @@ class Agent:
 
     VERSION = 1
 
-    def propose(self):
+    task: dict[str, Any]
+    devices: list[dict[str, Any]]
+    units: list[dict[str, Any]]
+    edges: list[list[int]]
+    random: random.Random
+    remaining: int
+    best: Optional[Placement]
+    best_us: Optional[float]
+
+    def propose(self) -> Optional[Sequence[Placement]]:
         """Placements to be evaluated, a sample each: for each unit a device's number, or a string with a letter for each (`a`
         the first device). Large batches cost less. None or [] ends the search; berth takes no more than `remaining`."""
         raise NotImplementedError
 
-    def observe(self, placements, results):
+    def observe(self, placements: Sequence[Placement], results: list[dict[str, Any]]) -> None:
         """Told what came of each: dicts with runtime_us (as if memory were unlimited), peak_bytes (by device), oom (None: it fits)."""
 
-    def run(self, source=None, sink=None):
+    def run(self, source: Optional[TextIO] = None, sink: Optional[TextIO] = None) -> None:
         """Speaks with berth until one of both has had enough."""
         source, sink = source or sys.stdin, sink or sys.stdout
         kept, sys.stdout = sys.stdout, sys.stderr
@@ -63,23 +76,23 @@ class Agent:
         finally:
             sys.stdout = kept
 
-    def _start(self, task):
+    def _start(self, task: dict[str, Any]) -> None:
         if (task["format"], task["version"]) != ("berth.agent", self.VERSION):
             raise Refusal(f"knows version {self.VERSION} of berth.agent, not {task['format']} {task['version']}")
         self.task, self.devices, self.units, self.edges = task, task["devices"], task["units"], task["edges"]
         self.random, self.remaining = random.Random(task["seed"]), task["budget"]
         self.best, self.best_us = None, None
 
-    def _hear(self, placements, answer):
+    def _hear(self, placements: Sequence[Placement], answer: dict[str, Any]) -> None:
         self.remaining = answer["remaining"]
         results = answer["results"]
         placements = placements[:len(results)]
         for placement, result in zip(placements, results):
-            if result["oom"] is None and (self.best is None or result["runtime_us"] < self.best_us):
+            if result["oom"] is None and (self.best_us is None or result["runtime_us"] < self.best_us):
                 self.best, self.best_us = placement, result["runtime_us"]
         self.observe(placements, results)
 
     @staticmethod
-    def _say(sink, document):
+    def _say(sink: TextIO, document: dict[str, Any]) -> None:
         # Arrays and numbers of NumPy and torch know themselves as lists.
         print(json.dumps(document, default=lambda value: value.tolist()), file=sink, flush=True)
