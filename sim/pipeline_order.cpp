@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "sim/error.h"
 
@@ -47,52 +48,69 @@ PipelineOrder::PipelineOrder(const OpGraph& graph) {
   }
   if (micro_batches_ == 1) kind_ = Kind::kNone;
   if (empty()) return;
-  for (const OpIndex op : graph.topological_order()) {
-    const Op& reader = graph.ops[At(op)];
-    const auto add = [&](OpIndex producer) {
-      if (direction[At(producer)] == Direction::kLast) direction[At(op)] = Direction::kLast;
-      producers_.push_back(
-          {producer, direction[At(producer)], micro_batch[At(producer)] == micro_batch[At(op)]});
-    };
-    for (const TensorRef& input : reader.inputs) add(input.op);
-    for (const OpIndex control : reader.control) add(control);
-    items_.push_back(
-        {op, micro_batch[At(op)], direction[At(op)], static_cast<std::int32_t>(producers_.size())});
-  }
+  ReadProducers(graph, micro_batch, std::move(direction));
   stage_.resize(graph.ops.size());
   slot_.resize(graph.ops.size());
   order_.resize(graph.ops.size());
+}
+
+void PipelineOrder::ReadProducers(const OpGraph& graph, const std::vector<std::int32_t>& micro_batch,
+                                  std::vector<Direction> direction) {
+  std::vector<bool> ruled(graph.ops.size());  // its slot is what the rule says
+  for (const OpIndex op : graph.topological_order()) {
+    const Op& reader = graph.ops[At(op)];
+    const std::size_t first = waits_.size();
+    std::vector<OpIndex> producers = reader.control;
+    for (const TensorRef& input : reader.inputs) producers.push_back(input.op);
+    Direction& own = direction[At(op)];
+    for (const OpIndex producer : producers)
+      if (direction[At(producer)] == Direction::kLast) own = Direction::kLast;
+    for (const OpIndex producer : producers) {
+      const Direction other = direction[At(producer)];
+      const bool alike = micro_batch[At(producer)] == micro_batch[At(op)];
+      // From these follows the stage, and from the stages that the slots are in order.
+      const bool forward = alike && own == Direction::kForward && other == Direction::kForward;
+      const bool backward = alike && own == Direction::kBackward && other <= Direction::kBackward;
+      if (forward) forward_producers_.push_back({producer, true});
+      if (backward) backward_producers_.push_back({producer, other == Direction::kForward});
+      const Op& of = graph.ops[At(producer)];
+      const bool first_of_all = other == Direction::kOnce && of.inputs.empty() && of.control.empty();
+      if (!ruled[At(producer)] || !(forward || backward || first_of_all)) waits_.push_back(producer);
+    }
+    ruled[At(op)] = waits_.size() == first;
+    if (own == Direction::kForward)
+      forward_.push_back({op, static_cast<std::int32_t>(forward_producers_.size())});
+    if (own == Direction::kBackward)
+      backward_.push_back({op, static_cast<std::int32_t>(backward_producers_.size())});
+    items_.push_back({op, micro_batch[At(op)], own, static_cast<std::int32_t>(waits_.size())});
+  }
 }
 
 // Forward: the stage of the latest producer, or the next where that is on another device. Backward the same way back, from
 // the last stage on; an op beside its forward op is of that one's stage.
 void PipelineOrder::FindStages(std::span<const DeviceIndex> device) {
   stages_ = 1;
-  std::int32_t first = 0;
-  for (const Item& item : items_) {
+  std::int32_t at = 0;
+  for (const Step& step : forward_) {
     std::int32_t stage = 0;
-    for (; first < item.producers_end; ++first) {
-      const Producer& producer = producers_[At(first)];
-      if (item.direction != Direction::kForward || producer.direction != Direction::kForward ||
-          !producer.alike)
-        continue;
-      stage = std::max(stage, stage_[At(producer.op)] + (device[At(producer.op)] != device[At(item.op)]));
+    const DeviceIndex here = device[At(step.op)];
+    for (; at < step.producers_end; ++at) {
+      const OpIndex producer = forward_producers_[At(at)].op;
+      stage = std::max(stage, stage_[At(producer)] + (device[At(producer)] != here));
     }
-    stage_[At(item.op)] = stage;
+    stage_[At(step.op)] = stage;
     stages_ = std::max(stages_, stage + 1);
   }
-  first = 0;
-  for (const Item& item : items_) {
+  at = 0;
+  for (const Step& step : backward_) {
     std::int32_t stage = stages_ - 1;
-    for (; first < item.producers_end; ++first) {
-      const Producer& producer = producers_[At(first)];
-      if (item.direction != Direction::kBackward || !producer.alike) continue;
-      const bool here = device[At(producer.op)] == device[At(item.op)];
-      if (producer.direction == Direction::kBackward)
-        stage = std::min(stage, stage_[At(producer.op)] - !here);
-      if (producer.direction == Direction::kForward && here) stage = std::min(stage, stage_[At(producer.op)]);
+    const DeviceIndex here = device[At(step.op)];
+    for (; at < step.producers_end; ++at) {
+      const auto [producer, forward] = backward_producers_[At(at)];
+      const bool away = device[At(producer)] != here;
+      if (!forward || !away) stage = std::min(stage, stage_[At(producer)] - away);
     }
-    if (item.direction == Direction::kBackward) stage_[At(item.op)] = stage;
+    stage_[At(step.op)] = stage;
   }
 }
 
@@ -117,7 +135,7 @@ void PipelineOrder::FindSlots() {
   std::int32_t first = 0, last = 0;
   for (const Item& item : items_) {
     std::int32_t slot = Slot(item);
-    for (; first < item.producers_end; ++first) slot = std::max(slot, slot_[At(producers_[At(first)].op)]);
+    for (; first < item.waits_end; ++first) slot = std::max(slot, slot_[At(waits_[At(first)])]);
     slot_[At(item.op)] = slot;
     last = std::max(last, slot);
   }

@@ -31,14 +31,19 @@ class PipelineOrder {
     OpIndex op;
     std::int32_t micro_batch;
     Direction direction;
-    std::int32_t producers_end;  // in producers_; they begin where those of the item before end
+    std::int32_t waits_end;  // in waits_; they begin where those of the item before end
+  };
+  struct Step {  // of one op that has a stage, in topological order
+    OpIndex op;
+    std::int32_t producers_end;  // in producers_, in the same way
   };
   struct Producer {
     OpIndex op;
-    Direction direction;
-    bool alike;  // of the same micro-batch
+    bool forward;
   };
 
+  void ReadProducers(const OpGraph& graph, const std::vector<std::int32_t>& micro_batch,
+                     std::vector<Direction> direction);
   void FindStages(std::span<const DeviceIndex> device);
   std::int32_t Slot(const Item& item) const;
   void FindSlots();
@@ -46,11 +51,13 @@ class PipelineOrder {
   Kind kind_ = Kind::kNone;
   std::int32_t micro_batches_ = 1;
   std::vector<Item> items_;
-  std::vector<Producer> producers_;
-  std::int32_t stages_ = 1;          // of the placement
-  std::vector<std::int32_t> stage_;  // by op
-  std::vector<std::int32_t> slot_;   // by op
-  std::vector<std::int32_t> begin_;  // by slot: where its ops begin in order_
+  std::vector<OpIndex> waits_;  // producers whose slots could be later than the rule says
+  std::vector<Step> forward_, backward_;
+  std::vector<Producer> forward_producers_, backward_producers_;  // of the same micro-batch
+  std::int32_t stages_ = 1;                                       // of the placement
+  std::vector<std::int32_t> stage_;                               // by op
+  std::vector<std::int32_t> slot_;                                // by op
+  std::vector<std::int32_t> begin_;                               // by slot: where its ops begin in order_
   std::vector<OpIndex> order_;
 };
 
