@@ -240,6 +240,24 @@ TEST(MicroBatches, AFileIsSharedByTheRule) {
   EXPECT_EQ(ops[4].cost_us, 8.0) << "the update";
 }
 
+// The rule gives what the builder does for a quarter of the batch, op by op.
+TEST(MicroBatches, TheRuleGivesWhatSmallerShapesAre) {
+  for (const auto& [whole, quarter] : {std::pair{"inception_v3(batch=64)", "inception_v3(batch=16)"},
+                                       {"llama(batch=8,layers=2)", "llama(batch=2,layers=2)"},
+                                       {"moe(batch=8,layers=1)", "moe(batch=2,layers=1)"}}) {
+    const sim::OpGraph share = ShareBatch(LoadGraph(whole), 4), built = LoadGraph(quarter);
+    ASSERT_EQ(share.ops.size(), built.ops.size());
+    for (std::size_t i = 0; i < share.ops.size(); ++i) {
+      EXPECT_EQ(share.ops[i].flops, built.ops[i].flops) << share.ops[i].name;
+      ASSERT_EQ(share.ops[i].outputs.size(), built.ops[i].outputs.size());
+      for (std::size_t o = 0; o < share.ops[i].outputs.size(); ++o) {
+        EXPECT_EQ(share.ops[i].outputs[o].bytes, built.ops[i].outputs[o].bytes) << share.ops[i].name;
+        EXPECT_EQ(share.ops[i].outputs[o].shape, built.ops[i].outputs[o].shape) << share.ops[i].name;
+      }
+    }
+  }
+}
+
 // The whole and its parts: work and weights are the same.
 TEST(MicroBatches, WorkloadsKeepWorkAndWeights) {
   const sim::OpGraph whole = LoadGraph("rnnlm(batch=64,steps=3)");
