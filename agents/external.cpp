@@ -221,8 +221,13 @@ class Speaker {
   void Tell(std::string answer) { next_ = std::move(answer); }
   // Its next line; nothing where the search is to stop.
   std::optional<std::string> Ask() { return process_.Write(next_) ? process_.Read() : std::nullopt; }
+  // The budget is spent: whatever it makes of that, what was found stands.
   void Finish() {
-    process_.Write(next_);
+    try {
+      process_.Write(next_);
+    } catch (const InputError&) {
+      return;
+    }
     process_.Finish();
   }
 

@@ -93,6 +93,17 @@ TEST(External, ProgramsThatGoOnForEver) {
   EXPECT_THAT(Refusal("cat /dev/zero"), HasSubstr("a line of more than 1048576 bytes"));
 }
 
+// The last answer lies in no pipe, and it never reads it.
+TEST(External, WhatItDoesAfterTheBudgetIsItsOwnBusiness) {
+  const tests::TempFolder folder;
+  std::ofstream line(folder / "line");
+  line << R"({"evaluate": ["aaa")";
+  for (int i = 1; i < 2000; ++i) line << R"(, "bbb")";
+  line << "]}" << std::endl;
+  EXPECT_EQ(Refusal("cat " + (folder / "line") + "; sleep 1000", 2000, "0.5"), "");
+  EXPECT_THAT(Refusal("cat " + (folder / "line") + "; sleep 1000", 2001, "0.5"), HasSubstr("said nothing"));
+}
+
 // 100 KB lie in no pipe: it must be read while it is written to.
 TEST(External, NeitherWaitsForTheOther) {
   LineProcess cat("cat",
