@@ -29,5 +29,6 @@ std::unique_ptr<Agent> MakeFactored(const Spec& spec);
 std::unique_ptr<Agent> MakePilot(const Spec& spec);
 std::unique_ptr<Agent> MakePortfolio(const Spec& spec);
 std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);
+std::unique_ptr<Agent> MakeExternal(const Spec& spec);
 
 }  // namespace berth::agents

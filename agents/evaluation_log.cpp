@@ -95,9 +95,10 @@ std::optional<EvaluationLog::Entry> EvaluationLog::Next(const UnitPlacement& pla
   if (!frame) return std::nullopt;
   ++answered_;
   if (frame->head.placement != HashOf(placement)) {
-    throw InputError(path_ + ": was made by a search that tried another placement as its sample " +
-                     std::to_string(answered_) +
-                     ", with another budget or by another version of berth; start without --resume");
+    throw InputError(
+        path_ + ": was made by a search that tried another placement as its sample " +
+        std::to_string(answered_) +
+        ", with another budget or by another version of berth or of the agent; start without --resume");
   }
   at_ = frame->end;
   RankReport report = FromBytes(std::string(frame->body));

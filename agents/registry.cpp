@@ -79,6 +79,8 @@ const std::vector<AgentRow>& Agents() {
        "neighbour is",
        "Williams, 1992", "action=device,stay=0.9,weights=mean,top=0.1,batch=20,lr=0.03", AgentKind::kSearch,
        MakeFactored},
+      {"external", "a program of yours: lines of JSON on its standard input and output", "",
+       "command=PROGRAM,timeout=60", AgentKind::kSearch, MakeExternal},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
        "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(

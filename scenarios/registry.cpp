@@ -146,6 +146,11 @@ const std::vector<WorkloadRow>& Workloads() {
        "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
        "layers=2,hidden=512,steps=25,vocabulary=30000",
        BuildNmtFamily},
+      {"pipeline",
+       "a step of a workload or a graph file over micro-batches, in the order of GPipe or of 1F1B (Huang et "
+       "al. "
+       "2019; Narayanan et al. 2021)",
+       "of=rnnlm(batch=64),micro_batches=4,schedule=gpipe", BuildPipeline},
   };
   return rows;
 }

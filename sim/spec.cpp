@@ -18,12 +18,15 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Splits at commas that stand outside parentheses.
+// Splits at commas that stand outside parentheses and quotes.
 std::vector<std::string_view> SplitArguments(std::string_view text) {
   std::vector<std::string_view> parts;
   int depth = 0;
+  bool quoted = false;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (quoted) continue;
     if (text[i] == '(') ++depth;
     if (text[i] == ')') --depth;
     if (text[i] == ',' && depth == 0) {
@@ -37,11 +40,14 @@ std::vector<std::string_view> SplitArguments(std::string_view text) {
 
 bool Balanced(std::string_view text) {
   int depth = 0;
+  bool quoted = false;
   for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
     if (c == '(') ++depth;
     if (c == ')' && --depth < 0) return false;
   }
-  return depth == 0;
+  return depth == 0 && !quoted;
 }
 
 // The '=' of key=value; one inside parentheses belongs to a nested spec.

@@ -15,9 +15,10 @@ from ._core import InputError, RunError
 from ._graph import Graph
 from ._problem import Batch, Bounds, Explanation, Problem, Search, Simulation, Training, train
 from ._tables import Row, agents, clusters, cost_models, groupers, workloads
+from .agent import Agent
 
-__all__ = ["Batch", "Bounds", "Explanation", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "Training", "agents",
-           "clusters", "cost_models", "groupers", "train", "workloads"]
+__all__ = ["Agent", "Batch", "Bounds", "Explanation", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "Training",
+           "agents", "clusters", "cost_models", "groupers", "train", "workloads"]
 
 # The learning agents stand beside the module where it is installed, in the build folder where it is built.
 _folder = _Path(_core.__file__).resolve().parent

@@ -18,6 +18,7 @@ sim::OpGraph BuildMoe(const Spec& spec);
 sim::OpGraph BuildNasNetA(const Spec& spec);
 sim::OpGraph BuildNmt(const Spec& spec);
 sim::OpGraph BuildNmtFamily(const Spec& spec);
+sim::OpGraph BuildPipeline(const Spec& spec);
 sim::OpGraph BuildPtb(const Spec& spec);
 sim::OpGraph BuildRandomDag(const Spec& spec);
 sim::OpGraph BuildResNet152(const Spec& spec);

@@ -49,6 +49,15 @@ std::vector<DeviceIndex> ReadDevices(const Value& value, const OpGraph& graph, c
   for (const auto [name, device] : value.members()) {
     devices[static_cast<std::size_t>(FindOp(graph, name, device))] = FindDevice(cluster, device);
   }
+  // What is not named is where an op that it is colocated with is: so a placement of one micro-batch is one of all.
+  std::vector<DeviceIndex> of_set(static_cast<std::size_t>(graph.colocation_sets()), -1);
+  const auto set_of = [&](std::size_t op) -> DeviceIndex& {
+    return of_set[static_cast<std::size_t>(graph.colocation_set()[op])];
+  };
+  for (std::size_t op = 0; op < devices.size(); ++op)
+    if (devices[op] >= 0) set_of(op) = devices[op];
+  for (std::size_t op = 0; op < devices.size(); ++op)
+    if (devices[op] < 0) devices[op] = set_of(op);
   const auto missing = std::count(devices.begin(), devices.end(), -1);
   if (missing > 0) {
     const auto first = std::find(devices.begin(), devices.end(), -1) - devices.begin();

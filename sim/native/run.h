@@ -26,6 +26,7 @@
 #include "sim/native/peaks.h"
 #include "sim/native/shared_device.h"
 #include "sim/native/transfers.h"
+#include "sim/pipeline_order.h"
 
 namespace berth::sim {
 
@@ -198,6 +199,7 @@ class NativeRun {
   ById<std::int32_t> last_known_;  // by op, without lists: the number of what gave `known`
   ById<Thread> threads_;
   ById<OpIndex> list_;  // by thread
+  PipelineOrder pipeline_;
   IssuableOps<Moment> issuable_;
   ById<DeviceState> devices_;
   ById<OpIndex> queue_;  // by device
@@ -274,6 +276,7 @@ NativeRun<Links, Moment>::NativeRun(const Problem& problem, const Moments<Moment
       waiting_(static_cast<std::size_t>(c_.ops) + 1),
       threads_(one_thread_ ? 1 : static_cast<std::size_t>(c_.devices)),
       list_(static_cast<std::size_t>(c_.ops)),
+      pipeline_(problem.graph()),
       issuable_(c_.ops),
       devices_(static_cast<std::size_t>(c_.devices)),
       queue_(static_cast<std::size_t>(c_.ops)),
@@ -379,7 +382,8 @@ template <typename Links, typename Moment>
 void NativeRun<Links, Moment>::ResetOrder(const Placement& placement) {
   const bool by_program =
       placement.priority.empty() && c_.cluster->dispatch.order == Dispatch::Order::kProgram;
-  listed_ = !placement.order.empty() || by_program;
+  const bool piped = placement.priority.empty() && placement.order.empty() && !pipeline_.empty();
+  listed_ = !placement.order.empty() || by_program || piped;
   locals_at_end_ = !one_thread_ && (listed_ || simple_);
   counts_unfinished_ =
       !locals_at_end_ && std::any_of(shared_.begin(), shared_.end(),
@@ -399,8 +403,9 @@ void NativeRun<Links, Moment>::ResetOrder(const Placement& placement) {
     threads_[t].place = threads_[t].last = begin;
     begin += ops_of_[t];
   }
-  const std::span<const OpIndex> list =
-      placement.order.empty() ? c_.program_order : std::span<const OpIndex>(placement.order);
+  std::span<const OpIndex> list = c_.program_order;
+  if (!placement.order.empty()) list = placement.order;
+  if (piped) list = pipeline_.Of(placement.device);
   for (const OpIndex op : list) list_[threads_[ThreadOf(waiting_[op].device)].last++] = op;
 }
 

@@ -54,7 +54,7 @@ struct RandomOptions {
 std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& options);
 
 // The agent's name, with the smallest useful networks where its row lists their sizes: tests of contracts
-// need no large ones.
+// need no large ones. The one from outside is examples/outside_agent.py.
 std::string SmallSpec(const AgentRow& row);
 
 }  // namespace berth::agents

@@ -1,0 +1,70 @@
+// pipeline: a training step of any graph over micro-batches, in the order of GPipe or of 1F1B (micro_batches.h).
+//
+//   of: a workload, which is built for batch / micro_batches, or a graph file, whose batch is shared out by a rule
+//
+// Sources: Huang et al., GPipe, NeurIPS 2019; 1F1B: Narayanan et al., PipeDream, SOSP 2019, and Megatron-LM, SC 2021.
+#include <algorithm>
+
+#include "scenarios/micro_batches.h"
+#include "scenarios/scenarios.h"
+#include "scenarios/workload_options.h"
+#include "scenarios/workloads/workloads.h"
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+// The workload that `of` names where it has a batch; null = a file, or it has none.
+const WorkloadRow* FindBatched(const std::string& name) {
+  const auto& rows = Workloads();
+  const auto row = std::ranges::find_if(rows, [&](const WorkloadRow& known) { return name == known.name; });
+  const bool batched = row != rows.end() && std::string(row->parameters).find("batch=") != std::string::npos;
+  return batched ? &*row : nullptr;
+}
+
+sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
+  const WorkloadRow* row = FindBatched(of.substr(0, of.find('(')));
+  if (row == nullptr || row->build == BuildPipeline) {
+    sim::OpGraph whole = LoadGraph(of);
+    if (sim::FindAttribute(whole.attributes, "schedule") != nullptr)
+      throw InputError("pipeline: of=" + of +
+                       " is over micro-batches already; give the graph of a whole step");
+    if (k == 1) return whole;
+    sim::OpGraph share = ShareBatch(whole, k);
+    share.Finish();
+    return share;
+  }
+  sim::OpGraph whole = row->build(Spec::Parse(of));
+  const auto batch = static_cast<std::int64_t>(sim::FindNumber(whole.attributes, "batch").value_or(1));
+  if (k == 1) return whole;
+  if (batch % k != 0) {
+    throw InputError("pipeline: micro_batches=" + std::to_string(k) + " does not divide the batch of " + of +
+                     ", which is " + std::to_string(batch) + "; write " + std::string(row->name) +
+                     "(batch=" + std::to_string((batch / k + 1) * k) + ",…), or another number");
+  }
+  Spec spec = Spec::Parse(of);
+  std::erase_if(spec.named, [](const auto& parameter) { return parameter.first == "batch"; });
+  spec.named.emplace_back("batch", std::to_string(batch / k));
+  return row->build(spec);
+}
+
+}  // namespace
+
+sim::OpGraph BuildPipeline(const Spec& spec) {
+  ParameterReader read(spec);
+  const std::string of = read.String("of", "rnnlm(batch=64)");
+  const std::int64_t k = read.Int("micro_batches", 4, 1, 1 << 16);
+  const std::string schedule = read.Choice("schedule", {"gpipe", "1f1b"});
+  // What agents read of the graph that is repeated.
+  const sim::OpGraph one = BuildShare(of, k);
+  const auto layers = static_cast<std::int64_t>(sim::FindNumber(one.attributes, "layers").value_or(0));
+  const sim::Attributes attributes =
+      Describe(spec, read, layers, sim::FindString(one.attributes, "expert").value_or("stage"));
+  sim::OpGraph graph = RepeatMicroBatch(one, k, schedule);
+  graph.name = spec.name;
+  graph.attributes = attributes;
+  graph.Finish();
+  return graph;
+}
+
+}  // namespace berth::scenarios
