@@ -9,6 +9,7 @@
 
 #include "berth_interface.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::agents {
 namespace {
@@ -40,14 +41,6 @@ std::filesystem::path Find(const Plugin& plugin) {
                  "` builds it, or set " + plugin.variable + " to its path");
 }
 
-void CheckInterface(void* library, const std::filesystem::path& path) {
-  const auto* const interface = static_cast<const char*>(dlsym(library, kInterfaceSymbol));
-  const std::string built_for = interface == nullptr ? "unknown" : interface;
-  if (built_for == BERTH_INTERFACE) return;
-  throw InputError(path.string() + ": belongs to another build than this program (interface " + built_for +
-                   ", the program's is " BERTH_INTERFACE "); build both together.");
-}
-
 }  // namespace
 
 void SetPluginFolder(const std::string& folder) {
@@ -56,14 +49,15 @@ void SetPluginFolder(const std::string& folder) {
 
 void* PluginSymbol(const Plugin& plugin) {
   const std::filesystem::path path = Find(plugin);
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  CheckPlugin(path.string(), plugin.what, BERTH_INTERFACE);
+  // A name without a folder would be looked for where the loader looks for libraries.
+  void* const library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw RunError(std::string(plugin.what) + " cannot be opened: " + dlerror());
   void* const symbol = dlsym(library, plugin.symbol);
   if (symbol == nullptr) {
     throw RunError(std::string(plugin.what) + " cannot be opened: " + path.string() + " does not export " +
                    plugin.symbol);
   }
-  CheckInterface(library, path);
   return symbol;
 }
 

@@ -1,15 +1,12 @@
 // Parts of berth that stand in modules of their own because what they link costs too much at start-up, or is not on every
 // machine. A module is opened when it is first used and stays open.
 //
-// Program and module share classes, so both must come from the same headers, compiler and options: every module also
-// exports kInterfaceSymbol, a text that says which ones (BERTH_INTERFACE of the generated berth_interface.h).
+// Every module also carries the text of sim/plugin_interface.h.
 #pragma once
 
 #include <string>
 
 namespace berth::agents {
-
-inline constexpr char kInterfaceSymbol[] = "berth_plugin_interface";  // const char[]
 
 struct Plugin {
   const char* what;      // "the learning agents": for messages
@@ -28,8 +25,8 @@ void SetPluginFolder(const std::string& folder);
 
 // The address of its symbol. Looks for the module where the variable says, else beside the program as it was built or
 // installed (../<folder>, ../lib/berth), else in SetPluginFolder's; never in the working directory. Throws RunError where
-// this build has none, or where it cannot be opened (with the loader's reason), and InputError where it is one of another
-// build.
+// this build has none, or where it cannot be opened (with the reason), and InputError where it is one of another build,
+// before anything of it runs.
 void* PluginSymbol(const Plugin& plugin);
 
 }  // namespace berth::agents

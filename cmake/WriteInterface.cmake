@@ -1,5 +1,5 @@
 # Run at build time by berth_interface(): writes OUTPUT if its content changed.
-file(GLOB headers ${SOURCE_DIR}/sim/*.h ${SOURCE_DIR}/agents/*.h)
+file(GLOB headers ${SOURCE_DIR}/sim/*.h ${SOURCE_DIR}/agents/*.h ${SOURCE_DIR}/profiler/*.h ${SOURCE_DIR}/profiler/executor/*.h)
 list(SORT headers)
 set(text "${COMPILER}")
 foreach(header ${headers})

@@ -7,8 +7,10 @@
 
 #include <dlfcn.h>
 
+#include "berth_interface.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::profiler {
 namespace {
@@ -74,7 +76,12 @@ std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
   if (row.driver != nullptr && dlopen(row.driver, RTLD_NOW | RTLD_LOCAL) == nullptr)
     throw Unavailable("there is no NVIDIA driver (" + LoaderReason() + ")");
   const std::string path = FindPlugin(row);
-  void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  try {
+    CheckPlugin(path, "the " + std::string(row.what) + " plug-in", BERTH_INTERFACE);
+  } catch (const RunError& error) {
+    throw Unavailable(error.what());
+  }
+  void* const plugin = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr)
     throw Unavailable("the " + std::string(row.what) + " plug-in cannot be opened (" + LoaderReason() + ")");
   void* const symbol = dlsym(plugin, kMakeBackendSymbol);

@@ -7,11 +7,16 @@
 
 #include "sim/error.h"
 #include "sim/exact.h"
+#include "sim/horizon.h"
 #include "sim/interconnect.h"
 #include "sim/route_search.h"
 
 namespace berth::sim {
 namespace {
+
+// A run has rows for every pair of devices and every link of its route.
+constexpr std::size_t kMaxDevices = 2048;
+constexpr std::size_t kMaxHops = std::size_t{1} << 22;
 
 void CheckDevice(const Device& device) {
   const std::string who = "device '" + device.name + "': ";
@@ -103,17 +108,22 @@ const std::string& Cluster::NodeName(std::int32_t node) const {
 
 void Cluster::CheckAll() const {
   if (devices.empty()) throw InputError("a cluster needs at least one device");
-  if (devices.size() > 4096) throw InputError("a cluster of more than 4096 devices");
+  if (devices.size() > kMaxDevices)
+    throw InputError("a cluster of more than " + std::to_string(kMaxDevices) + " devices");
   std::vector<std::string> nodes, link_names;
   for (const Device& device : devices) {
     CheckDevice(device);
     nodes.push_back(device.name);
   }
   nodes.insert(nodes.end(), switches.begin(), switches.end());
+  double latency = 0;  // no route is longer
   for (const Link& link : links) {
     CheckLink(link, static_cast<std::int32_t>(nodes.size()));
     link_names.push_back(link.name);
+    latency += static_cast<double>(link.latency);
   }
+  if (!(latency < static_cast<double>(kHorizon)))
+    throw InputError("the latencies of all links add up to more than 26 simulated days; make them smaller");
   CheckUnique(nodes, "the device or switch");
   CheckUnique(link_names, "the link");
   CheckInterconnect(interconnect);
@@ -177,6 +187,11 @@ void Cluster::Finish() {
                            "'; connect them by links, switches or CPUs, or give a route");
         }
         hops_.insert(hops_.end(), route.begin(), route.end());
+        if (hops_.size() > kMaxHops) {
+          throw InputError("its routes between all pairs of devices have more than " +
+                           std::to_string(kMaxHops) +
+                           " links together; make it smaller or give it shorter routes");
+        }
       }
       hop_begin_.push_back(hops_.size());
     }

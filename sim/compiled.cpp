@@ -114,14 +114,13 @@ void CompileViews(const OpGraph& graph, const ById<Compiled::Id>& read, Compiled
 // The longest path of consumers, each where it takes least. No op ends sooner after its start than by its cost: rates
 // are at most 1.
 void CompileTails(const OpGraph& graph, Compiled& c) {
-  constexpr Picos kLongest = Picos{1} << 61;  // longer runs are refused (simulator.cpp)
   c.tail.resize(graph.ops.size());
   const std::vector<OpIndex>& order = graph.topological_order();
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
     for (const OpIndex consumer : graph.consumers(*op)) {
       Picos least = c.CostOf(consumer, 0);
       for (DeviceIndex d = 1; d < c.devices; ++d) least = std::min(least, c.CostOf(consumer, d));
-      c.tail[*op] = std::max(c.tail[*op], std::min(kLongest, least + c.tail[consumer]));
+      c.tail[*op] = std::max(c.tail[*op], least + c.tail[consumer]);
     }
   }
 }

@@ -31,6 +31,10 @@ void SpeedUp(Link& link, std::int64_t faster_ppm) {
   link.bandwidth = std::min(MulDivNearest(link.bandwidth, faster_ppm, kPpm), kMostBandwidth);
   for (auto& [bytes, time] : link.curve)
     time = link.latency + MulDivNearest(time - link.latency, kPpm, faster_ppm);
+  // Rounding must not make its last slope flat.
+  if (!link.curve.empty())
+    link.curve.back().second =
+        std::max(link.curve.back().second, link.curve[link.curve.size() - 2].second + 1);
 }
 
 void DropLatency(Link& link) {

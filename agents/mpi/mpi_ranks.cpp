@@ -10,6 +10,7 @@
 #include "agents/ranks.h"
 #include "berth_interface.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::agents {
 namespace {
@@ -81,7 +82,7 @@ class MpiRanks final : public Ranks {
 }  // namespace
 }  // namespace berth::agents
 
-extern "C" __attribute__((visibility("default"))) const char berth_plugin_interface[] = BERTH_INTERFACE;
+BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 // Ends MPI when the process ends in order.
 extern "C" __attribute__((visibility("default"))) berth::agents::Ranks* berth_mpi_ranks() {

@@ -18,6 +18,10 @@
 namespace berth::agents::rl {
 namespace {
 
+// Weights and the state of their optimiser; a header names a handful of sections.
+constexpr std::uintmax_t kMaxBytes = std::uintmax_t{8} << 30;
+constexpr std::size_t kMaxHeader = std::size_t{64} << 10;
+
 // FNV-1a: finds torn and edited files; no protection against malice is meant.
 std::string Checksum(std::string_view bytes) {
   std::uint64_t hash = 14695981039346656037ULL;
@@ -68,11 +72,13 @@ Checkpoint Split(const std::string& path, const nlohmann::json& header, std::str
   Checkpoint checkpoint;
   checkpoint.agent = header.at("agent").get<std::string>();
   for (const auto& section : header.at("sections")) {
-    const auto bytes = section.at("bytes").get<std::size_t>();
+    const auto& length = section.at("bytes");
+    const auto bytes = length.is_number_unsigned() ? length.get<std::size_t>() : std::string::npos;
     if (bytes > data.size()) FailFile(path, "its sections are longer than the file");
     checkpoint.sections[section.at("name").get<std::string>()] = std::string(data.substr(0, bytes));
     data.remove_prefix(bytes);
   }
+  if (!data.empty()) FailFile(path, "its sections are shorter than the file");
   return checkpoint;
 }
 
@@ -104,11 +110,16 @@ void WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored) &&
+      std::filesystem::file_size(path, ignored) > kMaxBytes)
+    FailFile(path, "it is larger than 8 GiB");
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + ": cannot be opened; expected a checkpoint of a learner");
+  if (!in || !std::filesystem::is_regular_file(path, ignored))
+    throw InputError(path + ": cannot be opened; expected a checkpoint of a learner");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   const std::size_t line = bytes.find('\n');
-  if (line == std::string::npos) FailFile(path, "it has no header");
+  if (line == std::string::npos || line > kMaxHeader) FailFile(path, "it has no header");
   try {
     const auto header = nlohmann::json::parse(std::string_view(bytes).substr(0, line));
     return Split(path, header, std::string_view(bytes).substr(line + 1));

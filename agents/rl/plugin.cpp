@@ -3,11 +3,12 @@
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
 #include "berth_interface.h"
+#include "sim/plugin_interface.h"
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();
 
-extern "C" __attribute__((visibility("default"))) const char berth_plugin_interface[] = BERTH_INTERFACE;
+BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;

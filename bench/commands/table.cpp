@@ -63,6 +63,8 @@ class TableCommand : public Command {
            "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
            "then as --resume (may be repeated)")
         ->option_text("FILE");
+    app.add_flag("--salvage", salvage_,
+                 "keep a damaged --store as FILE.damaged, go on with its sound cells as --resume");
     app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
     app.add_option("--stale", stale_,
                    "with --export, what becomes of rows that no cell of today replaces, because settings or "
@@ -101,6 +103,9 @@ class TableCommand : public Command {
     agents::Ranks& ranks = agents::World();
     const bool runs_cells = !render_ && name_ != kAccuracyTable && FindDerived(name_) == nullptr;
     if (!runs_cells && !ranks.first()) return;
+    if (salvage_ && !runs_cells && !render_)
+      throw InputError(
+          fmt::format("--salvage: table {} is made of what others ran and has no store.", name_));
     if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
       throw InputError(fmt::format("--adopt: table {} is made of what others ran and has no cells.", name_));
     if (name_ == kAccuracyTable && !json_.empty()) {
@@ -120,6 +125,7 @@ class TableCommand : public Command {
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_ && !adopted_.empty())
       throw InputError("--adopt: takes rows into the store, which --render does not read.");
+    if (render_ && salvage_) throw InputError("--salvage: mends the store, which --render does not read.");
     if (render_) return Render(table, ReadRows());
     plan_.size = Size();
     const StaleRows stale = ParseStaleRows(stale_);
@@ -127,6 +133,7 @@ class TableCommand : public Command {
     const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
+    if (salvage_ && ranks.first()) Salvage();
     TableStore store(store_);
     Adopt(table, store);
     const std::vector<CellRecord> records =
@@ -226,7 +233,7 @@ class TableCommand : public Command {
     RunOptions options;
     options.threads = threads_;
     options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
-    options.resume = resume_ || !adopted_.empty();
+    options.resume = resume_ || salvage_ || !adopted_.empty();
     if (options.resume) options.done = store.All(table.name);
     options.stop = &StopRequested();
     CellProgress progress("table " + table.name + ", cells", plans,
@@ -240,6 +247,12 @@ class TableCommand : public Command {
       progress.Training(policy, samples, budget);
     };
     return RunCells(table, testbed, plans, options);
+  }
+
+  void Salvage() const {
+    const SalvagedStore salvaged = SalvageStore(store_);
+    Tell(fmt::format("{}: {} sound cells kept, {} broken ones dropped; the damaged file is {}\n", store_,
+                     salvaged.kept, salvaged.broken, salvaged.damaged));
   }
 
   // Those of cells that this table has: tables share some, as mars-pretraining has the learners of mars. Whether they are
@@ -350,6 +363,7 @@ class TableCommand : public Command {
   PlanOptions plan_;
   bool resume_ = false;
   std::vector<std::string> adopted_;
+  bool salvage_ = false;
   bool export_ = false;
   bool render_ = false;
   std::string out_;

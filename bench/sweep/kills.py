@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Kills `berth table` at random moments and resumes it: the rows must be those of a run that nobody disturbed.
+"""Kills a berth command at random moments and resumes it: its results must be those of a run that nobody disturbed.
 
-    bench/sweep/kills.py --berth build/release/bench/berth --kills 10 --seed 1 hierarchical --quick --cells 'rnnlm/*'
+    bench/sweep/kills.py --berth build/release/bench/berth --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
+    bench/sweep/kills.py place --agent annealing --graph nmt --cluster 'k40(gpus=2)' --samples 20000
+    bench/sweep/kills.py compare --agents random annealing --graph nmt --cluster 'k40(gpus=2)' --samples 4000
+    bench/sweep/kills.py train --agent sgdp --graph 'chain(ops=20)' --cluster 'k40(gpus=2)' --samples 3000
+    bench/sweep/kills.py validate --record --workloads 'chain(ops=5)' ...
 
-The table's name and options follow those of this script. Both runs have a working store and a folder of their own in a
-temporary one. Exit status 1 where a kill lost a cell that was finished, a row is missing or another, or the table was
-done before the last kill. Not part of ./check: it takes the time of two tables.
+The command's options follow those of this script, without --out, --store and --resume. Both runs have folders of their own
+in a temporary one. Exit status 1 where a kill lost what was finished, a result is missing or another, or the command was
+done before the last kill. Not part of ./check: it takes the time of two runs.
 """
 
 import argparse
 import csv
+import json
 import pathlib
 import random
 import signal
@@ -19,21 +24,84 @@ import sys
 import tempfile
 import time
 
-TIMES = {"wall_seconds", "simulator_seconds", "curve_agent_seconds", "date"}
+TIMES = {"wall_seconds", "simulator_seconds", "curve_agent_seconds", "agent_seconds", "date", "command"}
 
 
-def rows_of(folder):
-    with open(folder / "rows.csv", newline="", encoding="utf-8") as file:
-        return [{key: value for key, value in row.items() if key not in TIMES} for row in csv.DictReader(file)]
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key not in TIMES}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
-def cells_in(store):
-    """Finished cells; 0 before there is a store."""
-    try:
-        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as database:
-            return database.execute("SELECT count(*) FROM cells").fetchone()[0]
-    except sqlite3.OperationalError:
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return [without_times(row) for row in csv.DictReader(file)]
+
+
+class Command:
+    """What is called, what it has kept so far, and its results."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def call(self, here):
+        return [*self.words, "--resume", "--out", str(here)]
+
+    def kept(self, here):
+        """Finished pieces, where they can be counted from outside."""
         return 0
+
+    def results(self, here):
+        raise NotImplementedError
+
+
+class Table(Command):
+    def call(self, here):
+        return [*super().call(here), "--store", f"{here}.db"]
+
+    def kept(self, here):
+        try:
+            with sqlite3.connect(f"file:{here}.db?mode=ro", uri=True) as database:
+                return database.execute("SELECT count(*) FROM cells").fetchone()[0]
+        except sqlite3.OperationalError:  # before there is a store
+            return 0
+
+    def results(self, here):
+        return rows_of(here / "rows.csv")
+
+
+class Place(Command):
+    def results(self, here):
+        return [without_times(json.loads((here / name).read_text())) for name in ("outcome.json", "placement.json")]
+
+
+class Compare(Command):
+    def results(self, here):
+        return rows_of(here / "rows.csv")
+
+
+class Train(Command):
+    def results(self, here):
+        return [here.read_bytes()]
+
+
+class Validate(Command):
+    """What is measured is never the same twice; which placements were run is."""
+
+    def call(self, here):
+        return [*self.words, "--out", str(here)]
+
+    def files(self, here):
+        return sorted(path for path in here.rglob("*.json*") if path.is_file()) if here.exists() else []
+
+    def kept(self, here):
+        return len(self.files(here))
+
+    def results(self, here):
+        return [str(path.relative_to(here)) for path in self.files(here)]
+
+
+COMMANDS = {"table": Table, "place": Place, "compare": Compare, "train": Train, "validate": Validate}
 
 
 def main():
@@ -41,48 +109,44 @@ def main():
     parser.add_argument("--berth", default="build/release/bench/berth")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("table", nargs=argparse.REMAINDER, help="the table's name and options")
+    parser.add_argument("command", choices=sorted(COMMANDS))
+    parser.add_argument("words", nargs=argparse.REMAINDER, help="the command's name and options")
     options = parser.parse_args()
-    if not options.table:
-        parser.error("the table's name is wanted, and its options behind it")
+    command = COMMANDS[options.command]([options.berth, options.command, *options.words])
 
     with tempfile.TemporaryDirectory() as temporary:
-        def command(name):
-            here = pathlib.Path(temporary) / name
-            return here, [options.berth, "table", *options.table, "--resume", "--out", str(here),
-                          "--store", str(here) + ".db"]
-
-        whole, call = command("whole")
+        whole, killed = (pathlib.Path(temporary) / name for name in ("whole", "killed"))
         start = time.monotonic()
-        if subprocess.run(call, stdout=subprocess.DEVNULL).returncode != 0:
+        if subprocess.run(command.call(whole), stdout=subprocess.DEVNULL).returncode != 0:
             return 1
         seconds = time.monotonic() - start
-        killed, call = command("killed")
         moments = random.Random(options.seed)
         done, lost, kept = 0, 0, 0
         while done < options.kills:
             # So that all kills together cut a run of this length into pieces.
             after = moments.uniform(0, 2 * seconds / (options.kills + 1))
-            running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            running = subprocess.Popen(command.call(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 running.wait(timeout=after)
-                print(f"the table was done before kill {done + 1}")
+                print(f"done before kill {done + 1}")
                 break
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGKILL)
                 running.wait()
                 done += 1
-                now = cells_in(str(killed) + ".db")
+                now = command.kept(killed)
                 lost += max(0, kept - now)
                 kept = now
-                print(f"killed after {after:.2f} s: {kept} cells kept")
-        if subprocess.run(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+                print(f"killed after {after:.2f} s: {kept} finished pieces kept", flush=True)
+        last = subprocess.run(command.call(killed), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if last.returncode != 0:
+            print(last.stderr, end="")
             return 1
-        wanted, found = rows_of(whole), rows_of(killed)
+        wanted, found = command.results(whole), command.results(killed)
         same = wanted == found
-        print(f"{len(wanted)} rows in {seconds:.1f} s; after {done} kills {len(found)} rows, "
-              f"{'the same but for times' if same else 'NOT the same'}; {lost} finished cells lost")
-        return 0 if same and done == options.kills and kept > 0 and lost == 0 else 1
+        print(f"{len(wanted)} results in {seconds:.1f} s; after {done} kills {len(found)}, "
+              f"{'the same but for times' if same else 'NOT the same'}; {lost} finished pieces lost")
+        return 0 if same and done == options.kills and lost == 0 else 1
 
 
 if __name__ == "__main__":

@@ -1,15 +1,22 @@
 #include "bench/tables/store.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
 namespace berth::bench {
@@ -43,49 +50,81 @@ struct CloseStatement {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
 
-}  // namespace
+// The text of a column; empty for what is no text in a damaged file.
+std::string TextAt(sqlite3_stmt* statement, int column) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  return text == nullptr
+             ? ""
+             : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+}
 
-struct TableStore::Impl {
-  std::string path;
-  sqlite3* database = nullptr;
-  mutable std::mutex mutex;
+std::vector<std::string> TextsFrom(sqlite3_stmt* statement, int first) {
+  std::vector<std::string> fields;
+  for (int i = 0; i < static_cast<int>(RecordFields().size()); ++i)
+    fields.push_back(TextAt(statement, first + i));
+  return fields;
+}
 
-  ~Impl() { sqlite3_close(database); }
+void Bind(sqlite3_stmt* statement, int at, const std::string& text) {
+  sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
+
+// One connection.
+class Database {
+ public:
+  explicit Database(const std::string& path) : path_(path) {
+    sqlite3* opened = nullptr;
+    const int status = sqlite3_open(path.c_str(), &opened);
+    database_.reset(opened);
+    if (status != SQLITE_OK) Fail();
+    sqlite3_busy_timeout(opened, static_cast<int>(kPatience.count()));
+  }
+
+  const std::string& path() const { return path_; }
 
   [[noreturn]] void Fail() const {
-    const std::string why = sqlite3_errmsg(database);
-    const int code = sqlite3_errcode(database);
+    const std::string why = sqlite3_errmsg(database_.get());
+    const int code = sqlite3_errcode(database_.get());
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) {
       throw InputError(fmt::format(
-          "{}: is no table store of this version ({}); remove it or name another with --store.", path, why));
+          "{}: is damaged or no table store of this version ({}); `berth table --salvage` keeps it "
+          "and goes on with its sound cells, --store names another.",
+          path_, why));
     }
-    throw RunError(fmt::format("{}: the table store cannot be used: {}.", path, why));
+    throw RunError(fmt::format("{}: the table store cannot be used: {}.", path_, why));
   }
 
   void Execute(const std::string& sql) const {
-    if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
+    if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) Fail();
   }
+  void Rollback() const { sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
 
   // Changing the journal's mode turns a read into a write. There SQLite does not wait for others, who may be waiting for
   // this one (ranks that open a new store at once), but says at once that it is busy.
   void WriteAhead() const {
     const auto until = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
-      const int status = sqlite3_exec(database, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+      const int status = sqlite3_exec(database_.get(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
       if (status == SQLITE_OK) return;
       if (status != SQLITE_BUSY || std::chrono::steady_clock::now() > until) Fail();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
 
-  Statement Prepare(const std::string& sql) const {
-    sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) Fail();
-    return Statement(statement);
+  // As a store, new or not.
+  void OpenCells() const {
+    WriteAhead();
+    Execute("PRAGMA synchronous=FULL");
+    Execute(fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
+                        Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
+    // A store of another version has other columns.
+    Prepare(fmt::format("SELECT {} FROM cells LIMIT 1", Joined(RecordFields(), "", ", ")));
   }
 
-  static void Bind(sqlite3_stmt* statement, int at, const std::string& text) {
-    sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  Statement Prepare(const std::string& sql) const {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) Fail();
+    return Statement(statement);
   }
 
   // How many records it wrote. `otherwise`: what to do where the key is there, in SQL.
@@ -98,30 +137,211 @@ struct TableStore::Impl {
     Bind(statement.get(), 1, table);
     for (std::size_t i = 0; i < fields.size(); ++i) Bind(statement.get(), static_cast<int>(i) + 2, fields[i]);
     if (sqlite3_step(statement.get()) != SQLITE_DONE) Fail();
-    return sqlite3_changes(database);
+    return sqlite3_changes(database_.get());
   }
+
+ private:
+  const std::string path_;
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close(database); }
+  };
+  std::unique_ptr<sqlite3, Close> database_;
 };
 
-TableStore::TableStore(const std::string& path) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
+// The cells of a damaged store that can be read, in the order in which they were put. Pages that cannot be read are
+// passed over.
+class DamagedCells {
+ public:
+  explicit DamagedCells(const Database& database)
+      : scan_(database.Prepare(
+            fmt::format("SELECT rowid, [table_name], {} FROM cells WHERE rowid >= ? ORDER BY rowid",
+                        Joined(RecordFields(), "", ", ")))),
+        find_(database.Prepare(
+            fmt::format("SELECT rowid FROM cells WHERE {}", Joined(KeyNames(), " = ?", " AND ")))) {
+    const Statement last = database.Prepare("SELECT rowid FROM cells ORDER BY rowid DESC LIMIT 1");
+    if (sqlite3_step(last.get()) == SQLITE_ROW)
+      last_ = std::min<std::int64_t>(sqlite3_column_int64(last.get(), 0), kMostRows);
+  }
+
+  // put(table, fields) for each.
+  template <typename Put>
+  void ForEach(const Put& put) {
+    for (std::int64_t next = 1; next <= last_; ++next) {
+      sqlite3_reset(scan_.get());
+      sqlite3_bind_int64(scan_.get(), 1, next);
+      int status = sqlite3_step(scan_.get());
+      for (; status == SQLITE_ROW; status = sqlite3_step(scan_.get())) {
+        const std::int64_t row = sqlite3_column_int64(scan_.get(), 0);
+        if (row < next) break;  // a damaged page: it would go in circles
+        next = row + 1;
+        put(row, TextAt(scan_.get(), 1), TextsFrom(scan_.get(), 2));
+      }
+      if (status == SQLITE_DONE) return;
+    }
+  }
+
+  // Whether the index has this key for another row or for none. An index that cannot be read says nothing.
+  bool HasOtherKey(std::int64_t row, const std::string& table, const std::vector<std::string>& fields) const {
+    sqlite3_reset(find_.get());
+    Bind(find_.get(), 1, table);
+    for (int i = 0; i < static_cast<int>(kKeyFields); ++i)
+      Bind(find_.get(), i + 2, fields[static_cast<std::size_t>(i)]);
+    const int status = sqlite3_step(find_.get());
+    return status == SQLITE_DONE || (status == SQLITE_ROW && sqlite3_column_int64(find_.get(), 0) != row);
+  }
+
+ private:
+  static constexpr std::int64_t kMostRows = 1'000'000;  // beyond, a row number is damaged
+  Statement scan_, find_;
+  std::int64_t last_ = kMostRows / 10;  // where the last page cannot be read
+};
+
+bool IsSound(const CellRecord& record) {
+  const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  return one_of(record.kind, {"fitted", "predicted", "searched"}) &&
+         one_of(record.status, {"ok", "oom", "not_run"}) && one_of(record.dirty, {"yes", "no"}) &&
+         record.seed >= 0 && record.budget >= 0 && !record.agent.empty();
+}
+
+// All stores begin with the same page: what SQLite is to know of the file, and the one table with its index. That of
+// an empty store, with the length of the damaged one and no list of free pages.
+void RepairFirstPage(const std::string& path) {
+  const std::string empty_path = path + "-empty";
+  std::filesystem::remove(empty_path);
+  { Database(empty_path).OpenCells(); }
+  std::string page = formats::ReadFile(empty_path);
+  std::filesystem::remove(empty_path);
+  constexpr std::size_t kPage = 4096;
+  BERTH_CHECK_LE(kPage, page.size());
+  page.resize(kPage);
+  const auto pages = static_cast<std::uint32_t>(std::filesystem::file_size(path) / kPage);
+  const auto put = [&page](std::size_t at, std::uint32_t number) {
+    for (std::size_t i = 0; i < 4; ++i) page[at + i] = static_cast<char>(number >> (8 * (3 - i)) & 0xff);
+  };
+  put(28, pages);  // offsets of SQLite's header
+  put(32, 0);
+  put(36, 0);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.write(page.data(), static_cast<std::streamsize>(page.size()));
+  if (!file.flush()) throw RunError(fmt::format("{}: cannot be written.", path));
+}
+
+// Where the damage leaves its columns readable.
+void RefuseOtherVersions(const std::string& copy, const std::string& path) {
+  std::vector<std::string> wanted = {"table_name"}, found;
+  wanted.insert(wanted.end(), RecordFields().begin(), RecordFields().end());
+  try {
+    const Database database(copy);
+    const Statement columns = database.Prepare("SELECT name FROM pragma_table_info('cells')");
+    while (sqlite3_step(columns.get()) == SQLITE_ROW) found.push_back(TextAt(columns.get(), 0));
+  } catch (const InputError&) {
+    return;
+  }
+  // One name that differs is the damage.
+  const auto differs = [&] {
+    return std::inner_product(found.begin(), found.end(), wanted.begin(), 0, std::plus<>(),
+                              std::not_equal_to<>());
+  };
+  if (!found.empty() && (found.size() != wanted.size() || differs() > 1))
+    throw InputError(
+        fmt::format("{}: is a table store of another version; name another with --store.", path));
+}
+
+// Databases that are gone before and after.
+class Scratch {
+ public:
+  explicit Scratch(std::vector<std::string> names) : names_(std::move(names)) { Remove(); }
+  ~Scratch() { Remove(); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+ private:
+  void Remove() const {
+    std::error_code ignored;
+    for (const std::string& name : names_) {
+      for (const char* end : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(name + end, ignored);
+    }
+  }
+  const std::vector<std::string> names_;
+};
+
+// A name that nothing has.
+std::string DamagedName(const std::string& path) {
+  for (int number = 1;; ++number) {
+    std::string name = path + ".damaged" + (number == 1 ? "" : std::to_string(number));
+    if (!std::filesystem::exists(name)) return name;
+  }
+}
+
+}  // namespace
+
+SalvagedStore SalvageStore(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!fs::is_regular_file(path))
+    throw InputError(fmt::format("{}: there is no such store to salvage.", path));
+  const std::string copy = path + ".salvaging", fresh = path + ".salvaged";
+  const Scratch scratch({copy, fresh});
+  SalvagedStore salvaged;
+  try {
+    fs::copy_file(path, copy);
+    if (fs::exists(path + "-wal")) fs::copy_file(path + "-wal", copy + "-wal");
+    RefuseOtherVersions(copy, path);
+    RepairFirstPage(copy);
+    {
+      const Database database(copy);
+      const Database store(fresh);
+      store.OpenCells();
+      store.Execute("BEGIN");
+      DamagedCells cells(database);
+      cells.ForEach([&](std::int64_t row, const std::string& table, const std::vector<std::string>& fields) {
+        try {
+          const CellRecord record = FromFields(fields, path);
+          if (IsSound(record) && !cells.HasOtherKey(row, table, fields)) {
+            salvaged.kept += store.Insert("REPLACE", table, record);
+            return;
+          }
+        } catch (const InputError&) {  // a number that is none
+        }
+        ++salvaged.broken;
+      });
+      store.Execute("COMMIT");
+    }
+    if (salvaged.kept == 0) {
+      throw InputError(
+          fmt::format("{}: holds no sound cell of a table; it stays as it is, --store names another.", path));
+    }
+    salvaged.damaged = DamagedName(path);
+    // What is behind the file goes first: beside the new one it would be taken for its own.
+    if (fs::exists(path + "-wal")) fs::rename(path + "-wal", salvaged.damaged + "-wal");
+    fs::remove(path + "-shm");
+    fs::rename(path, salvaged.damaged);
+    fs::rename(fresh, path);
+  } catch (const fs::filesystem_error& error) {
+    throw RunError(fmt::format("{}: the table store cannot be salvaged: {}.", path, error.code().message()));
+  }
+  return salvaged;
+}
+
+struct TableStore::Impl {
+  Database database;
+  mutable std::mutex mutex;
+
+  explicit Impl(const std::string& path) : database(path) { database.OpenCells(); }
+};
+
+TableStore::TableStore(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) formats::MakeFolder(folder.string());
-  if (sqlite3_open(path.c_str(), &impl_->database) != SQLITE_OK) impl_->Fail();
-  sqlite3_busy_timeout(impl_->database, static_cast<int>(kPatience.count()));
-  impl_->WriteAhead();
-  impl_->Execute("PRAGMA synchronous=FULL");
-  impl_->Execute(
-      fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
-                  Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
-  // A store of another version has other columns.
-  impl_->Prepare(fmt::format("SELECT {} FROM cells LIMIT 1", Joined(RecordFields(), "", ", ")));
+  impl_ = std::make_unique<Impl>(path);
 }
 
 TableStore::~TableStore() = default;
 
 void TableStore::Put(const std::string& table, const CellRecord& record) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  impl_->Insert("REPLACE", table, record);
+  impl_->database.Insert("REPLACE", table, record);
 }
 
 TableStore::Adopted TableStore::Adopt(const std::string& table, const std::vector<CellRecord>& records) {
@@ -129,19 +349,19 @@ TableStore::Adopted TableStore::Adopt(const std::string& table, const std::vecto
   std::map<std::vector<std::string>, CellRecord> present;
   for (CellRecord& record : All(table)) present.emplace(KeyOf(record), std::move(record));
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  impl_->Execute("BEGIN IMMEDIATE");
+  impl_->database.Execute("BEGIN IMMEDIATE");
   try {
     for (const CellRecord& record : records) {
       if (!record.note.empty()) continue;
-      adopted.put += impl_->Insert("IGNORE", table, record);
+      adopted.put += impl_->database.Insert("IGNORE", table, record);
       const auto own = present.find(KeyOf(record));
       if (own != present.end() &&
           (own->second.status != record.status || own->second.runtime_us != record.runtime_us))
         adopted.other.push_back(own->second);
     }
-    impl_->Execute("COMMIT");
+    impl_->database.Execute("COMMIT");
   } catch (...) {
-    sqlite3_exec(impl_->database, "ROLLBACK", nullptr, nullptr, nullptr);
+    impl_->database.Rollback();
     throw;
   }
   return adopted;
@@ -150,20 +370,22 @@ TableStore::Adopted TableStore::Adopt(const std::string& table, const std::vecto
 std::vector<CellRecord> TableStore::All(const std::string& table) const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   const Statement statement =
-      impl_->Prepare(fmt::format("SELECT {} FROM cells WHERE [table_name] = ? ORDER BY {}",
-                                 Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
-  Impl::Bind(statement.get(), 1, table);
+      impl_->database.Prepare(fmt::format("SELECT {} FROM cells WHERE [table_name] = ? ORDER BY {}",
+                                          Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
+  Bind(statement.get(), 1, table);
   std::vector<CellRecord> records;
   int status = sqlite3_step(statement.get());
   for (; status == SQLITE_ROW; status = sqlite3_step(statement.get())) {
-    std::vector<std::string> fields;
-    for (int i = 0; i < static_cast<int>(RecordFields().size()); ++i) {
-      fields.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), i)),
-                          static_cast<std::size_t>(sqlite3_column_bytes(statement.get(), i)));
+    try {
+      records.push_back(FromFields(TextsFrom(statement.get(), 0), impl_->database.path()));
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("{} The store is damaged: `berth table --salvage` keeps it and goes on with its "
+                      "sound cells.",
+                      error.what()));
     }
-    records.push_back(FromFields(fields, impl_->path));
   }
-  if (status != SQLITE_DONE) impl_->Fail();
+  if (status != SQLITE_DONE) impl_->database.Fail();
   return records;
 }
 

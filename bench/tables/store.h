@@ -11,11 +11,24 @@
 
 namespace berth::bench {
 
+// What was recovered from a damaged store.
+struct SalvagedStore {
+  std::int64_t kept = 0;    // cells, of all tables
+  std::int64_t broken = 0;  // that could be read and are not sound
+  std::string damaged;      // where the damaged file is now
+};
+
+// Puts a new store with the sound cells of this one in its place, and keeps the damaged file beside it (FILE.damaged, or
+// FILE.damaged2, …). A cell is sound if its numbers are, and if the index has the same key for it; a digit that
+// became another is not seen. No other program may use the store. Throws InputError where there is no such file
+// or no sound cell in it, which then stays as it is.
+SalvagedStore SalvageStore(const std::string& path);
+
 // Thread-safe. Several programs may use one file at a time.
 class TableStore {
  public:
-  // Creates the file and its folder where they are missing. Throws InputError for a file that is no store of
-  // this version, RunError where the disk refuses.
+  // Creates the file and its folder where they are missing. Throws InputError for a file that is damaged or no store of
+  // this version, RunError where the disk refuses. What is damaged may show only when it is read.
   explicit TableStore(const std::string& path);
   ~TableStore();
   TableStore(const TableStore&) = delete;

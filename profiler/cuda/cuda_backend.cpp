@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "berth_interface.h"
 #include "profiler/backend.h"
 #include "profiler/cuda/check.h"
 #include "profiler/cuda/cuda_accelerator.h"
@@ -16,6 +17,7 @@
 #include "profiler/cuda/sm_partition.h"
 #include "profiler/executor/device_group.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::profiler::cuda {
 namespace {
@@ -184,6 +186,8 @@ class CudaBackend : public Backend {
 
 }  // namespace
 }  // namespace berth::profiler::cuda
+
+BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
 berth_profiler_backend();

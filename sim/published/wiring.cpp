@@ -72,7 +72,6 @@ PublishedWiring::PublishedWiring(const OpGraph& graph, const CostTable& costs) {
 
 // The longest path of readers, each where it takes least.
 void PublishedWiring::SetTails(const OpGraph& graph, const CostTable& costs) {
-  constexpr Picos kLongest = Picos{1} << 61;
   tails.resize(graph.ops.size());
   const std::vector<OpIndex>& order = graph.topological_order();
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
@@ -80,8 +79,7 @@ void PublishedWiring::SetTails(const OpGraph& graph, const CostTable& costs) {
     for (const OpIndex reader : graph.consumers(*op)) {
       const auto row = costs.picos.begin() + static_cast<std::ptrdiff_t>(reader) * costs.devices;
       const Picos least = *std::min_element(row, row + costs.devices);
-      tail = std::max({tail, std::min(kLongest, least + tails[static_cast<std::size_t>(reader)]),
-                       least + PauseAfterOp(least)});
+      tail = std::max({tail, least + tails[static_cast<std::size_t>(reader)], least + PauseAfterOp(least)});
     }
   }
 }

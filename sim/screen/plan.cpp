@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sim/error.h"
+#include "sim/horizon.h"
 #include "sim/published/rules.h"
 
 namespace berth::sim {
@@ -56,7 +57,11 @@ std::vector<std::vector<OpIndex>> Holders(const Compiled& c) {
 class Planner {
  public:
   Planner(const Problem& problem, std::span<const std::int32_t> unit_of_op, ScreenPlan& plan)
-      : c_(problem.compiled()), cluster_(problem.cluster()), unit_of_op_(unit_of_op), plan_(plan) {}
+      : graph_(problem.graph()),
+        c_(problem.compiled()),
+        cluster_(problem.cluster()),
+        unit_of_op_(unit_of_op),
+        plan_(plan) {}
 
   void Make() {
     BERTH_CHECK_EQ(unit_of_op_.size(), static_cast<std::size_t>(c_.ops));
@@ -68,6 +73,7 @@ class Planner {
     AddDevices();
     AddRoutes();
     AddSteps();
+    CheckSums();
   }
 
  private:
@@ -219,6 +225,32 @@ class Planner {
     return SendTime(bytes);
   }
 
+  // A pass adds up more than a run does: a transfer may wait once more for as long as it takes, and both its ends may lose as
+  // much.
+  void CheckSums() const {
+    constexpr double kTimesMove = 6;
+    double total = 0;
+    Picos dispatch = 0;
+    for (const Picos cost : plan_.dispatch_cost) dispatch = std::max(dispatch, cost);
+    for (std::size_t i = 0; i + 1 < plan_.steps.size(); ++i) {
+      const auto row = plan_.cost.begin() + static_cast<std::ptrdiff_t>(i * plan_.kinds);
+      total += static_cast<double>(*std::max_element(row, row + static_cast<std::ptrdiff_t>(plan_.kinds))) +
+               static_cast<double>(plan_.steps[i].pause) +
+               static_cast<double>(dispatch) * plan_.steps[i].pays;
+    }
+    for (std::size_t i = 0; i + 1 < plan_.sends.size(); ++i) {
+      const auto row = plan_.move_time.begin() + plan_.sends[i].times;
+      const auto readers = static_cast<std::size_t>(plan_.sends[i + 1].reader - plan_.sends[i].reader);
+      const double times = kTimesMove * static_cast<double>(std::min(readers, plan_.devices.size()));
+      const auto routes = static_cast<std::ptrdiff_t>(routes_.size());
+      if (routes > 0)
+        total += times * static_cast<double>(*std::max_element(row, row + routes)) +
+                 static_cast<double>(kSendPause);
+    }
+    if (!(total < 0x1p63)) RefuseHorizon(graph_, cluster_);
+  }
+
+  const OpGraph& graph_;
   const Compiled& c_;
   const Cluster& cluster_;
   const std::span<const std::int32_t> unit_of_op_;

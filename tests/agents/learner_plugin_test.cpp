@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,16 +34,25 @@ TEST(LearnerPlugin, LearnersAreListedWithoutIt) {
 TEST(LearnerPlugin, SaysWhyItCannotBeOpened) {
   const PluginPath nowhere("/nowhere/libberth_rl.so");
   EXPECT_THAT([] { MakeAgent("placeto"); },
-              ThrowsMessage<RunError>(HasSubstr("/nowhere/libberth_rl.so: cannot open shared object file")));
+              ThrowsMessage<RunError>(HasSubstr("/nowhere/libberth_rl.so: No such file or directory")));
 }
 
 TEST(LearnerPlugin, RefusesAnotherLibrary) {
-  const PluginPath other("libm.so.6");
-  EXPECT_THAT([] { MakeAgent("placeto"); },
-              ThrowsMessage<RunError>(HasSubstr("does not export berth_rl_agents")));
+  Dl_info libc;
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::abort), &libc), 0);
+  const PluginPath other(libc.dli_fname);
+  EXPECT_THAT([] { MakeAgent("placeto"); }, ThrowsMessage<RunError>(HasSubstr("is no plug-in of berth")));
 }
 
-TEST(LearnerPlugin, RefusesAModuleOfAnotherBuild) {
+// A name without a folder is a file here, not one that the loader finds.
+TEST(LearnerPlugin, LooksForNoLibraryElsewhere) {
+  const PluginPath other("libm.so.6");
+  EXPECT_THAT([] { MakeAgent("placeto"); },
+              ThrowsMessage<RunError>(HasSubstr("libm.so.6: No such file or directory")));
+}
+
+// Whose start would end this process.
+TEST(LearnerPlugin, RefusesAModuleOfAnotherBuildBeforeItRuns) {
   const PluginPath other(BERTH_OTHER_BUILD);
   EXPECT_THAT(
       [] { MakeAgent("placeto"); },

@@ -1,7 +1,12 @@
 #include "bench/tables/store.h"
 
+#include <algorithm>
 #include <barrier>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -164,6 +169,139 @@ TEST_F(StoreTest, RefusesAStoreWithOtherColumns) {
       SQLITE_OK);
   sqlite3_close(database);
   EXPECT_THROW(TableStore{file}, InputError);
+}
+
+// ---- damaged stores -------------------------------------------------------------------------------------------
+
+constexpr int kCells = 240;
+
+std::vector<CellRecord> ManyRecords() {
+  std::vector<CellRecord> records;
+  for (int seed = 1; seed <= kCells; ++seed)
+    records.push_back(MakeRecord("rnnlm", "random", "searched", seed, 1 + seed / 7.0));
+  return records;
+}
+
+void WriteStore(const std::string& path) {
+  TableStore(path).Adopt("tiny", ManyRecords());
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// How many of the records that were put are there as they were.
+int Sound(const std::vector<CellRecord>& found) {
+  const auto wanted = AllFields(ManyRecords());
+  int sound = 0;
+  for (const auto& fields : AllFields(found))
+    sound += std::binary_search(wanted.begin(), wanted.end(), fields) ? 1 : 0;
+  return sound;
+}
+
+TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
+  WriteStore(path());
+  const std::string whole = BytesOf(path());
+  std::string number = whole;
+  const std::string runtime = std::to_string(static_cast<int>(*ManyRecords()[5].runtime_us));
+  number[number.find(runtime)] ^= 0x0f;
+  std::string schema = whole;
+  schema[schema.find("CREATE TABLE")] ^= 0x01;
+  std::string header = whole;
+  header[0] ^= 1;
+  for (const std::string& bytes : {number, schema, header}) {
+    WriteBytes(path(), bytes);
+    try {
+      const auto records = TableStore(path()).All("tiny");
+      FAIL() << records.size() << " cells of a damaged store";
+    } catch (const InputError& error) {
+      const std::string message = error.what();
+      EXPECT_TRUE(message.starts_with(path() + ": ")) << message;
+      EXPECT_NE(message.find("`berth table --salvage`"), std::string::npos) << message;
+    }
+    const SalvagedStore salvaged = SalvageStore(path());
+    EXPECT_EQ(BytesOf(salvaged.damaged), bytes) << "the damaged file is not kept as it was";
+    const auto records = TableStore(path()).All("tiny");
+    EXPECT_EQ(salvaged.kept, static_cast<std::int64_t>(records.size()));
+    EXPECT_GE(salvaged.kept, kCells - 1);
+    EXPECT_EQ(Sound(records), salvaged.kept);
+    EXPECT_EQ(salvaged.broken + salvaged.kept, kCells);
+  }
+}
+
+// One bit anywhere: at most the cells of a page or two are lost, and none is kept with another key.
+TEST_F(StoreTest, SalvageKeepsWhatABitDidNotTouch) {
+  WriteStore(path());
+  const std::string whole = BytesOf(path());
+  std::uint64_t state = 20261123;
+  std::int64_t kept = 0, sound = 0;
+  constexpr int kFlips = 60;
+  for (int flip = 0; flip < kFlips; ++flip) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const std::size_t bit = (state >> 20) % (whole.size() * 8);
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    WriteBytes(path(), bytes);
+    kept += SalvageStore(path()).kept;
+    const auto records = TableStore(path()).All("tiny");
+    // A letter that became another one where no number is wanted is not seen.
+    EXPECT_GE(Sound(records) + 1, static_cast<int>(records.size())) << "bit " << bit;
+    sound += Sound(records);
+  }
+  EXPECT_GT(sound, std::int64_t{kFlips} * kCells * 98 / 100) << "of " << kept << " kept";
+}
+
+TEST_F(StoreTest, SalvageOfAPageLostOrATailCutOffKeepsTheRest) {
+  WriteStore(path());
+  const std::string whole = BytesOf(path());
+  std::string page = whole;
+  page.replace(whole.size() / 2 / 4096 * 4096, 4096, 4096, '\0');
+  for (const std::string& bytes : {page, whole.substr(0, whole.size() * 3 / 4)}) {
+    WriteBytes(path(), bytes);
+    SalvageStore(path());
+    const auto records = TableStore(path()).All("tiny");
+    EXPECT_EQ(Sound(records), static_cast<int>(records.size()));
+    EXPECT_GT(records.size(), std::size_t{kCells / 2});
+  }
+}
+
+TEST_F(StoreTest, SalvageRefusesWhatIsNoneOrOfAnotherVersion) {
+  EXPECT_THROW(SalvageStore(folder_ / "none.db"), InputError);
+  const std::string notes = folder_ / "notes.txt";
+  WriteBytes(notes, "no store at all\n");
+  EXPECT_THROW(SalvageStore(notes), InputError);
+  EXPECT_EQ(BytesOf(notes), "no store at all\n");
+  const std::string file = folder_ / "old.db";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(
+      sqlite3_exec(database, "CREATE TABLE cells (table_name TEXT, cell TEXT)", nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(database);
+  const std::string bytes = BytesOf(file);
+  EXPECT_THROW(SalvageStore(file), InputError);
+  EXPECT_EQ(BytesOf(file), bytes);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2)
+      << "something was left";
+}
+
+// What a kill left behind the file is part of it.
+TEST_F(StoreTest, SalvageReadsTheJournalOfAKilledProgram) {
+  const std::string file = folder_ / "killed.db";
+  {
+    TableStore store(path());
+    for (const CellRecord& record : ManyRecords()) store.Put("tiny", record);
+    WriteBytes(file, BytesOf(path()));
+    WriteBytes(file + "-wal", BytesOf(path() + "-wal"));
+  }
+  ASSERT_FALSE(BytesOf(file + "-wal").empty());
+  EXPECT_EQ(SalvageStore(file).kept, kCells);
+  EXPECT_EQ(Sound(TableStore(file).All("tiny")), kCells);
 }
 
 }  // namespace

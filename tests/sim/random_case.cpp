@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/error.h"
+#include "sim/exact.h"
 #include "sim/formats/formats.h"
 
 namespace berth::sim {
@@ -15,12 +16,31 @@ constexpr Picos kMicro = kPicosPerMicro;
 // Numbers drawn so that many instants coincide, or hardly any.
 struct Numbers {
   bool ties = false;
+  bool extreme = false;
+  std::vector<Picos> costs;
   std::vector<Bytes> sizes;
   std::vector<std::int64_t> bandwidths;
   std::vector<Picos> latencies;
 
-  Numbers(bool with_ties, Dice& dice) : ties(with_ties) {
-    if (ties) {  // 10 kB take 1 us at 10 GB/s
+  // Of all sizes up to one of all sizes up to the limit, which is met, too.
+  static std::vector<std::int64_t> Magnitudes(std::int64_t limit, Dice& dice) {
+    std::vector<std::int64_t> numbers;
+    const std::int64_t most = limit >> dice.Between(0, 60);
+    for (int i = 0; i < 6; ++i) numbers.push_back(std::max<std::int64_t>(most >> dice.Between(0, 60), 1));
+    numbers.push_back(std::max<std::int64_t>(most, 1));
+    return numbers;
+  }
+
+  Numbers(const CaseShape& shape, Dice& dice)
+      : ties(shape.may_tie && dice.Percent(50)), extreme(shape.extreme) {
+    if (extreme) {
+      sizes = Magnitudes(kMaxBytes, dice);
+      bandwidths = Magnitudes(std::int64_t{1} << 50, dice);
+      if (dice.Percent(50)) bandwidths.assign(1, std::int64_t{1} << dice.Between(30, 50));
+      latencies = Magnitudes(1000 * kPicosPerSecond, dice);
+      costs = Magnitudes(1'000'000'000'000 * kMicro, dice);
+      for (auto* with_zero : {&sizes, &latencies, &costs}) with_zero->push_back(0);
+    } else if (ties) {  // 10 kB take 1 us at 10 GB/s
       sizes = {0, 10'000, 10'000, 20'000, 50'000};
       bandwidths = {10'000'000'000, 5'000'000'000, 20'000'000'000};
       latencies = {0, kMicro, 5 * kMicro};
@@ -34,6 +54,7 @@ struct Numbers {
   }
   Bytes Size(Dice& dice) const { return dice.OneOf(sizes); }
   Picos Cost(Dice& dice) const {
+    if (extreme) return dice.OneOf(costs);
     if (ties) return dice.OneOf<Picos>({0, kMicro, kMicro, 2 * kMicro, 5 * kMicro});
     return dice.Percent(10) ? 0 : dice.Between(1, 20 * kMicro);
   }
@@ -127,6 +148,29 @@ OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
 
 // ---- cluster----
 
+void MakeExtreme(Device& device, Dice& dice) {
+  if (dice.Percent(80)) device.memory = kMaxBytes;
+  device.granularity = Bytes{1} << dice.Between(0, 30);
+  if (dice.Percent(10)) device.streams = 1024;
+  if (dice.Percent(10)) device.copy_engines = 1024;
+  if (dice.Percent(10)) device.concurrency_ppm = {dice.OneOf<std::int64_t>({1, 2, kPpm})};
+  if (dice.Percent(10)) device.overlap_copy_ppm = dice.OneOf<std::int64_t>({1, 999, kPpm});
+  device.launch_cost = std::max<Picos>(1'000'000 * kMicro >> dice.Between(0, 60), 0);
+}
+
+// Its curve may be up to 1000 s a byte, its time in both directions a million times as long.
+void MakeExtreme(Link& link, const Numbers& numbers, Dice& dice) {
+  if (dice.Percent(20)) link.both_ppm = dice.OneOf<std::int64_t>({1, 3, 1999, kPpm});
+  if (dice.Percent(20)) {
+    link.curve = {{0, link.latency}};
+    for (auto knots = dice.Between(1, 3); knots > 0; --knots) {
+      const auto& [bytes, time] = link.curve.back();
+      link.curve.emplace_back(bytes + 1 + dice.OneOf(numbers.sizes),
+                              time + 1 + (1000 * kPicosPerSecond >> dice.Between(0, 50)));
+    }
+  }
+}
+
 Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
   Device device;
   const bool cpu = dice.Percent(25);
@@ -145,6 +189,7 @@ Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
   if (dice.Percent(30))
     device.overlap_copy_ppm = dice.OneOf<std::int64_t>({500'000, 900'000, dice.Between(1000, kPpm)});
   device.launch_cost = dice.Between(0, 6) * kMicro;
+  if (numbers.extreme) MakeExtreme(device, dice);
   return device;
 }
 
@@ -161,6 +206,7 @@ Link MakeLink(std::size_t number, std::int32_t a, std::int32_t b, const Numbers&
     link.curve = {
         {0, link.latency}, {10'000, link.latency + 3 * kMicro}, {100'000, link.latency + 9 * kMicro + 1}};
   }
+  if (numbers.extreme) MakeExtreme(link, numbers, dice);
   return link;
 }
 
@@ -325,7 +371,7 @@ RandomCase MakeRandomCase(std::uint64_t seed, const CaseShape& shape) {
 }
 
 RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape) {
-  const Numbers numbers(shape.may_tie && dice.Percent(50), dice);
+  const Numbers numbers(shape, dice);
   RandomCase made;
   made.graph = MakeGraph(shape, numbers, dice);
   made.cluster = MakeCluster(shape, numbers, dice);

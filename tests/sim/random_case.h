@@ -51,6 +51,7 @@ struct CaseShape {
   bool may_tie = true;       // half of the cases: few different times and sizes, so that much happens at once
   bool chain = false;        // each op reads one output of the one before: never two transfers at a time
   bool solo = false;         // each device has its own thread and runs one op at a time at a fixed rate
+  bool extreme = false;      // any number up to its limit: Problem may refuse the case
   std::string interconnect;  // empty = any
 };
 

@@ -2,12 +2,14 @@
 #include <memory>
 #include <utility>
 
+#include "berth_interface.h"
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cpu/pace.h"
 #include "profiler/cpu/probe_table.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::profiler {
 namespace {
@@ -48,6 +50,8 @@ class CpuBackend : public Backend {
 
 }  // namespace
 }  // namespace berth::profiler
+
+BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
 berth_profiler_backend();

@@ -80,6 +80,24 @@ TEST(Checkpoint, SaysWhatIsWrong) {
   EXPECT_THAT(MessageOf(path), HasSubstr("header"));
 }
 
+// Lengths are believed only where the bytes are there; nothing is taken for them before.
+TEST(Checkpoint, RefusesLengthsThatAreNone) {
+  const std::string path = InTemp("lengths.ckpt");
+  WriteCheckpoint(path, {"placeto", {{"weights", "0123456789"}}});
+  const std::string whole = Slurp(path);
+  for (const char* length :
+       {"-1", "1e300", "18446744073709551615", "1099511627776", "\"10\"", "null", "[]", "9"}) {
+    std::string bytes = whole;
+    const std::size_t at = bytes.find(":10}") + 1;
+    bytes.replace(at, 2, length);
+    Spit(path, bytes);
+    EXPECT_THROW(ReadCheckpoint(path), InputError) << length;
+  }
+  Spit(path, std::string(200'000, '[') + "\n");
+  EXPECT_THAT(MessageOf(path), HasSubstr("no header"));
+  EXPECT_THAT(MessageOf("/dev/zero"), HasSubstr("cannot be opened"));
+}
+
 TEST(Checkpoint, AFolderThatIsNotThereIsARunError) {
   EXPECT_THROW(WriteCheckpoint(InTemp("no_such_folder/x.ckpt"), {"placeto", {}}), RunError);
 }

@@ -8,9 +8,11 @@
 #include <string>
 #include <thread>
 
+#include "berth_interface.h"
 #include "profiler/executor/graph_ops.h"
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
+#include "sim/plugin_interface.h"
 
 namespace berth::profiler {
 namespace {
@@ -52,6 +54,8 @@ class MadeUpGpu : public Backend {
 
 }  // namespace
 }  // namespace berth::profiler
+
+BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
 berth_profiler_backend();

@@ -1,0 +1,140 @@
+#include "tests/bench/readers.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "bench/tables/record.h"
+#include "bench/tables/store.h"
+#include "cost_models/calibration/measured_rows.h"
+#include "cost_models/cost_models.h"
+#include "cost_models/parameters.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/units_text.h"
+#include "sim/spec.h"
+#include "tests/bench/tiny_table.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+template <typename Read>
+void Tolerate(const Read& read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    BERTH_CHECK(*error.what() != '\0');
+  }
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Rows() {
+  return PrintRows(testing::TinyRecords());
+}
+
+void ReadRows(std::string_view bytes) {
+  std::string printed;
+  Tolerate([&] { printed = PrintRows(ParseRows(bytes, "input")); });
+  if (!printed.empty()) BERTH_CHECK_EQ(PrintRows(ParseRows(printed, "printed")), printed);
+}
+
+std::string Store() {
+  const tests::TempFolder folder;
+  {
+    TableStore store(folder / "tables.db");
+    for (const CellRecord& record : testing::TinyRecords()) store.Put("tiny", record);
+  }
+  return BytesOf(folder / "tables.db");
+}
+
+// A damaged store is opened and read, or refused; after it was salvaged it can be used.
+void ReadStore(std::string_view bytes) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "tables.db";
+  std::ofstream(path, std::ios::binary) << bytes;
+  Tolerate([&] { TableStore(path).All("tiny"); });
+  std::ofstream(path, std::ios::binary) << bytes;
+  Tolerate([&] {
+    const SalvagedStore salvaged = SalvageStore(path);
+    BERTH_CHECK_EQ(BytesOf(salvaged.damaged), std::string(bytes));
+    TableStore store(path);
+    BERTH_CHECK_LE(static_cast<std::int64_t>(store.All("tiny").size()), salvaged.kept);
+    store.Put("tiny", testing::TinyRecords().front());
+  });
+}
+
+std::string Parameters() {
+  return formats::ReadFile(BERTH_SOURCE_DIR "/tests/formats/samples/cost_model.json");
+}
+
+void ReadParameters(std::string_view bytes) {
+  const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
+  const auto print = [&](std::string_view json, const char* source) {
+    return cost_models::PrintParameters(cost_models::ParseParameters(json, source, catalogue));
+  };
+  std::string printed;
+  Tolerate([&] { printed = print(bytes, "input"); });
+  if (!printed.empty()) BERTH_CHECK_EQ(print(printed, "printed"), printed);
+}
+
+std::string Sheet() {
+  return formats::ReadFile(BERTH_SOURCE_DIR "/cost_models/data/devices.yaml");
+}
+
+void ReadSheet(std::string_view bytes) {
+  Tolerate([&] {
+    cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), {{std::string(bytes), "input"}});
+  });
+}
+
+std::string MeasuredOps() {
+  return "# machine: a card\n# device: t4\n# driver: 1\n# library: 2\n# date: 2026-11-22\n# source: here\n"
+         "# licence: none\nop,name,dtype,batch,rows,columns,depth,us\nlinear,,f32,,128,256,512,12.5\n"
+         "bmm,,f16,4,1,2,3,4e2\nelementwise,relu,f32,,4096,1024,,142.7\n";
+}
+
+void ReadMeasuredOps(std::string_view bytes) {
+  Tolerate([&] { cost_models::ParseMeasuredRows(bytes, "input"); });
+}
+
+std::string Units() {
+  return "7.6GB/s";
+}
+
+void ReadUnits(std::string_view bytes) {
+  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseBytes(bytes, "input")); });
+  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseTime(bytes, "input")); });
+  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseBandwidth(bytes, "input")); });
+}
+
+std::string SpecSample() {
+  return "neighbour(groups=128,of='a,b')";
+}
+
+void ReadSpec(std::string_view bytes) {
+  std::string printed;
+  Tolerate([&] { printed = Spec::Parse(bytes).ToString(); });
+  if (!printed.empty()) BERTH_CHECK_EQ(Spec::Parse(printed).ToString(), printed);
+}
+
+constexpr FileReader kReaders[] = {
+    {"rows", Rows, ReadRows},
+    {"store", Store, ReadStore},
+    {"parameters", Parameters, ReadParameters},
+    {"sheet", Sheet, ReadSheet},
+    {"measured", MeasuredOps, ReadMeasuredOps},
+    {"units", Units, ReadUnits},
+    {"spec", SpecSample, ReadSpec},
+};
+
+}  // namespace
+
+std::span<const FileReader> FileReaders() {
+  return kReaders;
+}
+
+}  // namespace berth::bench

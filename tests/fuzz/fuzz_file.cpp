@@ -1,0 +1,32 @@
+// libFuzzer's entry for the reader of tables or measurements named by BERTH_FUZZ_READER. With BERTH_FUZZ_SEEDS=DIR it
+// writes its sample there first.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "tests/bench/readers.h"
+
+namespace {
+
+const berth::bench::FileReader& Reader() {
+  for (const auto& reader : berth::bench::FileReaders()) {
+    if (std::string_view(reader.name) == BERTH_FUZZ_READER) return reader;
+  }
+  std::abort();  // the list of readers and CMakeLists.txt differ
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS"))
+    std::ofstream(std::string(folder) + "/sample", std::ios::binary) << Reader().sample();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Reader().read({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

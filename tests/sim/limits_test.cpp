@@ -1,0 +1,192 @@
+// Random problems whose numbers go up to their limits: each is refused with the documented sentence, before anything runs,
+// or every engine runs it to its end, and natively as the oracle does.
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "sim/exact.h"
+#include "sim/lanes.h"
+#include "sim/screen.h"
+#include "sim/simulator.h"
+#include "sim/what_if.h"
+#include "tests/sim/compare.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/random_case.h"
+#include "tests/sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+std::uint64_t Cases() {
+  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 500;
+#else
+  return 4000;
+#endif
+}
+
+bool IsDocumented(const std::string& message) {
+  return message.find("could run for more than 26 simulated days") != std::string::npos ||
+         message.find("could hold more than 2^62 bytes at once") != std::string::npos;
+}
+
+// nullptr where it is refused.
+std::unique_ptr<Problem> MakeProblem(const RandomCase& c) {
+  try {
+    return std::make_unique<Problem>(c.graph, c.cluster, c.costs);
+  } catch (const InputError& error) {
+    EXPECT_TRUE(IsDocumented(error.what())) << error.what();
+    return nullptr;
+  }
+}
+
+void RunScreen(const Problem& problem, const Placement& placement) {
+  std::vector<std::int32_t> units(problem.graph().ops.size());
+  std::iota(units.begin(), units.end(), 0);
+  std::vector<DeviceIndex> devices(problem.cluster().devices.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  try {
+    Screen screen(problem, units, devices, 1);
+    const std::vector<std::vector<DeviceIndex>> one(1, placement.device);
+    const Screen::Result result = screen.Run(one);
+    EXPECT_GE(result.runtime[0], 0);
+    for (const Bytes peak : result.peak) EXPECT_GE(peak, 0);
+  } catch (const InputError& error) {
+    EXPECT_TRUE(IsDocumented(error.what())) << error.what();
+  }
+}
+
+void AskWhatIfs(const Problem& problem, const Placement& placement) {
+  WhatIfOptions options;
+  options.threads = 1;
+  for (DeviceIndex d = 0; d < problem.cluster().size(); ++d) options.devices.push_back(d);
+  for (std::size_t l = 0; l < problem.cluster().links.size(); ++l)
+    options.links.push_back(static_cast<std::int32_t>(l));
+  for (const double faster : {1.5, kMostFaster}) {
+    options.faster = faster;
+    for (const WhatIf& what_if : RunWhatIfs(problem, placement, options)) EXPECT_GE(what_if.runtime, 0);
+  }
+}
+
+TEST(Limits, EveryEngineRefusesOrEndsAndAgreesWithTheOracle) {
+  const std::uint64_t cases = Cases();
+  std::uint64_t refused = 0, long_runs = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const RandomCase c = MakeRandomCase(seed, {.max_ops = 20, .extreme = true});
+    const auto problem = MakeProblem(c);
+    if (problem == nullptr) {
+      ++refused;
+      continue;
+    }
+    const Outcome expected = OracleRun(c.graph, c.cluster, c.costs, c.placement);
+    const auto simulator = MakeSimulator(*problem);
+    const Outcome& actual = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
+    ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << PrintCase(c);
+    EXPECT_FALSE(MakeLanes(*problem, c.placement, actual).empty());
+    long_runs += expected.runtime > Picos{1} << 50 ? 1 : 0;
+    BatchSimulator batch(*problem, 1);
+    const std::vector<Placement> placements(2, c.placement);
+    for (const Outcome& outcome : batch.Run(placements, {})) EXPECT_EQ(outcome.runtime, expected.runtime);
+    RunScreen(*problem, c.placement);
+    AskWhatIfs(*problem, c.placement);
+    ASSERT_FALSE(HasFailure()) << PrintCase(c);
+  }
+  // The cases are worth something only if they are on both sides.
+  EXPECT_GT(refused, cases / 20);
+  EXPECT_GT(cases - refused, cases / 4);
+  EXPECT_GT(long_runs, cases / 20);
+}
+
+TEST(Limits, RulesPublishedRefuseOrEnd) {
+  const std::uint64_t cases = Cases();
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    RandomCase c = MakeRandomCase(seed, {.max_ops = 20, .extreme = true});
+    c.cluster.rules = Rules::kPublished;
+    const auto problem = MakeProblem(c);
+    if (problem == nullptr) {
+      ++refused;
+      continue;
+    }
+    const auto simulator = MakeSimulator(*problem);
+    const Outcome& outcome = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
+    Picos busiest = 0;
+    for (const auto& device : outcome.devices) busiest = std::max(busiest, device.busy);
+    EXPECT_GE(outcome.runtime, busiest);
+    RunScreen(*problem, c.placement);
+    ASSERT_FALSE(HasFailure()) << PrintCase(c);
+  }
+  EXPECT_GT(refused, cases / 20);
+  EXPECT_GT(cases - refused, cases / 4);
+}
+
+// How long a transfer takes alone is set by one link, how much both directions slow it down by another.
+TEST(Limits, BothDirectionsOfAWideLinkSlowDownWhatASteepCurveSays) {
+  World world;
+  world.Gpu();
+  world.Gpu();
+  const auto between = world.AddSwitch();
+  Link& steep = world.Connect(0, between);
+  steep.curve = {{0, steep.latency}, {1, steep.latency + 100 * kPicosPerSecond}};
+  Link& slowed = world.Connect(between, 1);
+  slowed.both_ppm = 1;
+  for (const DeviceIndex from : {0, 1}) {
+    const OpIndex a = world.Add(from, 1, {1000});
+    world.Add(1 - from, 1, {}, {{a, 0}});
+  }
+  for (const char* interconnect : {"fifo", "fair"}) {
+    world.cluster.interconnect = interconnect;
+    std::string message;
+    try {
+      world.Run();
+    } catch (const InputError& error) {
+      message = error.what();
+    }
+    EXPECT_TRUE(IsDocumented(message)) << interconnect << ": " << message;
+  }
+}
+
+// A route's latencies are added up while a cluster is read.
+TEST(Limits, LatenciesThatNoTimeHoldsAreRefusedWithTheCluster) {
+  World world;
+  world.Gpu();
+  world.Gpu();
+  std::int32_t last = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto next = world.AddSwitch();
+    world.Connect(last, next).latency = 1000 * kPicosPerSecond;
+    last = next;
+  }
+  world.Connect(last, 1);
+  try {
+    world.cluster.Finish();
+    FAIL() << "10^7 s of latency passed";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("add up to more than 26 simulated days"), std::string::npos)
+        << error.what();
+  }
+}
+
+// 300 CPUs in a row: 90,000 routes of 100 links on average.
+TEST(Limits, RoutesThatTakeTooMuchMemoryAreRefused) {
+  World world;
+  for (int i = 0; i < 300; ++i) world.Cpu();
+  for (int i = 0; i + 1 < 300; ++i) world.Connect(i, i + 1);
+  try {
+    world.cluster.Finish();
+    FAIL() << "more than 2^22 links passed";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("more than 4194304 links together"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace berth::sim
