@@ -273,11 +273,7 @@ ReportSection LinksSection(const Table& links) {
       cells.push_back(PercentText(links.Number(row, column)));
     section.rows.push_back(std::move(cells));
   }
-  section.sentences = {
-      "in the catalogue: the curve for nvlink-a100, nvswitch-a100 and nvlink-a100-ring; latency and "
-      "bandwidth for the others, "
-      "since "
-      "nvlink-h100's curve is worse on the other board and infiniband-ndr's gains little"};
+  section.sentences = {"which of the two the catalogue has: cost_models/data/links.yaml"};
   return section;
 }
 
