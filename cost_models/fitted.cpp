@@ -66,14 +66,13 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     if (found == nullptr) return {};
     const Provenance& from = tables->from->provenance;
     const bool borrowed = ShapeFamilyOf(work).borrowed;
-    return fmt::format(
-        "{}{} {} ({}, {}): {} of {}, {}", borrowed ? "borrowed from ops like it, " : "",
-        from.source.empty() ? "measured on" : "measured by others on",
-        WhoseOf(*tables, device), from.source.empty() ? from.machine : from.source, from.date,
-        found->family, found->dtype,
-        borrowed ? "error not known"
-                 : fmt::format("error {:.0f} %{}", 100 * found->held_out_error,
-                               tables->kind.empty() || tables->kind == device.kind ? "" : " there"));
+    std::string error = borrowed ? "borrowed from ops like it, error not known"
+                                 : fmt::format("error {:.0f} %", 100 * found->held_out_error);
+    if (!borrowed && !tables->kind.empty() && tables->kind != device.kind) error += " there";
+    return fmt::format("{} {} ({}, {}): {} of {}, {}",
+                       from.source.empty() ? "measured on" : "measured by others on",
+                       WhoseOf(*tables, device), from.source.empty() ? from.machine : from.source, from.date,
+                       found->family, found->dtype, error);
   }
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,

@@ -154,8 +154,9 @@ RatioStep ReadStep(Value value, const std::vector<int>& features) {
   RatioStep step;
   if (parts.size() != 2 || parts[0].size() != 2 * step.questions.size() ||
       parts[1].size() != step.add.size()) {
-    value.Fail(fmt::format("must be [[place in features, above, …], [add, …]] with {} questions and {} answers",
-                           step.questions.size(), step.add.size()));
+    value.Fail(
+        fmt::format("must be [[place in features, above, …], [add, …]] with {} questions and {} answers",
+                    step.questions.size(), step.add.size()));
   }
   std::size_t at = 0;
   for (const Value item : parts[0].items()) {

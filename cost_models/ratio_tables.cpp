@@ -17,13 +17,37 @@ struct TileSize {
 };
 constexpr TileSize kTiles[] = {{128, 128}, {128, 64}, {64, 128}, {64, 64}, {128, 32}, {32, 128}, {32, 32}};
 
-constexpr std::string_view kContraction[] = {
-    "intensity",     "depth",        "rows",         "columns",           "count",       "arithmetic_us",
-    "fill_128x128",  "wave_128x128", "waves_128x128", "fill_128x64",      "wave_128x64", "waves_128x64",
-    "fill_64x128",   "wave_64x128",  "waves_64x128",  "fill_64x64",       "wave_64x64",  "waves_64x64",
-    "fill_128x32",   "wave_128x32",  "waves_128x32",  "fill_32x128",      "wave_32x128", "waves_32x128",
-    "fill_32x32",    "wave_32x32",   "waves_32x32",   "depth_alignment",  "columns_alignment",
-    "depth_of_32",   "columns_of_32"};
+constexpr std::string_view kContraction[] = {"intensity",
+                                             "depth",
+                                             "rows",
+                                             "columns",
+                                             "count",
+                                             "arithmetic_us",
+                                             "fill_128x128",
+                                             "wave_128x128",
+                                             "waves_128x128",
+                                             "fill_128x64",
+                                             "wave_128x64",
+                                             "waves_128x64",
+                                             "fill_64x128",
+                                             "wave_64x128",
+                                             "waves_64x128",
+                                             "fill_64x64",
+                                             "wave_64x64",
+                                             "waves_64x64",
+                                             "fill_128x32",
+                                             "wave_128x32",
+                                             "waves_128x32",
+                                             "fill_32x128",
+                                             "wave_32x128",
+                                             "waves_32x128",
+                                             "fill_32x32",
+                                             "wave_32x32",
+                                             "waves_32x32",
+                                             "depth_alignment",
+                                             "columns_alignment",
+                                             "depth_of_32",
+                                             "columns_of_32"};
 constexpr std::string_view kMemory[] = {"memory_us", "bytes_each",    "tensors",
                                         "row",       "rows_per_unit", "row_of_4"};
 

@@ -301,10 +301,8 @@ GpuAccuracy ReadGpuAccuracy(const std::string& folder) {
         "{} (NeuSight {}, structural price {})", PercentText(ErrorOf(models, "simulated", in_fit)),
         PercentText(ErrorOf(models, "neusight", in_fit)), PercentText(ErrorOf(models, "structural", in_fit)));
   };
-  made.lead = fmt::format(
-      "GPUs, measured by others, mean errors of whole models: in the fit {}, others {}; H100 was in sight of "
-      "the fit.",
-      errors("yes"), errors("no"));
+  made.lead = fmt::format("GPUs, measured by others, mean errors of whole models: in the fit {}, others {}.",
+                          errors("yes"), errors("no"));
   made.verdict = {ModelsSection(models), OrderSection(order), FamiliesSection(ops)};
   made.every_row = {CasesSection(models), GrowthSection(models), EveryOpSection(ops), LinksSection(links)};
   return made;

@@ -427,8 +427,7 @@ class RowsFitter {
     for (const Group* group : groups) {
       for (const Sample* sample : group->above) {
         std::vector<double> ratios;
-        for (const Group* one : groups)
-          ratios.push_back(LogRatio(TablesOf(*one), sample->ratio.features));
+        for (const Group* one : groups) ratios.push_back(LogRatio(TablesOf(*one), sample->ratio.features));
         rows.push_back({sample->ratio.features, *Median(ratios)});
       }
     }
