@@ -45,9 +45,9 @@ class Converter(unittest.TestCase):
         path.parent.mkdir(exist_ok=True)
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency", "OutputShape"])
+            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency", "InputShapes", "OutputShape"])
             for op, kind, forward, backward, latency in graph:
-                writer.writerow([op, kind, forward, backward, "[]", latency, "(2, 4, 32)"])
+                writer.writerow([op, kind, forward, backward, "[]", latency, "[(2, 4, 32)]", "(2, 4, 32)"])
         return path
 
     def test_rows_have_the_dimensions_that_berth_reads(self):
