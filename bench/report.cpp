@@ -76,10 +76,9 @@ std::string TierText(const sim::Problem& problem, const sim::Placement& placemen
     by_tier[static_cast<std::size_t>(costs.tier[at])] += static_cast<double>(costs.picos[at]);
     all += static_cast<double>(costs.picos[at]);
   }
-  return fmt::format(
-      "\nprices: {} of the time measured, {} interpolated, {} from the structural model alone\n",
-      PercentText(Share(by_tier[0], all)), PercentText(Share(by_tier[1], all)),
-      PercentText(Share(by_tier[2], all)));
+  return fmt::format("\nprices: {} of the time measured, {} interpolated, {} estimated\n",
+                     PercentText(Share(by_tier[0], all)), PercentText(Share(by_tier[1], all)),
+                     PercentText(Share(by_tier[2], all)));
 }
 
 // Shares of the critical path: ops by device, transfers, dispatch, waiting.

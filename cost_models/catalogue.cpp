@@ -56,7 +56,7 @@ DeviceSheet ReadDevice(Value entry) {
   static constexpr std::string_view kKeys[] = {
       "name",           "class",       "description", "memory",      "copy_engines", "multiprocessors",
       "cores",          "peak_f32",    "peak_tf32",   "peak_f16",    "peak_f64",     "memory_bandwidth",
-      "core_bandwidth", "kernel_time", "ramp",        "launch_cost", "prices"};
+      "core_bandwidth", "kernel_time", "ramp",        "launch_cost", "chip",         "prices"};
   static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
   static constexpr std::string_view kPrices[] = {"measured", "structural"};
   const Fields fields(entry, kKeys);
@@ -64,6 +64,7 @@ DeviceSheet ReadDevice(Value entry) {
   sheet.kind.name = fields.Require("name").Name();
   sheet.kind.device_class = static_cast<sim::DeviceClass>(fields.Require("class").Choice(kClasses));
   sheet.description = fields.Require("description").Name();
+  if (const auto chip = fields.Find("chip")) sheet.chip = chip->Name();
   if (const auto prices = fields.Find("prices")) sheet.structural = prices->Choice(kPrices) == 1;
   const auto read = [&](std::string_view key) -> std::optional<Value> {
     const auto found = fields.Find(key);

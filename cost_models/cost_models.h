@@ -74,6 +74,7 @@ struct DeviceSheet {
   int cores = 0;                // CPUs; else 0
   double kernel_us = 0;         // least time of an op [us]
   double ramp_us = 0;           // how long a kernel must last to reach half of its class's efficiency [us]
+  std::string chip;             // "GA100"; kinds of one chip share what one of them measured. Empty: not told
   bool structural = false;      // priced by this sheet alone, though others measured such a board
   std::vector<SourcedNumber> numbers;
 

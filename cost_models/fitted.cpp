@@ -21,6 +21,7 @@
 // Curves belong to the structural model they were made with, tables to the rates of the data sheet; a file made with
 // other rates or efficiencies is refused. Classes and kinds without either are left to the next model of a chain.
 
+#include <algorithm>
 #include <map>
 #include <span>
 
@@ -65,17 +66,18 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     if (found == nullptr) return {};
     const Provenance& from = tables->from->provenance;
     const bool borrowed = ShapeFamilyOf(work).borrowed;
-    return fmt::format(
-        "{}{} {} ({}, {}): {} of {}, {}", borrowed ? "borrowed from ops like it, " : "",
-        from.source.empty() ? "measured on" : "measured by others on",
-        tables->own ? device.kind : "other GPUs", from.source.empty() ? from.machine : from.source, from.date,
-        found->family, found->dtype,
-        borrowed ? "error not known" : fmt::format("error {:.0f} %", 100 * found->held_out_error));
+    std::string error = borrowed ? "borrowed from ops like it, error not known"
+                                 : fmt::format("error {:.0f} %", 100 * found->held_out_error);
+    if (!borrowed && !tables->kind.empty() && tables->kind != device.kind) error += " there";
+    return fmt::format("{} {} ({}, {}): {} of {}, {}",
+                       from.source.empty() ? "measured on" : "measured by others on",
+                       WhoseOf(*tables, device), from.source.empty() ? from.machine : from.source, from.date,
+                       found->family, found->dtype, error);
   }
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
                                     const sim::Device& device) const override {
-    if (const auto tables = TablesFor(device)) return PriceOf(*tables, WorkOf(graph, op));
+    if (const auto tables = TablesFor(device)) return PriceOf(*tables, WorkOf(graph, op), device);
     const auto kind = kinds_.find(device.kind);
     const auto lines = lines_.find(device.kind);
     if (kind == kinds_.end() && lines == lines_.end()) return std::nullopt;
@@ -106,7 +108,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   struct Tables {
     std::span<const RatioTables> tables;
     const DeviceSheet* sheet = nullptr;
-    bool own = false;  // of this kind
+    std::string_view kind;  // whose they are, or of its chip; empty: of all kinds together
     const Parameters* from = nullptr;
   };
 
@@ -116,24 +118,40 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     if (parameters_ == nullptr && sheet->structural) return std::nullopt;
     const Parameters& from = parameters_ != nullptr ? *parameters_ : ShippedPrices();
     const KindParameters* kind = from.Find(device.kind);
-    if (kind != nullptr && !kind->tables.empty()) return Tables{kind->tables, sheet, true, &from};
+    if (kind == nullptr) kind = OfItsChip(*sheet, from);
+    if (kind != nullptr && !kind->tables.empty()) return Tables{kind->tables, sheet, kind->kind, &from};
     if (kind != nullptr || from.any_gpu.empty()) return std::nullopt;
-    return Tables{from.any_gpu, sheet, false, &from};
+    return Tables{from.any_gpu, sheet, {}, &from};
+  }
+
+  const KindParameters* OfItsChip(const DeviceSheet& sheet, const Parameters& from) const {
+    if (sheet.chip.empty()) return nullptr;
+    const auto found = std::ranges::find_if(from.kinds, [&](const KindParameters& one) {
+      return !one.tables.empty() && catalogue_.FindSheet(one.kind)->chip == sheet.chip;
+    });
+    return found != from.kinds.end() ? &*found : nullptr;
   }
 
   static const RatioTables* TableOf(const Tables& tables, const OpWork& work) {
     const bool in_tf32 = work.op_class == OpClass::kConvolution && tables.sheet->peak_tf32 > 0;
-    return !tables.own && in_tf32 ? nullptr : FindTables(tables.tables, work);
+    return tables.kind.empty() && in_tf32 ? nullptr : FindTables(tables.tables, work);
   }
 
-  static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work) {
+  // "t4", "a100-pcie-40gb, the same chip", "other GPUs"
+  static std::string WhoseOf(const Tables& tables, const sim::Device& device) {
+    if (tables.kind.empty()) return "other GPUs";
+    return fmt::format("{}{}", tables.kind, tables.kind != device.kind ? ", the same chip" : "");
+  }
+
+  static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work,
+                                           const sim::Device& device) {
     const RatioTables* found = TableOf(tables, work);
     if (found == nullptr) return std::nullopt;
     const double us = TablesMicros(*found, work, *tables.sheet);
     const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
     const auto& range = found->evidence.range;
     const bool inside = range && size >= range->first && size <= range->second;
-    const bool measured = tables.own && inside && !ShapeFamilyOf(work).borrowed;
+    const bool measured = tables.kind == device.kind && inside && !ShapeFamilyOf(work).borrowed;
     return sim::Price{us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural, us * found->low_ratio,
                       us * found->high_ratio};
   }

@@ -58,7 +58,7 @@ Json ToJson(const CpuLines& lines) {
   return json;
 }
 
-// A step is [feature, above, …] and what its answers add.
+// A step is [place in features, above, …] and what its answers add.
 Json ToJson(const RatioTables& tables) {
   Json json;
   json["family"] = tables.family;
@@ -68,6 +68,7 @@ Json ToJson(const RatioTables& tables) {
   json["high_ratio"] = tables.high_ratio;
   json["held_out_error"] = tables.held_out_error;
   AddEvidence(tables.evidence, &json);
+  for (const std::string_view name : ShapeFeatureNames(tables.family)) json["features"].push_back(name);
   json["steps"] = Json::array();
   for (const RatioStep& step : tables.steps) {
     Json questions = Json::array();

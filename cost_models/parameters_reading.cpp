@@ -1,6 +1,7 @@
 // berth.cost_model: reading.
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -146,20 +147,23 @@ CpuLines ReadCpuLines(Value value) {
   return made;
 }
 
-RatioStep ReadStep(Value value, std::size_t features) {
+// `features`: of the numbers that a file's steps ask by.
+RatioStep ReadStep(Value value, const std::vector<int>& features) {
   std::vector<Value> parts;
   for (const Value part : value.items()) parts.push_back(part);
   RatioStep step;
   if (parts.size() != 2 || parts[0].size() != 2 * step.questions.size() ||
       parts[1].size() != step.add.size()) {
-    value.Fail(fmt::format("must be [[feature, above, …], [add, …]] with {} questions and {} answers",
-                           step.questions.size(), step.add.size()));
+    value.Fail(
+        fmt::format("must be [[place in features, above, …], [add, …]] with {} questions and {} answers",
+                    step.questions.size(), step.add.size()));
   }
   std::size_t at = 0;
   for (const Value item : parts[0].items()) {
     RatioStep::Question& question = step.questions[at / 2];
     if (at++ % 2 == 0) {
-      question.feature = static_cast<int>(item.Int(0, static_cast<std::int64_t>(features) - 1));
+      const std::int64_t place = item.Int(0, static_cast<std::int64_t>(features.size()) - 1);
+      question.feature = features[static_cast<std::size_t>(place)];
     } else {
       question.above = item.Number(-1e30, 1e30);
     }
@@ -171,24 +175,29 @@ RatioStep ReadStep(Value value, std::size_t features) {
   return step;
 }
 
+std::vector<int> ReadFeatures(Value value, std::span<const std::string_view> known) {
+  std::vector<int> features;
+  for (const Value item : value.items()) features.push_back(static_cast<int>(item.Choice(known)));
+  return features;
+}
+
 RatioTables ReadTables(Value value) {
   static constexpr std::string_view kKeys[] = {"family",     "dtype",          "log_ratio", "low_ratio",
                                                "high_ratio", "held_out_error", "samples",   "spread",
-                                               "fit_error",  "range",          "steps"};
+                                               "fit_error",  "range",          "features",  "steps"};
   static constexpr std::string_view kFamilies[] = {"gemm",        "batched_gemm", "convolution",
                                                    "elementwise", "softmax",      "layer_norm"};
-  constexpr std::size_t kContractions = 3;
   const Fields fields(value, kKeys);
   RatioTables tables;
-  const std::size_t family = fields.Require("family").Choice(kFamilies);
-  tables.family = kFamilies[family];
+  tables.family = kFamilies[fields.Require("family").Choice(kFamilies)];
   tables.dtype = fields.Require("dtype").Name();
   tables.log_ratio = fields.Require("log_ratio").Number(-20, 20);
   tables.low_ratio = fields.Require("low_ratio").Number(1e-6, 1);
   tables.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
   tables.held_out_error = fields.Require("held_out_error").Number(0, 1e6);
   tables.evidence = ReadEvidence(fields);
-  const std::size_t features = ShapeFeatureNames(family < kContractions).size();
+  const std::vector<int> features =
+      ReadFeatures(fields.Require("features"), ShapeFeatureNames(tables.family));
   for (const Value step : fields.Require("steps").items()) tables.steps.push_back(ReadStep(step, features));
   if (tables.steps.size() > 1000) fields.Require("steps").Fail("has more than 1000 steps");
   return tables;

@@ -15,14 +15,39 @@ struct TileSize {
   double rows;
   double columns;
 };
-constexpr TileSize kTiles[] = {{128, 128}, {128, 64}, {64, 64}, {32, 32}};
+constexpr TileSize kTiles[] = {{128, 128}, {128, 64}, {64, 128}, {64, 64}, {128, 32}, {32, 128}, {32, 32}};
 
-constexpr std::string_view kContraction[] = {
-    "intensity",     "depth",        "rows",         "columns",         "count",
-    "arithmetic_us", "fill_128x128", "wave_128x128", "waves_128x128",   "fill_128x64",
-    "wave_128x64",   "waves_128x64", "fill_64x64",   "wave_64x64",      "waves_64x64",
-    "fill_32x32",    "wave_32x32",   "waves_32x32",  "depth_alignment", "columns_alignment",
-    "depth_of_32",   "columns_of_32"};
+constexpr std::string_view kContraction[] = {"intensity",
+                                             "depth",
+                                             "rows",
+                                             "columns",
+                                             "count",
+                                             "arithmetic_us",
+                                             "fill_128x128",
+                                             "wave_128x128",
+                                             "waves_128x128",
+                                             "fill_128x64",
+                                             "wave_128x64",
+                                             "waves_128x64",
+                                             "fill_64x128",
+                                             "wave_64x128",
+                                             "waves_64x128",
+                                             "fill_64x64",
+                                             "wave_64x64",
+                                             "waves_64x64",
+                                             "fill_128x32",
+                                             "wave_128x32",
+                                             "waves_128x32",
+                                             "fill_32x128",
+                                             "wave_32x128",
+                                             "waves_32x128",
+                                             "fill_32x32",
+                                             "wave_32x32",
+                                             "waves_32x32",
+                                             "depth_alignment",
+                                             "columns_alignment",
+                                             "depth_of_32",
+                                             "columns_of_32"};
 constexpr std::string_view kMemory[] = {"memory_us", "bytes_each",    "tensors",
                                         "row",       "rows_per_unit", "row_of_4"};
 
@@ -30,8 +55,9 @@ double Log(double x) {
   return PortableLog(std::max(x, 1e-9));
 }
 
+// log2 of the largest power of two, at most 8, that divides it.
 double Alignment(double size) {
-  return std::fmod(size, 4) == 0 ? 2 : std::fmod(size, 2) == 0 ? 1 : 0;
+  return std::fmod(size, 8) == 0 ? 3 : std::fmod(size, 4) == 0 ? 2 : std::fmod(size, 2) == 0 ? 1 : 0;
 }
 
 double IsMultiple(double size, double of) {
@@ -108,7 +134,8 @@ ShapeFamily ShapeFamilyOf(const OpWork& work) {
   }
 }
 
-std::span<const std::string_view> ShapeFeatureNames(bool contraction) {
+std::span<const std::string_view> ShapeFeatureNames(std::string_view family) {
+  const bool contraction = family == "gemm" || family == "batched_gemm" || family == "convolution";
   return contraction ? std::span<const std::string_view>(kContraction)
                      : std::span<const std::string_view>(kMemory);
 }

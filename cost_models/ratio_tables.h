@@ -59,7 +59,7 @@ ShapeFamily ShapeFamilyOf(const OpWork& work);
 
 // Of contractions, which have a product, or of families that move bytes. `count` of a convolution is the positions of an
 // image; logarithms, but for fill, wave, alignment and the like.
-std::span<const std::string_view> ShapeFeatureNames(bool contraction);
+std::span<const std::string_view> ShapeFeatureNames(std::string_view family);
 
 // In the order of the names. The sheet must have rates and multiprocessors; the work a family.
 std::vector<double> ShapeFeatures(const OpWork& work, const DeviceSheet& sheet);

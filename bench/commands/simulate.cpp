@@ -1,5 +1,8 @@
 // berth simulate: one placement, one run, everything there is to say about it.
+#include <algorithm>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -74,9 +77,17 @@ class SimulateCommand : public Command {
 
  private:
   static std::string OriginText(const LoadedProblem& loaded, const sim::Placement& placement) {
+    std::vector<std::pair<std::string, std::string>> groups;  // whose prices, and what of them
+    for (const auto& [origin, share] : SharesByOrigin(loaded.problem(), placement, loaded.model())) {
+      const std::size_t colon = origin.rfind(": ");
+      const std::string whose = origin.substr(0, colon);
+      const std::string what = colon == origin.npos ? "" : origin.substr(colon + 2);
+      auto group = std::ranges::find(groups, whose, [](const auto& one) { return one.first; });
+      if (group == groups.end()) group = groups.insert(groups.end(), {whose, ""});
+      group->second += fmt::format("  {:5.1f} %  {}\n", 100 * share, what);
+    }
     std::string text;
-    for (const auto& [origin, share] : SharesByOrigin(loaded.problem(), placement, loaded.model()))
-      text += fmt::format("  {:5.1f} % {}\n", 100 * share, origin);
+    for (const auto& [whose, what] : groups) text += fmt::format("{}\n{}", whose, what);
     return text;
   }
 

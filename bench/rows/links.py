@@ -6,8 +6,7 @@
                                                     # VTRAIN/a100_AR_GPU{2,8}_1M_1024M_LUT
 
 Prints curves as cost_models/data/links.yaml has them, and the best latency and bandwidth, fitted to every other size, and
-writes OUT/links.csv: the errors of both for the other sizes. links.yaml has the curve where it is better on all it was not
-fitted to.
+writes OUT/links.csv: the errors of both for the other sizes. links.yaml says which of the two it has.
 """
 import csv
 import math

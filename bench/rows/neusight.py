@@ -109,7 +109,8 @@ class Chain:
         self.last = op["name"]
         self.put(op)
 
-    def operator(self, kind, shape):
+    def operator(self, kind, shape, read=2):
+        """`read`: how many whole tensors an element-wise op of two reads."""
         if kind == "Linear":
             m, k, n = shape
             self.add("MatMul", [(m, k), (k, n)], (m, n), 2 * m * k * n)
@@ -119,11 +120,18 @@ class Chain:
         elif kind in ("VECsoftmax", "VECln"):
             self.add("Softmax" if kind == "VECsoftmax" else "LayerNorm", [shape], shape)
         elif kind.startswith("VEC"):
-            self.add("Add", [shape] * (2 if kind[3:] in BINARY else 1), shape)
+            self.add("Add", [shape] * (read if kind[3:] in BINARY else 1), shape)
         elif kind == "MEM":  # reads and writes these tensors
             elements = sum(math.prod(one) for one in shape) // 2
             if elements >= 1000:
                 self.add("Relu", [(elements,)], (elements,))
+
+
+def whole_inputs(row):
+    """One where the other input is a number or a mask that is stretched, else two; the output is of full size."""
+    shapes = ast.literal_eval(row["InputShapes"] or "[]")
+    whole = math.prod(ast.literal_eval(row["OutputShape"] or "()"))
+    return 1 if len(shapes) > 1 and sum(math.prod(shape) >= whole for shape in shapes) == 1 else 2
 
 
 def repeated(rows):
@@ -179,7 +187,7 @@ def convert_graph(path, layers, out, stages=1, ranks=1):
                         all_reduce(chains, shape, wait=kind == "ALLREDUCE")
                         continue
                     for chain in chains:
-                        chain.operator(kind, shape)
+                        chain.operator(kind, shape, whole_inputs(row))
     out.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": path.stem, "ops": ops}))
 
 

@@ -273,11 +273,7 @@ ReportSection LinksSection(const Table& links) {
       cells.push_back(PercentText(links.Number(row, column)));
     section.rows.push_back(std::move(cells));
   }
-  section.sentences = {
-      "in the catalogue: the curve for nvlink-a100, nvswitch-a100 and nvlink-a100-ring; latency and "
-      "bandwidth for the others, "
-      "since "
-      "nvlink-h100's curve is worse on the other board and infiniband-ndr's gains little"};
+  section.sentences = {"which of the two the catalogue has: cost_models/data/links.yaml"};
   return section;
 }
 
@@ -305,10 +301,8 @@ GpuAccuracy ReadGpuAccuracy(const std::string& folder) {
         "{} (NeuSight {}, structural price {})", PercentText(ErrorOf(models, "simulated", in_fit)),
         PercentText(ErrorOf(models, "neusight", in_fit)), PercentText(ErrorOf(models, "structural", in_fit)));
   };
-  made.lead = fmt::format(
-      "GPUs, measured by others, mean errors of whole models: in the fit {}, others {}; H100 was in sight of "
-      "the fit.",
-      errors("yes"), errors("no"));
+  made.lead = fmt::format("GPUs, measured by others, mean errors of whole models: in the fit {}, others {}.",
+                          errors("yes"), errors("no"));
   made.verdict = {ModelsSection(models), OrderSection(order), FamiliesSection(ops)};
   made.every_row = {CasesSection(models), GrowthSection(models), EveryOpSection(ops), LinksSection(links)};
   return made;

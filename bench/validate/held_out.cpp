@@ -17,7 +17,10 @@ namespace {
 
 using cost_models::LineSample;
 
+constexpr std::string_view kStandIn = "stand-in";
+
 // The probed ops of one workload, each signature once, and in `signatures` which. Their number formats point into `graph`.
+// What a stand-in ran is a family of its own, whatever its type.
 void AddSamples(const sim::OpGraph& graph, const Recording& recording,
                 const cost_models::Parameters& parameters, int group, std::vector<LineSample>* samples,
                 std::vector<std::string>* signatures) {
@@ -26,8 +29,9 @@ void AddSamples(const sim::OpGraph& graph, const Recording& recording,
   for (sim::OpIndex op = 0; op < graph.size(); ++op) {
     const std::string& type = graph.ops[static_cast<std::size_t>(op)].type;
     const auto found = times.find(cost_models::Signature(graph, op));
-    if (found == times.end() || std::ranges::count(recording.stand_ins, type) > 0) continue;
-    const cost_models::OpWork work = cost_models::WorkOf(graph, op);
+    if (found == times.end()) continue;
+    cost_models::OpWork work = cost_models::WorkOf(graph, op);
+    if (std::ranges::count(recording.stand_ins, type) > 0) work.family = kStandIn;
     if (work.op_class != cost_models::OpClass::kNothing && found->second > 0) {
       samples->push_back({work, found->second, 0, group});
       signatures->emplace_back(found->first);
@@ -64,6 +68,7 @@ struct Held {
   Recording recording;
   std::unique_ptr<sim::OpGraph> graph;
   std::map<std::string, double> us;  // by signature: probed, then predicted where it is
+  bool unknown = false;              // no other workload tells what its stand-ins take
 };
 
 }  // namespace
@@ -94,15 +99,23 @@ HeldOut HoldWorkloadsOut(const std::string& folder) {
   std::map<std::string, std::vector<std::pair<double, double>>> families;
   std::vector<std::pair<double, double>> all;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (predicted[i] <= 0) continue;
+    Held& held = workloads[static_cast<std::size_t>(samples[i].group)];
+    if (predicted[i] <= 0) {
+      held.unknown = held.unknown || samples[i].work.family == kStandIn;
+      continue;
+    }
     all.emplace_back(samples[i].us, predicted[i]);
     families[std::string(samples[i].work.family)].push_back(all.back());
-    workloads[static_cast<std::size_t>(samples[i].group)].us[signatures[i]] = predicted[i];
+    held.us[signatures[i]] = predicted[i];
   }
   HeldOut made;
   for (const auto& [family, pairs] : families) made.ops.push_back(Summary(family, pairs));
   made.ops.push_back(Summary("all", all));
   for (const Held& held : workloads) {
+    if (held.unknown) {
+      made.steps.push_back({held.recording.workload, {}, {}});
+      continue;
+    }
     const Score score = ScoreRecording(held.recording, BySignature(held.us), folder);
     made.steps.push_back({score.workload, score.median_error, score.tau});
   }

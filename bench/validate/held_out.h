@@ -14,7 +14,8 @@ struct HeldOutOps {
   double mape = 0, median = 0, p95 = 0, time_weighted = 0;  // of |predicted / probed - 1|
 };
 
-// Steps of a workload whose ops are priced so; what no line prices keeps the price of its own probe.
+// Steps of a workload whose ops are priced so; what no line prices keeps the price of its own probe. Nothing where a
+// stand-in's op would: the stand-ins of the other workloads tell what stand-ins take.
 struct HeldOutSteps {
   std::string workload;
   std::optional<double> median_error, tau;  // as of Score
@@ -25,8 +26,8 @@ struct HeldOut {
   std::vector<HeldOutSteps> steps;
 };
 
-// Of a folder of recordings on CPUs, by the berth.cost_model beside each. Ops that stand-ins ran are left out. Empty where
-// there are not two workloads, or one of them has an accelerator.
+// Of a folder of recordings on CPUs, by the berth.cost_model beside each. Ops that stand-ins ran are a family of
+// their own. Empty where there are not two workloads, or one of them has an accelerator.
 HeldOut HoldWorkloadsOut(const std::string& folder);
 
 }  // namespace berth::bench

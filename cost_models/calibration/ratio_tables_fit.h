@@ -17,7 +17,7 @@ struct RatioRow {
 // kRatioSteps steps, each the questions that leave the least squares, at one of at most 48 quantiles of a feature; what
 // it adds is a fifth of its rows' mean, pulled towards 0 as if five more rows had 0. At least one row. Deterministic;
 // sums, products and quotients alone. Fills log_ratio and steps.
-inline constexpr int kRatioSteps = 100;
+inline constexpr int kRatioSteps = 200;
 RatioTables FitRatioTables(std::span<const RatioRow> rows);
 
 }  // namespace berth::cost_models

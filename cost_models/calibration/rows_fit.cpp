@@ -44,15 +44,19 @@ struct Sample {
 
 using Samples = std::vector<const Sample*>;
 
-double Median(std::vector<double> values) {
+// Nothing of nothing, as the mean.
+std::optional<double> Median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
   std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double Mean(const std::vector<double>& values) {
+std::optional<double> Mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
   double sum = 0;
   for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+  return sum / static_cast<double>(values.size());
 }
 
 // What `share` of the values lie below.
@@ -111,7 +115,7 @@ double FloorOf(const std::vector<double>& us) {
   std::vector<double> at;
   for (const double one : us)
     if (one < least) at.push_back(one);
-  return Median(at);
+  return *Median(at);  // the lowest percentile is among them
 }
 
 // The intercept of time over bytes, least relative squares, of the rows above twice the floor; as a share of the floor.
@@ -303,13 +307,19 @@ class RowsFitter {
 
   void TellTheHost() {
     std::map<std::pair<std::string_view, std::string>, std::vector<Sample*>> by_op;
+    const auto fitted = [](const std::vector<Sample*>& samples) {
+      Samples found;
+      for (const Sample* sample : samples)
+        if (!IsHeldOut(*sample->row)) found.push_back(sample);
+      return found.empty() ? Samples(samples.begin(), samples.end()) : found;
+    };
     for (auto& sample : samples_)
       by_op[{sample->kind, sample->row->op + " " + sample->row->name}].push_back(sample.get());
     std::map<std::string_view, double> least;                // floor by kind
     std::map<std::string_view, std::vector<double>> shares;  // by kind, of its element-wise ops
-    const auto floor_of = [](const std::vector<Sample*>& samples) {
+    const auto floor_of = [&](const std::vector<Sample*>& samples) {
       std::vector<double> us;
-      for (const Sample* sample : samples) us.push_back(sample->row->us);
+      for (const Sample* sample : fitted(samples)) us.push_back(sample->row->us);
       return FloorOf(us);
     };
     for (const auto& [key, samples] : by_op) {
@@ -320,13 +330,13 @@ class RowsFitter {
       const double floor = std::min(floor_of(samples), kMostFloors * least.at(key.first));
       for (Sample* sample : samples) sample->floor_us = floor;
       if (samples.front()->family != "elementwise") continue;
-      const auto share = EventShare({samples.begin(), samples.end()}, floor);
+      const auto share = EventShare(fitted(samples), floor);
       if (share) shares[key.first].push_back(*share);
     }
     for (auto& sample : samples_) {
       const auto found = shares.find(sample->kind);
       sample->event_us =
-          sample->floor_us * (found != shares.end() ? Median(found->second) : kDefaultEventShare);
+          sample->floor_us * (found != shares.end() ? *Median(found->second) : kDefaultEventShare);
     }
   }
 
@@ -368,7 +378,7 @@ class RowsFitter {
     CompareControls(Where(group.above, is_held), &row);
     RatioTables tables = Fit(group.above);
     Found(group.above, Ratios(without, Where(group.above, is_held)), &tables);
-    tables.held_out_error = row.held_out_error;
+    tables.held_out_error = row.held_out_error.value_or(0);
     KindOfResult(group.kind).tables.push_back(std::move(tables));
   }
 
@@ -387,7 +397,7 @@ class RowsFitter {
   }
 
   // Of the fifth with most work, by the others.
-  static double LargestError(const Group& group) {
+  static std::optional<double> LargestError(const Group& group) {
     std::vector<double> sizes;
     for (const Sample* sample : group.above) sizes.push_back(sample->size());
     const double limit = Quantile(sizes, 0.8);
@@ -403,7 +413,31 @@ class RowsFitter {
       least_times.push_back(sample->floor_us);
       events.push_back(sample->event_us);
     }
-    return {Median(least_times), Median(events)};
+    return {*Median(least_times), *Median(events)};
+  }
+
+  // What stands for a GPU that is none of theirs.
+  RatioTables FitOthers(const std::vector<const Group*>& groups) const {
+    if (IsContraction(groups.front()->all.front()->row->work.op_class)) {
+      Samples all;
+      for (const Group* group : groups) all.insert(all.end(), group->above.begin(), group->above.end());
+      return Fit(all);
+    }
+    std::vector<RatioRow> rows;
+    for (const Group* group : groups) {
+      for (const Sample* sample : group->above) {
+        std::vector<double> ratios;
+        for (const Group* one : groups) ratios.push_back(LogRatio(TablesOf(*one), sample->ratio.features));
+        rows.push_back({sample->ratio.features, *Median(ratios)});
+      }
+    }
+    return FitRatioTables(rows);
+  }
+
+  // Those that FitKind() has made.
+  const RatioTables& TablesOf(const Group& group) const {
+    const KindParameters* kind = result_.parameters.Find(group.kind);
+    return *FindTables(kind->tables, group.all.front()->row->work);
   }
 
   void FitAnyGpu(const std::vector<const Group*>& groups) {
@@ -411,29 +445,29 @@ class RowsFitter {
     Samples all;
     std::vector<double> ratios, errors;
     for (const Group* left_out : groups) {
-      Samples others;
+      std::vector<const Group*> others;
       std::vector<double> least_times, events;
       for (const Group* group : groups) {
         if (group == left_out) continue;
-        others.insert(others.end(), group->above.begin(), group->above.end());
+        others.push_back(group);
         const Host host = HostOf(*group);
         least_times.push_back(host.floor_us);
         events.push_back(host.event_us);
       }
-      const RatioTables tables = Fit(others);
-      const Host host = {Median(least_times), Median(events)};
+      const RatioTables tables = FitOthers(others);
+      const Host host = {*Median(least_times), *Median(events)};
       const std::vector<double> more = Ratios(tables, left_out->above, host);
       ratios.insert(ratios.end(), more.begin(), more.end());
-      errors.push_back(Mean(Errors(tables, left_out->above, host)));
+      errors.push_back(*Mean(Errors(tables, left_out->above, host)));
       const auto row = std::ranges::find_if(result_.classes, [&](const RowsClass& one) {
         return one.kind == left_out->kind && one.op == left_out->all.front()->family;
       });
       row->left_out_error = errors.back();
       all.insert(all.end(), left_out->above.begin(), left_out->above.end());
     }
-    RatioTables tables = Fit(all);
+    RatioTables tables = FitOthers(groups);
     Found(all, ratios, &tables);
-    tables.held_out_error = Mean(errors);
+    tables.held_out_error = *Mean(errors);
     result_.parameters.any_gpu.push_back(std::move(tables));
   }
 
@@ -490,7 +524,9 @@ RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& o
 }
 
 std::string PrintRowsFit(const RowsFit& fit) {
-  const auto percent = [](double share) { return share > 0 ? fmt::format("{:.1f} %", 100 * share) : "-"; };
+  const auto percent = [](std::optional<double> share) {
+    return share ? fmt::format("{:.1f} %", 100 * *share) : "-";
+  };
   std::string text = fmt::format("{:<16} {:<14} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
                                  "kind", "family", "rows", "hidden", "floor us", "event us", "held out",
                                  "median", "hidden +", "largest", "GPU out");
@@ -509,11 +545,12 @@ std::string PrintRowsFitCsv(const RowsFit& fit) {
       "kind,family,rows,hidden,floor_us,event_us,held_out,error,median,error_with_hidden,largest,gpu_left_"
       "out,"
       "structural,roofline\n";
+  const auto share = [](std::optional<double> error) { return error ? fmt::format("{:.4f}", *error) : ""; };
   for (const RowsClass& one : fit.classes) {
-    text += fmt::format("{},{},{},{},{:.1f},{:.1f},{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n",
-                        one.kind, one.op, one.rows, one.hidden, one.floor_us, one.event_us, one.held_out,
-                        one.held_out_error, one.held_out_median, one.held_out_all, one.largest_error,
-                        one.left_out_error, one.structural_error, one.roofline_error);
+    text += fmt::format("{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{},{},{}\n", one.kind, one.op, one.rows,
+                        one.hidden, one.floor_us, one.event_us, one.held_out, share(one.held_out_error),
+                        share(one.held_out_median), share(one.held_out_all), share(one.largest_error),
+                        share(one.left_out_error), share(one.structural_error), share(one.roofline_error));
   }
   return text;
 }

@@ -5,14 +5,18 @@
 // next, so the smallest ops all take the same floor. Per op: floor = median of the rows below 1.15 times their lowest
 // percentile, at most twice the least floor of the kind, since large ops show none; what is taken off every row is the
 // intercept of time over bytes of the element-wise ops as a share of their floor (half of the floor where there are
-// none). Rows below 1.25 times it say nothing of the device. For a GPU that is left out both are the medians of the
-// others'.
+// none). Both are told by rows that are not held out. Rows below 1.25 times the floor say nothing of the device. For a GPU
+// that is left out both are the medians of the others'.
+//
+// What stands for a GPU that nobody measured was chosen by leaving each of the fit's own GPUs out: for contractions the
+// tables of all rows together, for families that move bytes the median of what the GPUs' own tables say.
 //
 // Held out is a fifth of the shapes, told by a hash of the shape: whatever the order of the rows, and all repeats of a
 // shape together.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +35,8 @@ struct RowsFitOptions {
   std::function<void(const std::string& what)> progress;  // may be empty
 };
 
-// One op of one device kind. Errors are of predicted time, the host's share included, against the row's.
+// One op of one device kind. Errors are of predicted time, the host's share included, against the row's; nothing where
+// no row tells one.
 struct RowsClass {
   std::string kind;
   std::string op;
@@ -40,16 +45,16 @@ struct RowsClass {
   double floor_us = 0;
   double event_us = 0;  // taken off
   std::int64_t held_out = 0;
-  double held_out_error =
-      0;  // mean of |predicted / measured - 1|, a fifth of the shapes, none behind the host
-  double held_out_median = 0;  // of the same
-  double held_out_all = 0;     // mean, with those behind the host
-  double largest_error = 0;    // mean, the fifth of the rows with most work held out
-  double left_out_error = 0;   // mean, by the tables of the other GPUs; 0 where there are none
+  std::optional<double>
+      held_out_error;  // mean of |predicted / measured - 1|, a fifth of the shapes, none behind the host
+  std::optional<double> held_out_median;  // of the same
+  std::optional<double> held_out_all;     // mean, with those behind the host
+  std::optional<double> largest_error;    // mean, the fifth of the rows with most work held out
+  std::optional<double> left_out_error;   // mean, by the tables of the other GPUs
   // What needs no rows, on those of held_out_error: by the structural model with the catalogue's efficiencies, and by the
   // peaks of the data sheet alone.
-  double structural_error = 0;
-  double roofline_error = 0;
+  std::optional<double> structural_error;
+  std::optional<double> roofline_error;
 };
 
 struct RowsFit {
@@ -64,6 +69,7 @@ RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& o
                 const Catalogue& catalogue);
 
 std::string PrintRowsFit(const RowsFit& fit);
-std::string PrintRowsFitCsv(const RowsFit& fit);  // a line for each class, errors as shares
+// A line for each class; errors as shares, empty where there is none.
+std::string PrintRowsFitCsv(const RowsFit& fit);
 
 }  // namespace berth::cost_models

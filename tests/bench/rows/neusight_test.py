@@ -45,9 +45,9 @@ class Converter(unittest.TestCase):
         path.parent.mkdir(exist_ok=True)
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency", "OutputShape"])
+            writer.writerow(["Name", "OpName", "FwOps", "BwOps", "AccOps", "latency", "InputShapes", "OutputShape"])
             for op, kind, forward, backward, latency in graph:
-                writer.writerow([op, kind, forward, backward, "[]", latency, "(2, 4, 32)"])
+                writer.writerow([op, kind, forward, backward, "[]", latency, "[(2, 4, 32)]", "(2, 4, 32)"])
         return path
 
     def test_rows_have_the_dimensions_that_berth_reads(self):
@@ -78,6 +78,15 @@ class Converter(unittest.TestCase):
         cluster = self.root / "one.yaml"
         cluster.write_text("format: berth.cluster\nversion: 1\ndevices:\n  - {name: gpu0, kind: t4, memory: 1GiB}\n")
         self.assertGreater(neusight.simulate(BERTH, out, cluster), 0)
+
+    def test_numbers_and_masks_that_are_stretched_are_no_second_tensor(self):
+        for inputs, read in (("[(2, 4, 32), (2, 4, 32)]", 2), ("[(2, 4, 32), (1,)]", 1), ("[(2, 4, 32), (2, 1, 32)]", 1),
+                             ("[(2, 4, 32)]", 2), ("", 2)):
+            self.assertEqual(neusight.whole_inputs({"InputShapes": inputs, "OutputShape": "(2, 4, 32)"}), read, inputs)
+        chain = neusight.Chain([])
+        chain.operator("VECdiv", (8, 32), 1)
+        chain.operator("VECadd", (8, 32), 2)
+        self.assertEqual([len(op["inputs"]) for op in chain.ops if op["type"] == "Add"], [1, 2])
 
     def test_stages_send_what_a_layer_hands_on(self):
         out = self.root / "graph.json"

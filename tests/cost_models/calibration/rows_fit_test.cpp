@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -175,10 +176,64 @@ TEST(RowsFitTest, AGpuLeftOutHasTheHostOfTheOthers) {
     csv.erase(csv.find("# device: t4\n"), 13);
     const RowsFit fit = FitOf(csv);
     const auto t4 = std::ranges::find(fit.classes, "t4", &RowsClass::kind);
-    return t4->left_out_error;
+    return t4->left_out_error.value();
   };
   // The same law behind another host: rows of the GPU that is left out must not say so.
   EXPECT_GT(error(40), error(10) + 0.05);
+}
+
+// Of one op by a law of its own on each GPU, `share` of the bandwidth.
+std::string Adds(const char* kind, double share) {
+  const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet(kind);
+  std::string text;
+  for (int rows = 64; rows <= 65536; rows *= 2) {
+    for (int columns = 512; columns <= 8192; columns += 512) {
+      const double least = 8.0 * rows * columns / sheet.memory_bandwidth * 1e6;
+      text += fmt::format("elementwise,f32,{},{},{},{}\n", rows, columns, kind,
+                          std::max(20.0, 10 + (least + sheet.kernel_us) / share));
+    }
+  }
+  return text;
+}
+
+// A mean of all rows would be off by what is odd of one of them.
+TEST(RowsFitTest, WhatMovesBytesOnAnUnknownGpuIsTheMedianOfTheKnown) {
+  std::string csv = Table("op,dtype,rows,columns,device,us\n") + Adds("p4", 0.8) + Adds("t4", 0.8) +
+                    Adds("a100-pcie-40gb", 0.2);
+  csv.erase(csv.find("# device: t4\n"), 13);
+  const RowsFit fit = FitOf(csv);
+  ASSERT_EQ(fit.parameters.any_gpu.size(), 1u);
+  OpWork work;
+  work.op_class = OpClass::kElementwise;
+  work.dtype = "f32";
+  work.elements = 4096.0 * 4096;
+  work.bytes = 8 * work.elements;
+  work.row = 4096;
+  const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet("h100");
+  EXPECT_NEAR(TablesMicros(fit.parameters.any_gpu[0], work, sheet) / (BoundMicros(work, sheet) / 0.8), 1,
+              0.15);
+}
+
+// Of shapes below the floor one in five is held out: their rows move it but for those.
+TEST(RowsFitTest, RowsHeldOutSayNothingOfTheHost) {
+  std::set<double> floors;
+  for (int rows = 9; rows < 40 && floors.size() < 2; ++rows) {
+    std::string more;
+    for (int i = 0; i < 40; ++i) more += fmt::format("linear,f32,{},17,17,12\n", rows);
+    floors.insert(FitOf(Products(0.5, more)).classes.at(0).floor_us);
+  }
+  EXPECT_THAT(floors, ::testing::ElementsAre(12, 20));
+}
+
+TEST(RowsFitTest, AnErrorThatNoRowTellsIsNone) {
+  const RowsFit fit = FitOf(Products(0.5));
+  ASSERT_EQ(fit.classes.size(), 1u);
+  EXPECT_FALSE(fit.classes[0].left_out_error);
+  const std::string csv = PrintRowsFitCsv(fit);
+  const std::string line = csv.substr(csv.find("t4,gemm"));
+  // …,largest,gpu_left_out,structural,roofline: the one of a GPU left out is empty.
+  EXPECT_THAT(line, ::testing::ContainsRegex(",0[.][0-9]+,,0[.][0-9]+,0[.][0-9]+\n"));
+  EXPECT_THAT(PrintRowsFit(fit), HasSubstr(" -\n"));
 }
 
 TEST(RowsFitTest, SaysWhichRowsItLeavesOut) {
