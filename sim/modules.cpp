@@ -138,11 +138,27 @@ ModuleTree MakeModuleTree(const OpGraph& graph) {
   return TreeBuilder().Finish(graph, ModulesOfSets(graph));
 }
 
+std::vector<std::int32_t> CoarsestModules(const ModuleTree& tree, std::int64_t most_ops) {
+  std::vector<std::int32_t> found;
+  std::vector<std::int32_t> open = {0};
+  while (!open.empty()) {
+    const std::int32_t at = open.back();
+    open.pop_back();
+    const ModuleTree::Module& module = tree.modules[static_cast<std::size_t>(at)];
+    const bool small = module.ops <= most_ops && module.ops * 2 <= tree.modules.front().ops;
+    if (small || module.children.empty()) {
+      if (at > 0) found.push_back(at);
+    } else {
+      open.insert(open.end(), module.children.rbegin(), module.children.rend());
+    }
+  }
+  return found;
+}
+
 void FollowData(const OpGraph& graph, std::vector<std::int32_t>& value_of_op) {
   std::vector<std::int32_t> value_of_set(static_cast<std::size_t>(graph.colocation_sets()), -1);
   const auto value = [&](OpIndex op) -> std::int32_t& {
-    return value_of_set[static_cast<std::size_t>(
-        graph.colocation_set()[static_cast<std::size_t>(op)])];
+    return value_of_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(op)])];
   };
   for (OpIndex op = 0; op < graph.size(); ++op) {
     if (value(op) < 0) value(op) = value_of_op[static_cast<std::size_t>(op)];

@@ -34,6 +34,19 @@ struct ModuleTree {
 
 ModuleTree MakeModuleTree(const OpGraph& graph);
 
+// The coarsest modules that have at most so many ops and not more than half of all, in the order of the tree; a module
+// without children counts whatever its size. Ops of modules above them are in none. Empty where names spell no modules.
+inline constexpr std::int64_t kMostOpsOfModule = 256;
+std::vector<std::int32_t> CoarsestModules(const ModuleTree& tree, std::int64_t most_ops = kMostOpsOfModule);
+
+// All ops of a module and those below it, ascending in each.
+template <typename Take>
+void ForEachOp(const ModuleTree& tree, std::int32_t module, const Take& take) {
+  for (const OpIndex op : tree.modules[static_cast<std::size_t>(module)].own) take(op);
+  for (const std::int32_t child : tree.modules[static_cast<std::size_t>(module)].children)
+    ForEachOp(tree, child, take);
+}
+
 // "/model/layers.0/q_proj" and "model.layers.0.q_proj" as "model.layers.0.q_proj".
 std::string ModulePath(const std::string& name);
 

@@ -7,51 +7,23 @@
 #include "sim/modules.h"
 
 namespace berth::agents {
-namespace {
-
-class Cutter {
- public:
-  Cutter(const sim::OpGraph& graph, std::int64_t most_ops)
-      : tree_(sim::MakeModuleTree(graph)), most_ops_(most_ops), group_of_op_(graph.ops.size(), -1) {}
-
-  std::vector<std::int32_t> Run() {
-    if (!tree_.modules.front().children.empty()) Cut(0);
-    return std::move(group_of_op_);
-  }
-  std::int32_t groups() const { return groups_; }
-
- private:
-  void Cut(std::int32_t at) {
-    const sim::ModuleTree::Module& module = tree_.modules[static_cast<std::size_t>(at)];
-    const bool small = module.ops <= most_ops_ && module.ops * 2 <= tree_.modules.front().ops;
-    if (small || module.children.empty()) return Take(at, groups_++);
-    for (const std::int32_t child : module.children) Cut(child);
-  }
-
-  void Take(std::int32_t at, std::int32_t group) {
-    const sim::ModuleTree::Module& module = tree_.modules[static_cast<std::size_t>(at)];
-    for (const sim::OpIndex op : module.own) group_of_op_[static_cast<std::size_t>(op)] = group;
-    for (const std::int32_t child : module.children) Take(child, group);
-  }
-
-  sim::ModuleTree tree_;
-  std::int64_t most_ops_;
-  std::vector<std::int32_t> group_of_op_;
-  std::int32_t groups_ = 0;
-};
-
-}  // namespace
 
 std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem) {
-  const std::int64_t most_ops = parameters.Int("ops", 256, 1, INT32_MAX);
+  const std::int64_t most_ops = parameters.Int("ops", sim::kMostOpsOfModule, 1, INT32_MAX);
   parameters.Finish();
   const sim::OpGraph& graph = problem.graph();
-  Cutter cutter(graph, most_ops);
-  std::vector<std::int32_t> group_of_op = cutter.Run();
+  const sim::ModuleTree tree = sim::MakeModuleTree(graph);
+  std::vector<std::int32_t> group_of_op(graph.ops.size(), -1);
+  std::int32_t groups = 0;
+  for (const std::int32_t module : sim::CoarsestModules(tree, most_ops)) {
+    sim::ForEachOp(tree, module,
+                   [&](sim::OpIndex op) { group_of_op[static_cast<std::size_t>(op)] = groups; });
+    ++groups;
+  }
   sim::FollowData(graph, group_of_op);
   for (sim::OpIndex op = 0; op < graph.size(); ++op) {
     std::int32_t& group = group_of_op[static_cast<std::size_t>(op)];
-    if (group < 0) group = cutter.groups() + graph.colocation_set()[static_cast<std::size_t>(op)];
+    if (group < 0) group = groups + graph.colocation_set()[static_cast<std::size_t>(op)];
   }
   return group_of_op;
 }
