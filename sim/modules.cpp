@@ -14,13 +14,27 @@ std::string_view ParentOf(std::string_view path) {
   return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
 }
 
+// A model has no modules so deep; what a name spells below is left out, so that no name makes a tree of its own depth.
+constexpr std::size_t kMostParts = 64;
+
+std::string Capped(std::string path) {
+  std::size_t parts = 1;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '.' && ++parts > kMostParts) {
+      path.resize(i);
+      break;
+    }
+  }
+  return path;
+}
+
 bool IsVariable(const Op& op) {
   return op.IsSource() && op.persistent_bytes > 0;
 }
 
 // The name as a path, without what a builder put in front of a backward or update op.
 std::string PathOf(const Op& op) {
-  std::string path = ModulePath(op.name);
+  std::string path = Capped(ModulePath(op.name));
   for (const std::string_view prefix : {"gradients.", "updates."}) {
     if ((op.phase == "backward" || op.phase == "update") && path.starts_with(prefix))
       return path.substr(prefix.size());
@@ -42,7 +56,7 @@ class ModuleNames {
 
   std::string Of(const OpGraph& graph, OpIndex op) const {
     const auto at = static_cast<std::size_t>(op);
-    if (const auto given = FindString(graph.ops[at].attributes, "module")) return ModulePath(*given);
+    if (const auto given = FindString(graph.ops[at].attributes, "module")) return Capped(ModulePath(*given));
     const std::string& path = paths_[at];
     if (hold_variables_.contains(path)) return path;
     std::string_view scope = ParentOf(path);

@@ -45,8 +45,8 @@ TEST(ThisMachine, WithoutGpusIsItsCpu) {
   EXPECT_THAT(machine.yaml, HasSubstr("cores: {value: 2,"));             // of four hardware threads
   EXPECT_THAT(machine.yaml, HasSubstr("peak_f32: {value: 160GFLOP/s"));  // 2 x 2.5 GHz x 32
   EXPECT_THAT(machine.notes,
-              ElementsAre(HasSubstr("the rates of the CPU (Some CPU @ 3 GHz, 2 cores) are assumed"),
-                          HasSubstr("tells of no GPU")));
+              ElementsAre(HasSubstr("tells of no GPU"),
+                          HasSubstr("the rates of the CPU (Some CPU @ 3 GHz, 2 cores) are assumed")));
   EXPECT_EQ(ClusterOf(Describe("No devices were found\n")).devices.size(), 1U);
 }
 

@@ -235,6 +235,32 @@ TEST(DeviceMap, ReadsWhatOthersWrite) {
   EXPECT_FALSE(RecognisesDeviceMap(R"({"format": "berth.placement"})"));
 }
 
+// A map damaged anywhere is read or refused, and what is read is a placement.
+TEST(DeviceMap, DamagedIsReadOrRefused) {
+  const auto model = Transformer();
+  const std::string map =
+      R"({"embed": "cpu", "layers": "cuda:0", "layers.1": 1, "layers.1.mlp.weight": 0, "head": "gpu0"})";
+  std::mt19937 rng(1);
+  int read = 0;
+  for (int draw = 0; draw < 2000; ++draw) {
+    std::string damaged = map;
+    for (unsigned change = 0; change <= draw % 3U; ++change) {
+      const std::size_t at = rng() % damaged.size();
+      if (rng() % 2 == 0)
+        damaged[at] = static_cast<char>(rng() % 256);
+      else
+        damaged.erase(at, 1 + rng() % 4);
+    }
+    try {
+      EXPECT_EQ(ImportDeviceMap(damaged, "map", model->graph(), model->cluster()).device.size(),
+                model->graph().ops.size());
+      ++read;
+    } catch (const InputError&) {
+    }
+  }
+  EXPECT_GT(read, 0);
+}
+
 TEST(Pipeline, SplitsWhereModulesBegin) {
   const auto model = Transformer();
   model->Put("layers.1", "gpu1").Put("head", "gpu1");

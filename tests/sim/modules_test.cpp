@@ -72,6 +72,15 @@ TEST(Modules, AttributesAndColocationGoFirst) {
               ElementsAre("layers.1.mlp", "x", "x"));
 }
 
+TEST(Modules, NoNameMakesATreeOfItsOwnDepth) {
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "a/";
+  const OpGraph graph = GraphOf({{deep + "weight", "Variable"}, {deep + "matmul"}});
+  const ModuleTree tree = MakeModuleTree(graph);
+  EXPECT_LT(tree.modules.size(), 70U);
+  EXPECT_EQ(tree.module_of_op[0], tree.module_of_op[1]);
+}
+
 TEST(Modules, TreeCountsAndCuts) {
   const OpGraph graph =
       GraphOf({{"net/a/x"}, {"net/a/y"}, {"net/b/0/x"}, {"net/b/1/x"}, {"net/sum"}, {"loss"}});
