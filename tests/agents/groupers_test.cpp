@@ -71,7 +71,8 @@ TEST(Groupers, PartitionRepeatablyAndKeepColocationSets) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto c = RandomCase(seed, {.ops = static_cast<int>(1 + seed), .gpus = 2});
-    for (const std::string grouper : {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage"}) {
+    for (const std::string grouper :
+         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage"}) {
       const Units units = MakeUnits(grouper, *c->problem);
       ExpectUnits(units, c->graph);
       EXPECT_EQ(units.grouper, grouper);
