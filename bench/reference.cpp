@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kExamples = "Examples:";
 
 OptionText Describe(const CLI::Option& option) {
-  std::string name = option.get_name(true, true);
+  std::string name = option.get_name(false, true);
   for (std::size_t comma = name.find(','); comma != std::string::npos; comma = name.find(',', comma + 2)) {
     name.replace(comma, 1, ", ");
   }

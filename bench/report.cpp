@@ -64,23 +64,6 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
-// How well the prices are founded: shares of the time of all ops on the devices they run on.
-std::string TierText(const sim::Problem& problem, const sim::Placement& placement) {
-  const sim::CostTable& costs = problem.costs();
-  double by_tier[3] = {0, 0, 0};
-  double all = 0;
-  for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
-    const auto i = static_cast<std::size_t>(op);
-    const auto at =
-        i * static_cast<std::size_t>(costs.devices) + static_cast<std::size_t>(placement.device[i]);
-    by_tier[static_cast<std::size_t>(costs.tier[at])] += static_cast<double>(costs.picos[at]);
-    all += static_cast<double>(costs.picos[at]);
-  }
-  return fmt::format("\nprices: {} of the time measured, {} interpolated, {} estimated\n",
-                     PercentText(Share(by_tier[0], all)), PercentText(Share(by_tier[1], all)),
-                     PercentText(Share(by_tier[2], all)));
-}
-
 // Shares of the critical path: ops by device, transfers, dispatch, waiting.
 std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome,
                              const sim::Problem& problem, const sim::Placement& placement) {
@@ -181,6 +164,22 @@ std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem
       TimeText(outcome.runtime));
 }
 
+std::string PricesText(const sim::Problem& problem, const sim::Placement& placement) {
+  const sim::CostTable& costs = problem.costs();
+  double by_tier[3] = {0, 0, 0};
+  double all = 0;
+  for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
+    const auto i = static_cast<std::size_t>(op);
+    const auto at =
+        i * static_cast<std::size_t>(costs.devices) + static_cast<std::size_t>(placement.device[i]);
+    by_tier[static_cast<std::size_t>(costs.tier[at])] += static_cast<double>(costs.picos[at]);
+    all += static_cast<double>(costs.picos[at]);
+  }
+  return fmt::format("prices: {} of the time measured, {} interpolated, {} estimated",
+                     PercentText(Share(by_tier[0], all)), PercentText(Share(by_tier[1], all)),
+                     PercentText(Share(by_tier[2], all)));
+}
+
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement) {
   std::string text = fmt::format("{} on {} ({}, {}): {}\n\n", problem.graph().name, problem.cluster().name,
@@ -192,7 +191,7 @@ std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem
   text += CriticalPathText(explanation, outcome, problem, placement);
   text += IdleText(explanation, outcome, problem);
   text += TopOpsText(outcome, problem, placement);
-  text += TierText(problem, placement);
+  text += "\n" + PricesText(problem, placement) + "\n";
   return text;
 }
 

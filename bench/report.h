@@ -17,4 +17,7 @@ std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem
 // without limit it would take 1.184 s".
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem);
 
+// "prices: 12.0 % of the time measured, …": how well they are founded, by shares of the time of all ops where they run.
+std::string PricesText(const sim::Problem& problem, const sim::Placement& placement);
+
 }  // namespace berth::bench

@@ -8,6 +8,7 @@
 
 #include "bench/options.h"
 #include "bench/placement_source.h"
+#include "bench/this_machine.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -24,12 +25,16 @@ std::string FromFolderOf(const std::string& scenario_file, const std::string& na
 
 }  // namespace
 
-void SearchSource::Declare(CLI::App& app) {
+void SearchSource::Declare(CLI::App& app, bool bare_graph) {
   const std::vector<CLI::Option*> before = app.get_options();
   auto* scenario = app.add_option("--scenario", scenario_file_, "a berth.scenario file")->option_text("S");
-  auto* graph = app.add_option("--graph", problem_.graph, "a workload or a graph file")->option_text("G");
+  auto* graph = app.add_option(bare_graph ? "--graph,graph" : "--graph", problem_.graph,
+                               bare_graph ? "a workload or a graph file; the option may be left out"
+                                          : "a workload or a graph file")
+                    ->option_text("G");
   auto* cluster =
-      app.add_option("--cluster", problem_.cluster, "a cluster or a cluster file")->option_text("C");
+      app.add_option("--cluster", problem_.cluster, "a cluster, a cluster file, or here: this machine")
+          ->option_text("C");
   graph->needs(cluster)->excludes(scenario);
   cluster->needs(graph)->excludes(scenario);
   samples_option_ =
@@ -74,6 +79,7 @@ void SearchSource::Resolve(const std::string& verb) {
   } else {
     ReadScenario();
   }
+  ResolveHere(problem_);
 }
 
 void SearchSource::ReadScenario() {

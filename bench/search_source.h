@@ -19,8 +19,9 @@ namespace berth::bench {
 
 class SearchSource {
  public:
-  // --scenario, --graph, --cluster, --grouper, --devices, --samples and those of DeclareProblemOptions().
-  void Declare(CLI::App& app);
+  // --scenario, --graph, --cluster, --grouper, --devices, --samples and those of DeclareProblemOptions(). `bare_graph`: the
+  // graph may also stand without its option.
+  void Declare(CLI::App& app, bool bare_graph = false);
   // After the parse: reads the scenario and fills what was not given. `verb` is for messages. Throws InputError.
   void Resolve(const std::string& verb);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scenarios/clusters.h"
+#include "scenarios/importers/device_map.h"
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
@@ -220,6 +221,7 @@ sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
                              const sim::Cluster& cluster) {
   const std::string content = formats::ReadFile(path);
   if (RecognisesMsrSplit(content)) return ImportMsrSplit(content, formats::SourceOf(path), graph, cluster);
+  if (RecognisesDeviceMap(content)) return ImportDeviceMap(content, formats::SourceOf(path), graph, cluster);
   return formats::ParsePlacement(content, formats::SourceOf(path), graph, cluster);
 }
 

@@ -1,5 +1,5 @@
-// What is placed on what: workloads, clusters, importers. The tables of instances are in
-// registry.cpp.
+// What is placed on what: workloads, clusters, importers, and what placements are written as for other programs. The tables
+// of instances are in registry.cpp and exporters/registry.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "sim/hardware.h"
 #include "sim/op_graph.h"
 #include "sim/placement.h"
+#include "sim/simulator.h"
 #include "sim/spec.h"
 
 namespace berth::scenarios {
@@ -54,14 +55,36 @@ struct ImporterRow {
 };
 const std::vector<ImporterRow>& Importers();
 
+// What an exporter is given: all of it outlives the call.
+struct ExportInput {
+  const sim::Problem& problem;
+  const sim::Placement& placement;  // satisfies CheckPlacement()
+  std::string graph_file = {};      // what the graph was loaded from; may be the name of a workload
+};
+
+struct Exported {
+  std::string text;
+  std::vector<std::string> notes =
+      {};  // what the user should know of it: a sentence each, without a full stop
+};
+
+struct ExporterRow {
+  const char* name;
+  const char* what;
+  // Throws InputError where the other program cannot run this placement.
+  Exported (*print)(const ExportInput& input);
+};
+const std::vector<ExporterRow>& Exporters();
+const ExporterRow& FindExporter(const std::string& name);  // throws InputError listing those that there are
+
 // A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
 // content. Throws InputError listing the known names. Where a catalogue is given the kinds that a graph file's
 // `cost_us` names must be its own. Where `notes` is given it gets those of the importer that read the file.
 sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue = nullptr,
                        std::vector<std::string>* notes = nullptr);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
-// A berth.placement file, or a human-expert split of msr-fiddle/dnn-partitioning for a graph imported from
-// there.
+// A berth.placement file, a device map of accelerate or transformers, or a human-expert split of
+// msr-fiddle/dnn-partitioning for a graph imported from there.
 sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
 
 }  // namespace berth::scenarios

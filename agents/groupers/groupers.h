@@ -9,6 +9,7 @@
 namespace berth::agents {
 
 std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::Problem& problem);
 

@@ -45,6 +45,9 @@ const std::vector<GrouperRow>& Groupers() {
   static const std::vector<GrouperRow> rows = {
       {"colocation", "one unit for each hard colocation set", "", GroupByColocation},
       {"none", "the same as colocation: nothing is grouped that need not be", "", GroupByColocation},
+      {"module",
+       "modules that the names spell (a/b.c/op), opened where they have more than `ops` ops or half of all",
+       "ops=256", GroupByModule},
       {"neighbour", "merges the smallest group into its heaviest neighbour until `groups` are left",
        "groups=128", GroupByNeighbour},
       {"stage", "ops with one `group` name, or one `stage` attribute, are one unit", "", GroupByStage},

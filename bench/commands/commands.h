@@ -12,6 +12,7 @@ std::unique_ptr<Command> MakeGraphCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakePlaceCommand();
+std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeTableCommand();

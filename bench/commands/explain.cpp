@@ -12,6 +12,7 @@
 #include "bench/placement_source.h"
 #include "bench/provenance.h"
 #include "bench/reference.h"
+#include "bench/this_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -25,7 +26,9 @@ class ExplainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    app.add_option("--cluster", source_.cluster, "a cluster, a cluster file, or here: this machine")
+        ->required()
+        ->option_text("C");
     app.add_option("--placement", placement_,
                    "a placement file (- is standard input), a human-expert file of "
                    "msr-fiddle/dnn-partitioning, or an agent that needs no search")
@@ -54,6 +57,7 @@ class ExplainCommand : public Command {
   void Run() override {
     if (faster_ == 1) throw InputError("--faster 1: above 1 is wanted.");
     CheckStandardInput(source_, placement_);
+    ResolveHere(source_);
     if (json_ == "-" && html_ == "-")
       throw InputError(
           "--json - and --html - would mix two documents on standard output; give a file to one.");

@@ -55,22 +55,10 @@ Listing ListAgents() {
   return listing;
 }
 
-Listing ListImporters() {
+template <typename Row>
+Listing WithWhat(const std::vector<Row>& table) {
   Listing listing{{"name", "what"}, {}};
-  for (const scenarios::ImporterRow& row : scenarios::Importers())
-    listing.rows.push_back({row.name, row.what});
-  return listing;
-}
-
-Listing ListInterconnects() {
-  Listing listing{{"name", "what"}, {}};
-  for (const sim::InterconnectRow& row : sim::Interconnects()) listing.rows.push_back({row.name, row.what});
-  return listing;
-}
-
-Listing ListTables() {
-  Listing listing{{"name", "what"}, {}};
-  for (const TableName& row : TableNames()) listing.rows.push_back({row.name, row.what});
+  for (const Row& row : table) listing.rows.push_back({row.name, row.what});
   return listing;
 }
 
@@ -152,9 +140,13 @@ const std::vector<KindRow>& Kinds() {
        [] { return NamesIn(cost_models::CostModels()); }},
       {"devices", ListDevices, [] { return cost_models::BuiltinCatalogue().DeviceNames(); }},
       {"links", ListLinks, [] { return cost_models::BuiltinCatalogue().LinkNames(); }},
-      {"interconnects", ListInterconnects, [] { return NamesIn(sim::Interconnects()); }},
-      {"importers", ListImporters, [] { return NamesIn(scenarios::Importers()); }},
-      {"tables", ListTables, [] { return NamesIn(TableNames()); }},
+      {"interconnects", [] { return WithWhat(sim::Interconnects()); },
+       [] { return NamesIn(sim::Interconnects()); }},
+      {"importers", [] { return WithWhat(scenarios::Importers()); },
+       [] { return NamesIn(scenarios::Importers()); }},
+      {"exporters", [] { return WithWhat(scenarios::Exporters()); },
+       [] { return NamesIn(scenarios::Exporters()); }},
+      {"tables", [] { return WithWhat(TableNames()); }, [] { return NamesIn(TableNames()); }},
   };
   return rows;
 }

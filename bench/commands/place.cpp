@@ -20,10 +20,12 @@
 #include "bench/interrupt.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
+#include "bench/place/memory_need.h"
+#include "bench/place/place_report.h"
+#include "bench/problem_json.h"
 #include "bench/progress.h"
 #include "bench/provenance.h"
 #include "bench/reference.h"
-#include "bench/report.h"
 #include "bench/run_folder.h"
 #include "bench/sample_log.h"
 #include "bench/search_source.h"
@@ -47,6 +49,8 @@ struct Found {
 };
 
 constexpr const char* kRecord = "run.json";
+constexpr std::size_t kColumns = 80;
+constexpr std::int64_t kNeedSamples = 50;  // for each size of memory that is tried where nothing fits
 
 // What a search is, known before it begins.
 nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, const agents::Task& task,
@@ -59,7 +63,8 @@ nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, c
           {"grouper", task.units.grouper},
           {"units", task.units.size()},
           {"seed", seed},
-          {"budget", search.samples()}};
+          {"budget", search.samples()},
+          {"source", ProblemJson(search.problem())}};
 }
 
 void AddProvenance(nlohmann::ordered_json& json) {
@@ -115,7 +120,7 @@ class PlaceCommand : public Command {
     app.add_option("--agent", agent_,
                    "one of `berth list agents`, with parameters: placeto(rounds=8); else portfolio")
         ->option_text("A");
-    search_.Declare(app);
+    search_.Declare(app, true);
     seed_option_ =
         Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0, kMaxSeed)
             ->option_text("K");
@@ -143,7 +148,8 @@ class PlaceCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app,
-        {"berth place --graph model.onnx --cluster 'a100(gpus=2)' --out runs/model",
+        {"berth place model.onnx --cluster here",
+         "berth place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
          "berth place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out runs/nmt",
          "berth place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
          "--out runs/placeto",
@@ -307,26 +313,48 @@ class PlaceCommand : public Command {
     if (!html_.empty()) formats::WriteFile(html_, page);
   }
 
-  static void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) {
+  void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) const {
     const agents::Evaluator& evaluator = found.evaluator;
     std::string samples = CountText(evaluator.samples());
     if (evaluator.samples() < evaluator.budget()) samples += " of " + CountText(evaluator.budget());
     samples += " samples";
     if (evaluator.screens() > 0) samples += fmt::format(" and {} screens", CountText(evaluator.screens()));
     if (found.interrupted()) samples += " (interrupted)";
-    if (outcome == nullptr) {
-      fmt::print("{}: no placement that fits in {}; {}\n", found.agent, samples,
-                 found.bound.nothing_fits
-                     ? "none exists: it is proven that the graph does not fit on these devices"
-                     : "proven lower bound " + TimeText(found.bound.best()));
-      return;
-    }
+    if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
-    fmt::print("{}\n", PrintReport(*outcome, *found.task.problem, best));
-    fmt::print("{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} (gap {:.2f})\n",
-               found.agent, TimeText(evaluator.best_runtime()), CountText(evaluator.samples_to_best()),
-               samples, CountText(evaluator.samples_to_within(0.01)), TimeText(bound),
-               bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0);
+    fmt::print("{}\n", PrintPlaceReport(MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    fmt::print(
+        "{}",
+        Wrapped(
+            fmt::format(
+                "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
+                "(gap {:.2f})",
+                found.agent, TimeText(evaluator.best_runtime()), CountText(evaluator.samples_to_best()),
+                samples, CountText(evaluator.samples_to_within(0.01)), TimeText(bound),
+                bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
+            0, kColumns));
+  }
+
+  // Nothing was found that fits.
+  void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
+    const sim::Problem& problem = *found.task.problem;
+    if (!found.interrupted()) {
+      const MemoryNeed need = FindMemoryNeed(found.task, kNeedSamples, options_.threads, &StopRequested());
+      if (!need.placement.device.empty()) {
+        const auto simulator = sim::MakeSimulator(problem);
+        const sim::Outcome& outcome =
+            simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+        fmt::print("{}\n", PrintPlaceReport(MakeStudy(problem, need.placement, outcome, found.bound, {})));
+      }
+      fmt::print("{}", Wrapped(MemoryNeedText(need, problem.cluster()), 0, kColumns));
+    }
+    fmt::print(
+        "{}",
+        Wrapped(fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                            found.bound.nothing_fits
+                                ? "none exists: it is proven that the graph does not fit on these devices"
+                                : "proven lower bound " + TimeText(found.bound.best())),
+                0, kColumns));
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

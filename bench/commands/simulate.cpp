@@ -15,6 +15,7 @@
 #include "bench/provenance.h"
 #include "bench/reference.h"
 #include "bench/report.h"
+#include "bench/this_machine.h"
 #include "bench/tier_shares.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -26,7 +27,9 @@ class SimulateCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    app.add_option("--cluster", source_.cluster, "a cluster, a cluster file, or here: this machine")
+        ->required()
+        ->option_text("C");
     app.add_option("--placement", placement_,
                    "a placement file (- is standard input), a human-expert file of "
                    "msr-fiddle/dnn-partitioning, or an agent that needs no search")
@@ -53,6 +56,7 @@ class SimulateCommand : public Command {
   void Run() override {
     CheckStandardOutput();
     CheckStandardInput(source_, placement_);
+    ResolveHere(source_);
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = LoadPlacement(placement_, problem);

@@ -71,7 +71,8 @@ TEST(Groupers, PartitionRepeatablyAndKeepColocationSets) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto c = RandomCase(seed, {.ops = static_cast<int>(1 + seed), .gpus = 2});
-    for (const std::string grouper : {"colocation", "none", "neighbour(groups=5)", "stage"}) {
+    for (const std::string grouper :
+         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage"}) {
       const Units units = MakeUnits(grouper, *c->problem);
       ExpectUnits(units, c->graph);
       EXPECT_EQ(units.grouper, grouper);
@@ -90,7 +91,7 @@ TEST(Groupers, TableAndNamesRoundTrip) {
     EXPECT_THROW(MakeUnits(std::string(row.name) + "(colour=red)", *c->problem), InputError);
   }
   EXPECT_THAT([&] { MakeUnits("metis", *c->problem); },
-              ThrowsMessage<InputError>(HasSubstr("neighbour and stage")));
+              ThrowsMessage<InputError>(HasSubstr("module, neighbour and stage")));
   EXPECT_THROW(MakeUnits("neighbour(groups=0)", *c->problem), InputError);
 }
 
@@ -194,6 +195,43 @@ TEST(Stage, TakesGroupNamesThenStages) {
   c.UseGpus(1);
   EXPECT_THAT(MakeUnits("stage", c.Finish()).ops,
               ElementsAre(ElementsAre(0, 3), ElementsAre(1, 2), ElementsAre(4), ElementsAre(5, 6, 7)));
+}
+
+// encoder (4 of 11 ops) is one group of at most 4, decoder (6) is not: its children are groups, its own sum goes where its
+// first input is computed, and so do the loss and the words, which are in no module. Backward ops belong where their
+// forward ops do, what is named below an op belongs where that op does. Whatever the limit, half of all is too much.
+TEST(Module, OpensWhatIsTooLargeAndLetsTheRestFollow) {
+  Case c;
+  c.Add("words", {1});                              // 0: a source, read by encoder
+  c.Add("encoder/a/matmul", {1}, {0});              // 1
+  c.Add("encoder/b.matmul", {1}, {1});              // 2
+  c.Add("decoder/left/matmul", {1}, {2});           // 3
+  c.Add("decoder/left/matmul/bias_add", {1}, {3});  // 4
+  c.Add("decoder/right/0/matmul", {1}, {4});        // 5
+  c.Add("decoder/right/1/matmul", {1}, {5});        // 6
+  c.Add("decoder/sum", {1}, {4, 6});                // 7
+  c.Add("loss", {1}, {7});                          // 8
+  c.Add("gradients/decoder/right/1/matmul/input", {1}, {8}).phase = "backward";  // 9
+  c.Add("gradients/encoder/a/matmul/input", {1}, {9}).phase = "backward";        // 10
+  c.UseGpus(1);
+  c.Finish();
+  const auto coarse = ElementsAre(ElementsAre(0, 1, 2, 10), ElementsAre(3, 4, 7, 8), ElementsAre(5, 6, 9));
+  EXPECT_THAT(MakeUnits("module(ops=4)", *c.problem).ops, coarse);
+  EXPECT_THAT(MakeUnits("module", *c.problem).ops, coarse);
+  EXPECT_THAT(MakeUnits("module(ops=2)", *c.problem).ops,
+              ElementsAre(ElementsAre(0, 1, 10), ElementsAre(2), ElementsAre(3, 4, 7, 8), ElementsAre(5),
+                          ElementsAre(6, 9)));
+}
+
+// Names without scopes spell no modules; colocation is what is left.
+TEST(Module, LeavesColocationWhereNamesSpellNothing) {
+  Case c;
+  c.Add("a", {1}).colocate = "x";
+  c.Add("b", {1}, {0});
+  c.Add("c", {1}, {1}).colocate = "x";
+  c.UseGpus(1);
+  c.Finish();
+  EXPECT_THAT(MakeUnits("module", *c.problem).ops, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
 }
 
 // Against a plain vector, through enough moves into one gap that labels are spread anew.

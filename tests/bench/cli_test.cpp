@@ -267,7 +267,7 @@ TEST(Cli, LearnersThatAreNotBuiltSayHow) {
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
   for (const char* kind : {"workloads", "clusters", "agents", "groupers", "cost-models", "devices", "links",
-                           "interconnects", "importers", "tables"}) {
+                           "interconnects", "importers", "exporters", "tables"}) {
     EXPECT_EQ(RunBerth({"list", kind}).status, 0) << kind;
     const auto rows = JsonOf(RunBerth({"list", kind, "--json", "-"}));
     ASSERT_FALSE(rows.empty()) << kind;

@@ -1,0 +1,115 @@
+// berth export: a placement as other programs take it.
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/commands/commands.h"
+#include "bench/console.h"
+#include "bench/loaded_problem.h"
+#include "bench/options.h"
+#include "bench/placement_source.h"
+#include "bench/problem_json.h"
+#include "bench/reference.h"
+#include "bench/this_machine.h"
+#include "scenarios/scenarios.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
+
+namespace berth::bench {
+namespace {
+
+std::string ExporterNames() {
+  std::string names;
+  for (const scenarios::ExporterRow& row : scenarios::Exporters())
+    names += (names.empty() ? "" : "|") + std::string(row.name);
+  return names;
+}
+
+class ExportCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option(
+           "what", what_,
+           "the folder of a run (berth place --out), a placement file (- is standard input), or an agent "
+           "that needs no search")
+        ->required()
+        ->option_text("PLACEMENT|RUN");
+    app.add_option("--to", to_, "what for: one of `berth list exporters`")
+        ->required()
+        ->option_text(ExporterNames());
+    auto* graph = app.add_option("--graph", source_.graph, "a workload or a graph file; else the run's")
+                      ->option_text("G");
+    auto* cluster = app.add_option("--cluster", source_.cluster,
+                                   "a cluster, a cluster file, or here: this machine; else the run's")
+                        ->option_text("C");
+    graph->needs(cluster);
+    cluster->needs(graph);
+    app.add_option("--out", out_, "the file to write; - is standard output")
+        ->capture_default_str()
+        ->option_text("FILE");
+    DeclareProblemOptions(app, source_);
+    AddExamples(
+        app, {"berth export runs/nmt --to device-map --out device_map.json",
+              "berth export runs/nmt --to perfetto --out trace.json",
+              "berth export expert --graph 'llama(mode=inference)' --cluster 'a100(gpus=2)' --to llama.cpp"});
+  }
+
+  void Run() override {
+    const scenarios::ExporterRow& exporter = scenarios::FindExporter(to_);
+    if (out_ != "-") formats::PrepareOutput(out_);
+    Resolve();
+    CheckStandardInput(source_, what_);
+    ResolveHere(source_);
+    const LoadedProblem loaded(source_);
+    const sim::Placement placement = LoadPlacement(what_, loaded.problem());
+    const scenarios::Exported exported =
+        exporter.print({.problem = loaded.problem(), .placement = placement, .graph_file = source_.graph});
+    formats::WriteFile(out_, exported.text);
+    for (const std::string& note : exported.notes) Tell(fmt::format("{}: {}\n", to_, note));
+  }
+
+ private:
+  // The folder of a run stands for its placement, and says what it is of.
+  void Resolve() {
+    if (std::filesystem::is_directory(what_)) {
+      const std::filesystem::path folder = what_;
+      what_ = (folder / "placement.json").string();
+      if (source_.graph.empty()) TakeFrom((folder / "run.json").string());
+    }
+    if (source_.graph.empty()) {
+      throw InputError(fmt::format(
+          "berth export {}: a placement alone does not say what it is of; give --graph G --cluster C.",
+          what_));
+    }
+  }
+
+  void TakeFrom(const std::string& record) {
+    const auto json = nlohmann::ordered_json::parse(formats::ReadFile(record), nullptr, false);
+    if (!json.is_object() || !json.contains("source"))
+      throw InputError(record + ": does not say what the run is of; give --graph and --cluster.");
+    const ProblemSource said = source_;
+    source_ = ReadProblemJson(json["source"], record + ": source");
+    // What the command line says wins.
+    if (!said.cost_model.empty()) source_.cost_model = said.cost_model;
+    if (!said.rules.empty()) source_.rules = said.rules;
+    if (!said.interconnect.empty()) source_.interconnect = said.interconnect;
+    source_.memory.insert(source_.memory.end(), said.memory.begin(), said.memory.end());
+    source_.sheets.insert(source_.sheets.end(), said.sheets.begin(), said.sheets.end());
+  }
+
+  ProblemSource source_;
+  std::string what_;
+  std::string to_;
+  std::string out_ = "-";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() {
+  return std::make_unique<ExportCommand>();
+}
+
+}  // namespace berth::bench

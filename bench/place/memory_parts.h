@@ -1,0 +1,22 @@
+// What fills a device's memory at its peak, in the words of training: weights, their gradients, the optimizer's state,
+// activations, copies.
+#pragma once
+
+#include <vector>
+
+#include "sim/explain.h"
+
+namespace berth::bench {
+
+struct MemoryParts {
+  sim::Bytes weights = 0;      // of variables: as many bytes as they give out
+  sim::Bytes gradients = 0;    // outputs of the backward pass that an update reads
+  sim::Bytes optimizer = 0;    // what else variables keep
+  sim::Bytes activations = 0;  // all other outputs, with the workspace of what runs
+  sim::Bytes copies = 0;       // received from other devices
+};
+
+// By device.
+std::vector<MemoryParts> MemoryAtPeak(const sim::OpGraph& graph, const sim::Explanation& why);
+
+}  // namespace berth::bench

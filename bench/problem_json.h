@@ -1,0 +1,17 @@
+// What a run was of, as its run.json keeps it, so that `berth export RUN` needs no other words.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bench/loaded_problem.h"
+
+namespace berth::bench {
+
+nlohmann::ordered_json ProblemJson(const ProblemSource& source);
+
+// `place`: what messages call the object. Throws InputError where it is none of ours.
+ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::string& place);
+
+}  // namespace berth::bench

@@ -1,0 +1,35 @@
+// `--cluster here`: a berth.cluster of the machine that the program runs on, from what nvidia-smi and /proc say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/loaded_problem.h"
+
+namespace berth::bench {
+
+// What was found, as the commands and files printed it; empty = not there.
+struct MachineFacts {
+  std::string
+      gpus;  // nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max, csv
+  std::string topology;  // nvidia-smi topo -m
+  std::string cpuinfo;   // /proc/cpuinfo
+  std::string meminfo;   // /proc/meminfo
+};
+
+// Asks `nvidia-smi`, where the PATH has one, and reads /proc.
+MachineFacts LookAtMachine();
+
+struct ThisMachine {
+  std::string yaml;                // a berth.cluster file; every number with its source
+  std::vector<std::string> notes;  // what was assumed: a sentence each
+};
+
+// A GPU that the catalogue lacks is priced as the nearest that it has, with its own memory; the note says so, and what to
+// write for its own prices. Throws InputError where nvidia-smi prints what cannot be read.
+ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalogue& catalogue);
+
+// Where the cluster of `source` is "here": puts the file in its place and tells the notes.
+void ResolveHere(ProblemSource& source);
+
+}  // namespace berth::bench

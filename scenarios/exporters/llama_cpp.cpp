@@ -1,0 +1,186 @@
+// Arguments for llama.cpp, which places weights and computes where they are: --tensor-split where whole layers stand in the
+// order of the GPUs, else --override-tensor (-ot), the first pattern that matches a tensor's name counts. Layers are the
+// numbered modules ("layers.3", "layer3"); within one, attention, feed-forward and experts can be told apart.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "scenarios/exporters/exporters.h"
+#include "scenarios/exporters/placed_modules.h"
+#include "sim/error.h"
+
+namespace berth::scenarios {
+namespace {
+
+// Part of a layer, as its tensors are called there; earlier ones are looked for first.
+struct Part {
+  const char* tensors;
+  std::array<std::string_view, 3> words;
+};
+constexpr std::array kParts = {Part{"ffn_.*_exps", {"expert", "expert", "expert"}},
+                               Part{"ffn_", {"mlp", "feed_forward", "ffn"}},
+                               Part{"attn_", {"attn", "attention", "attention"}}};
+
+// The number of the layer that a path is in: of "layers.3", "h.3" or "layer3".
+std::optional<int> LayerOf(const std::string& path) {
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t dot = std::min(path.find('.', at), path.size());
+    const std::size_t digits = path.find_last_not_of("0123456789", dot - 1);
+    const std::size_t first = digits == std::string::npos || digits < at ? at : digits + 1;
+    const bool numbered = first < dot && dot - first < 6 &&
+                          (first == at ? at > 0
+                                       : path.compare(at, first - at, "layer") == 0 ||
+                                             path.compare(at, first - at, "block") == 0);
+    if (numbered) return std::stoi(path.substr(first, dot - first));
+    at = dot + 1;
+  }
+  return std::nullopt;
+}
+
+std::size_t PartOf(const std::string& path) {
+  for (std::size_t p = 0; p < kParts.size(); ++p) {
+    for (const std::string_view word : kParts[p].words) {
+      if (path.find(word) != std::string::npos) return p;
+    }
+  }
+  return kParts.size();
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const ExportInput& input)
+      : graph_(input.problem.graph()), cluster_(input.problem.cluster()), modules_(input) {}
+
+  Exported Run() {
+    for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
+      if (!IsForward(modules_.op(op))) {
+        throw InputError(
+            fmt::format("llama.cpp: {} is an op of a training step, and llama.cpp runs inference; place the "
+                        "model itself.",
+                        modules_.op(op).name));
+      }
+      if (IsVariable(modules_.op(op))) AddWeight(op);
+    }
+    if (layers_.empty())
+      throw InputError("llama.cpp: the names of the weights spell no numbered layers (layers.3, layer3).");
+    return {.text = Arguments(), .notes = std::move(notes_)};
+  }
+
+ private:
+  struct Layer {
+    std::map<std::size_t, sim::DeviceIndex> parts;  // by part
+    std::optional<sim::DeviceIndex> device;         // of all; none = the parts differ
+    bool whole = true;
+  };
+
+  void AddWeight(sim::OpIndex op) {
+    const std::string& name = modules_.op(op).name;
+    const sim::DeviceIndex device = modules_.device_of(op);
+    for (const sim::OpIndex reader : graph_.consumers(op)) {
+      if (modules_.device_of(reader) == device || modules_.op(reader).IsSource()) continue;
+      if (!LayerOf(modules_.module(Home(op)).path))
+        continue;  // a table that the head shares is copied there, too
+      throw InputError(fmt::format(
+          "llama.cpp: the weight {} is on {} and its reader {} on {}, but llama.cpp computes where the "
+          "weight "
+          "is; search with --grouper module.",
+          name, modules_.name(device), modules_.op(reader).name, modules_.name(modules_.device_of(reader))));
+    }
+    const std::optional<int> layer = LayerOf(modules_.module(Home(op)).path);
+    if (!layer) return AddOther(op, device);
+    Layer& at = layers_[*layer];
+    if (!at.device) at.device = device;
+    at.whole = at.whole && at.device == device;
+    if (name.find("norm") != std::string::npos) return;  // with whatever it is beside
+    const auto [known, fresh] = at.parts.emplace(PartOf(modules_.module(Home(op)).path), device);
+    if (!fresh && known->second != device) {
+      throw InputError(
+          fmt::format("llama.cpp: {} is on {}, but other weights of the same part of its layer on {}; whole "
+                      "layers, attention, feed-forward and experts can be placed.",
+                      name, modules_.name(device), modules_.name(known->second)));
+    }
+  }
+
+  // Before the layers stands the table of the vocabulary, which llama.cpp keeps on the CPU; behind them the head.
+  void AddOther(sim::OpIndex op, sim::DeviceIndex device) {
+    if (layers_.empty()) {
+      if (GpuNumber(cluster_, device) >= 0) {
+        notes_.push_back(
+            fmt::format("llama.cpp keeps the table of tokens ({}) on the CPU, whatever the placement says",
+                        modules_.op(op).name));
+      }
+    } else {
+      head_ = device;
+    }
+  }
+
+  std::int32_t Home(sim::OpIndex op) const {
+    return modules_.tree().module_of_op[static_cast<std::size_t>(op)];
+  }
+
+  std::string Buffer(sim::DeviceIndex device) const {
+    const int number = GpuNumber(cluster_, device);
+    return number < 0 ? "CPU" : fmt::format("CUDA{}", number);
+  }
+
+  std::string Arguments() const {
+    if (const std::string split = TensorSplit(); !split.empty())
+      return "--n-gpu-layers 999 --split-mode layer --tensor-split " + split + "\n";
+    return "--n-gpu-layers 999 --override-tensor '" + Overrides() + "'\n";
+  }
+
+  // How many layers each GPU takes, the head counting as one; empty = not in the order of the GPUs.
+  std::string TensorSplit() const {
+    std::vector<int> counts;
+    const auto take = [&](sim::DeviceIndex device) {
+      const int gpu = GpuNumber(cluster_, device);
+      if (gpu < 0 || gpu + 1 < static_cast<int>(counts.size())) return false;
+      counts.resize(static_cast<std::size_t>(gpu) + 1, 0);
+      ++counts.back();
+      return true;
+    };
+    for (const auto& [number, layer] : layers_) {
+      if (!layer.whole || !take(*layer.device)) return "";
+    }
+    return take(head_.value_or(*layers_.rbegin()->second.device)) ? fmt::format("{}", fmt::join(counts, ","))
+                                                                  : "";
+  }
+
+  std::string Overrides() const {
+    // (part, device) to layers; parts in the order of kParts, then whole layers.
+    std::map<std::pair<std::size_t, sim::DeviceIndex>, std::vector<int>> rules;
+    for (const auto& [number, layer] : layers_) {
+      if (layer.whole) {
+        rules[{kParts.size(), *layer.device}].push_back(number);
+        continue;
+      }
+      for (const auto& [part, device] : layer.parts) rules[{part, device}].push_back(number);
+    }
+    std::string text;
+    for (const auto& [rule, numbers] : rules) {
+      text += fmt::format("{}blk\\.({})\\.{}={}", text.empty() ? "" : ",", fmt::join(numbers, "|"),
+                          rule.first < kParts.size() ? kParts[rule.first].tensors : "", Buffer(rule.second));
+    }
+    if (head_) text += fmt::format(",output.*={}", Buffer(*head_));
+    return text;
+  }
+
+  const sim::OpGraph& graph_;
+  const sim::Cluster& cluster_;
+  PlacedModules modules_;
+  std::map<int, Layer> layers_;
+  std::optional<sim::DeviceIndex> head_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Exported ExportLlamaCpp(const ExportInput& input) {
+  return Splitter(input).Run();
+}
+
+}  // namespace berth::scenarios

@@ -1,0 +1,49 @@
+// A placement seen by modules: what the exporters that speak of modules share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/scenarios.h"
+#include "sim/modules.h"
+
+namespace berth::scenarios {
+
+class PlacedModules {
+ public:
+  explicit PlacedModules(const ExportInput& input);
+
+  const sim::ModuleTree& tree() const { return tree_; }
+  const sim::ModuleTree::Module& module(std::int32_t m) const {
+    return tree_.modules[static_cast<std::size_t>(m)];
+  }
+  // Where all ops of a module run, those of the modules below it too; -1 = on several devices.
+  sim::DeviceIndex device(std::int32_t m) const { return devices_[static_cast<std::size_t>(m)]; }
+  sim::DeviceIndex device_of(sim::OpIndex op) const {
+    return input_.placement.device[static_cast<std::size_t>(op)];
+  }
+  const sim::Op& op(sim::OpIndex op) const {
+    return input_.problem.graph().ops[static_cast<std::size_t>(op)];
+  }
+  const std::string& name(sim::DeviceIndex device) const {
+    return input_.problem.cluster().devices[static_cast<std::size_t>(device)].name;
+  }
+
+  // The coarsest modules that run on one device, in the order of the tree; where a part of the model is in no such
+  // module, what that leaves out.
+  std::vector<std::int32_t> Coarsest() const;
+
+ private:
+  const ExportInput& input_;
+  sim::ModuleTree tree_;
+  std::vector<sim::DeviceIndex> devices_;
+};
+
+// Of the forward pass: neither backward nor update.
+bool IsForward(const sim::Op& op);
+// A weight, with what else lives as long.
+bool IsVariable(const sim::Op& op);
+// The number that frameworks give a GPU: its place among the cluster's. -1 for a CPU.
+int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device);
+
+}  // namespace berth::scenarios

@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include "scenarios/exporters/exporters.h"
+#include "sim/error.h"
+#include "sim/nearest_name.h"
+#include "sim/spec.h"
+
+namespace berth::scenarios {
+
+const std::vector<ExporterRow>& Exporters() {
+  static const std::vector<ExporterRow> rows = {
+      {"device-map", "device_map of accelerate and transformers: modules to GPU numbers and \"cpu\" (JSON)",
+       ExportDeviceMap},
+      {"pipeline", "split points for torch.distributed.pipelining, by module (JSON)", ExportPipeline},
+      {"onnxruntime", "session option and layer annotations of ONNX Runtime 1.25 or newer (JSON)",
+       ExportOnnxRuntime},
+      {"onnxruntime-model", "the ONNX model that was placed, with those annotations in its nodes",
+       ExportOnnxRuntimeModel},
+      {"llama.cpp", "arguments for llama.cpp: --tensor-split or --override-tensor", ExportLlamaCpp},
+      {"dot", "a picture for Graphviz, a box for each device", ExportDot},
+      {"graphml", "ops, tensors and devices for networkx, Gephi, yEd", ExportGraphMl},
+      {"perfetto", "the simulated timeline for ui.perfetto.dev (Chrome trace, JSON)", ExportPerfetto},
+  };
+  return rows;
+}
+
+const ExporterRow& FindExporter(const std::string& name) {
+  std::vector<std::string> known;
+  for (const ExporterRow& row : Exporters()) {
+    if (name == row.name) return row;
+    known.emplace_back(row.name);
+  }
+  throw InputError("--to " + name + ": there is no such exporter" + DidYouMean(name, known) + "; there are " +
+                   JoinNames(known));
+}
+
+}  // namespace berth::scenarios

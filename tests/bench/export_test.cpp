@@ -1,0 +1,93 @@
+// berth export: from a run to another program's file and back, to the same picosecond; and what it refuses.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenarios/scenarios.h"
+#include "sim/formats/formats.h"
+#include "tests/bench/program.h"
+#include "tests/temp_folder.h"
+
+namespace berth::bench {
+namespace {
+
+using testing::ExpectRefused;
+using ::testing::HasSubstr;
+using testing::JsonOf;
+using testing::ProgramResult;
+using testing::RunBerth;
+using tests::TempFolder;
+
+const std::string kGraph =
+    "llama(layers=4,hidden=256,heads=4,kv_heads=2,feed_forward=512,sequence=64,vocabulary=512)";
+const std::string kCluster = "a100(gpus=2)";
+
+class ExportedRun : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TempFolder;
+    // Memory that no GPU alone has enough of, so that both take modules.
+    const ProgramResult placed =
+        RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB", "--devices", "gpu",
+                  "--grouper", "module", "--samples", "60", "--out", *folder_ / "run"});
+    ASSERT_EQ(placed.status, 0) << placed.err;
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  static TempFolder* folder_;
+};
+TempFolder* ExportedRun::folder_ = nullptr;
+
+TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
+  const std::string map = *folder_ / "maps/device_map.json";
+  ASSERT_EQ(RunBerth({"export", *folder_ / "run", "--to", "device-map", "--out", map}).status, 0);
+  EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 1"));
+  EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 0"));
+  const auto simulated = [&](const std::string& placement) {
+    return RunBerth({"simulate", "--graph", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB",
+                     "--placement", placement, "--json", "-", "--ops"})
+        .out;
+  };
+  const std::string once = simulated(*folder_ / "run/placement.json");
+  EXPECT_EQ(simulated(map), once);
+  EXPECT_THAT(once, HasSubstr("\"feasible\": true"));
+}
+
+TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
+  for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
+    const ProgramResult told = RunBerth({"export", *folder_ / "run", "--to", row.name});
+    if (told.status == 0) {
+      EXPECT_FALSE(told.out.empty()) << row.name;
+    } else {
+      EXPECT_EQ(told.status, 2) << row.name;
+      EXPECT_TRUE(told.out.empty()) << row.name;
+      EXPECT_THAT(told.err, HasSubstr(row.name));
+    }
+  }
+  // A training step on two GPUs is none of theirs; the others take it.
+  EXPECT_EQ(RunBerth({"export", *folder_ / "run", "--to", "llama.cpp"}).status, 2);
+  EXPECT_EQ(RunBerth({"export", *folder_ / "run", "--to", "graphml"}).status, 0);
+}
+
+TEST(Export, RefusesWhatItCannotRead) {
+  const TempFolder folder;
+  ExpectRefused({"export", "expert", "--to", "dot"}, "give --graph G --cluster C");
+  ExpectRefused({"export", "expert", "--graph", kGraph, "--cluster", kCluster, "--to", "dott"},
+                "did you mean dot?");
+  ExpectRefused({"export", "expertt", "--graph", kGraph, "--cluster", kCluster, "--to", "dot"},
+                "did you mean expert?");
+  ExpectRefused({"export", folder.path(), "--to", "dot"}, "run.json");
+  formats::WriteFile(folder / "run.json", R"({"agent": "expert", "source": {"graph": 3}})");
+  ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what berth place writes there");
+  formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
+  ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
+  formats::WriteFile(folder / "map.json", R"({"layer9": 0})");
+  ExpectRefused({"simulate", "--graph", kGraph, "--cluster", kCluster, "--placement", folder / "map.json"},
+                "names no module and no weight of the graph");
+}
+
+}  // namespace
+}  // namespace berth::bench

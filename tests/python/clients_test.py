@@ -1,0 +1,197 @@
+"""The programs that `berth export` writes for load what it wrote, on the CPU: accelerate, torch.distributed.pipelining, ONNX Runtime, networkx and
+Graphviz. Run by run.py; what is not installed is skipped with a sentence (docs/exporting.md#checked-against names the versions)."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BERTH = pathlib.Path(os.environ["BERTH_BUILD"]) / "bench" / "berth"
+CLUSTER = "a100(gpus=2)"
+
+
+def needs(*modules):
+    """Of a test: skipped where one of them is missing."""
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    return unittest.skipIf(missing, f"no {' and no '.join(missing)} in this Python; pip install brings it")
+
+
+class Clients(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def berth(self, *arguments):
+        told = subprocess.run([BERTH, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder, check=False)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return told.stdout
+
+    def graph(self, training=False):
+        """A graph of Net below, with the names of its modules."""
+        tensor = {"outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]}
+        ops = [{"name": "x", "type": "Placeholder", **tensor}]
+
+        def linear(module, source):
+            weight = {"name": f"{module}.weight", "type": "Variable", "persistent_bytes": 4096, **tensor, "phase": "forward"}
+            matmul = {"name": f"{module}/matmul", "type": "MatMul", "inputs": [source, weight["name"]], "flops": 65536, **tensor, "phase": "forward"}
+            ops.extend([weight, matmul])
+            return matmul["name"]
+
+        source = "x"
+        for layer in range(4):
+            first = linear(f"layers.{layer}.up", source)
+            second = linear(f"layers.{layer}.down", first)
+            ops.append({"name": f"layers.{layer}/add", "type": "Add", "inputs": [second, source], **tensor, "phase": "forward"})
+            source = ops[-1]["name"]
+        linear("head", source)
+        path = self.folder / "net.json"
+        path.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": "net", "ops": ops}))
+        return path
+
+    def halves(self, graph):
+        """A placement of it: two layers and two layers with the head."""
+        devices = {}
+        for op in json.loads(graph.read_text())["ops"]:
+            late = op["name"].startswith(("layers.2", "layers.3", "head"))
+            devices[op["name"]] = "gpu1" if late else "gpu0"
+        path = self.folder / "placement.json"
+        path.write_text(json.dumps({"format": "berth.placement", "version": 1, "graph": "net", "placement": devices}))
+        return path
+
+    def exported(self, to):
+        graph = self.graph()
+        return self.berth("export", self.halves(graph), "--graph", graph, "--cluster", CLUSTER, "--to", to)
+
+    def net(self):
+        import torch
+
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.up = torch.nn.Linear(32, 32, bias=False)
+                self.down = torch.nn.Linear(32, 32, bias=False)
+
+            def forward(self, x):
+                return self.down(self.up(x)) + x
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ModuleList(Layer() for _ in range(4))
+                self.head = torch.nn.Linear(32, 32, bias=False)
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return self.head(x)
+
+        torch.manual_seed(1)
+        return Net()
+
+    @needs("torch", "accelerate")
+    def test_accelerate_takes_the_device_map(self):
+        import torch
+        from accelerate import dispatch_model
+        from accelerate.utils import check_device_map
+
+        device_map = json.loads(self.exported("device-map"))
+        self.assertEqual(device_map, {"layers.0": 0, "layers.1": 0, "layers.2": 1, "layers.3": 1, "head": 1})
+        net = self.net()
+        check_device_map(net, device_map)  # it covers every weight
+        del device_map["head"]
+        with self.assertRaises(ValueError):
+            check_device_map(net, device_map)
+        # No GPU is needed to run by it: both halves on the CPU, with the hooks that move tensors.
+        x = torch.ones(3, 32)
+        expected = net(x)
+        on_cpu = {module: "cpu" for module in [*device_map, "head"]}
+        dispatched = dispatch_model(net, on_cpu, force_hooks=True)
+        torch.testing.assert_close(dispatched(x), expected)
+
+    @needs("torch")
+    def test_pytorch_splits_the_pipeline_there(self):
+        import torch
+        from torch.distributed.pipelining import SplitPoint, pipeline
+
+        told = json.loads(self.exported("pipeline"))
+        self.assertEqual(told["split_spec"], {"layers.2": "beginning"})
+        net, x = self.net().eval(), torch.ones(3, 32)
+        stages = pipeline(net, mb_args=(x,), split_spec={name: SplitPoint.BEGINNING for name in told["split_spec"]})
+        self.assertEqual(stages.num_stages, len(told["stages"]))
+        first, second = (stages.get_stage_module(stage) for stage in range(2))
+        self.assertEqual(sorted(name for name, _ in second.named_parameters()),
+                         ["head.weight", "layers.2.down.weight", "layers.2.up.weight", "layers.3.down.weight", "layers.3.up.weight"])
+        torch.testing.assert_close(second(first(x)), net(x))
+
+    @needs("onnx", "onnxruntime")
+    def test_onnx_runtime_loads_the_annotated_model(self):
+        import numpy
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper
+
+        weights = [onnx.numpy_helper.from_array(numpy.ones((4, 4), numpy.float32), f"block.{i}.weight") for i in range(2)]
+        nodes = [helper.make_node("MatMul", ["x", "block.0.weight"], ["a"], name="/block.0/MatMul"),
+                 helper.make_node("Relu", ["a"], ["b"], name="/act/Relu"),
+                 helper.make_node("MatMul", ["b", "block.1.weight"], ["y"], name="/block.1/MatMul")]
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in "xy"]
+        graph = helper.make_graph(nodes, "net", tensors[:1], tensors[1:], weights)
+        # Another annotation that was there gives way, other metadata stays.
+        for key, value in (("layer_ann", "old"), ("namespace", "kept")):
+            entry = graph.node[0].metadata_props.add()
+            entry.key, entry.value = key, value
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, self.folder / "net.onnx")
+        place = ("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to")
+        self.berth(*place, "onnxruntime-model", "--out", "annotated.onnx")
+        told = json.loads(self.berth(*place, "onnxruntime"))
+        self.assertEqual(told["layer_ann"], {node.name: "cpu0" for node in nodes})
+
+        annotated = onnx.load(self.folder / "annotated.onnx")
+        onnx.checker.check_model(annotated)
+        found = [{entry.key: entry.value for entry in node.metadata_props} for node in annotated.graph.node]
+        self.assertEqual(found, [{"namespace": "kept", "layer_ann": "cpu0"}, {"layer_ann": "cpu0"}, {"layer_ann": "cpu0"}])
+        for node in annotated.graph.node:
+            node.ClearField("metadata_props")
+        model.graph.node[0].ClearField("metadata_props")
+        self.assertEqual(annotated, model)  # nothing else has changed
+
+        def run(file, settings):
+            options = onnxruntime.SessionOptions()
+            for key, value in settings.items():
+                options.add_session_config_entry(key, value)
+            session = onnxruntime.InferenceSession(self.folder / file, options, providers=[name for name, _ in told["providers"]])
+            return session.run(None, {"x": numpy.ones((2, 4), numpy.float32)})[0]
+
+        numpy.testing.assert_array_equal(run("annotated.onnx", told["session_options"]), run("net.onnx", {}))
+        if tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 25):
+            # The option is read: one that says nothing it can read is refused.
+            with self.assertRaises(Exception):
+                run("annotated.onnx", {"session.layer_assignment_settings": "cpu"})
+
+    @needs("networkx")
+    def test_networkx_reads_the_graphml(self):
+        import networkx
+
+        (self.folder / "net.graphml").write_text(self.exported("graphml"))
+        graph = networkx.read_graphml(self.folder / "net.graphml")
+        ops = json.loads((self.folder / "net.json").read_text())["ops"]
+        self.assertEqual(set(graph.nodes), {op["name"] for op in ops})
+        self.assertEqual(graph.number_of_edges(), sum(len(op.get("inputs", [])) for op in ops))
+        node = graph.nodes["layers.2.up/matmul"]
+        self.assertEqual((node["device"], node["module"], node["type"]), ("gpu1", "layers.2.up", "MatMul"))
+        self.assertEqual(graph.edges["layers.1/add", "layers.2.up/matmul"]["bytes"], 4096)
+
+    @unittest.skipUnless(shutil.which("dot"), "no Graphviz; apt-get install graphviz brings it")
+    def test_graphviz_draws_the_dot(self):
+        drawn = subprocess.run(["dot", "-Tsvg"], input=self.exported("dot"), capture_output=True, text=True, check=True)
+        self.assertIn("layers.2.up/matmul", drawn.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
