@@ -187,8 +187,14 @@ std::string PlainName(const std::string& name) {
   return plain.empty() ? "unnamed" : plain;
 }
 
-// PyTorch names nodes by module: "/layer1/layer1.0/conv1/Conv" belongs to "layer1/layer1.0".
+// PyTorch names nodes by module: "/layer1/layer1.0/conv1/Conv" belongs to "layer1/layer1.0", and "layers.0.mlp.up/MatMul",
+// a path of modules, to its block "layers.0".
 std::string GroupOf(const std::string& name) {
+  if (const auto slash = name.find('/'); slash != 0 && slash != std::string::npos) {
+    const auto number = name.find_first_of("0123456789", name.find('.'));
+    if (number < slash && name[number - 1] == '.')
+      return name.substr(0, std::min(name.find('.', number), slash));
+  }
   const auto begin = name.starts_with('/') ? std::size_t{1} : std::size_t{0};
   const auto first = name.find('/', begin);
   if (first == std::string::npos) return "";

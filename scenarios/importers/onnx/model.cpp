@@ -61,8 +61,8 @@ constexpr bool IsMetadata(Message message, std::uint32_t field) {
   return message == Message::kNode && field == 9;
 }
 
-// Where PyTorch's exporter says the module that a node came from, ['', 'layer1', 'layer1.0', 'conv2d'], as it named
-// nodes before: "/layer1/layer1.0/Conv". Empty for any other entry.
+// Where PyTorch's exporter says the module that a node came from, ['', 'layer1', 'layer1.0', 'conv2d']: "layer1.0".
+// Empty for any other entry.
 std::string ModuleOf(std::string_view entry) {
   std::string_view key;
   std::string_view value;
@@ -79,13 +79,8 @@ std::string ModuleOf(std::string_view entry) {
     scopes.push_back(value.substr(begin + 1, end - begin - 1));
     begin = value.find('\'', end + 1);
   }
-  std::string path;
-  for (std::size_t i = 0; i + 1 < scopes.size(); ++i) {  // the last one is the node
-    if (scopes[i].empty()) continue;
-    path += '/';
-    path += scopes[i];
-  }
-  return path;
+  return scopes.size() < 2 ? std::string()
+                           : std::string(scopes[scopes.size() - 2]);  // the last one is the node
 }
 
 std::uint32_t KeptAs(Message message, std::uint32_t field) {

@@ -116,7 +116,8 @@ std::vector<InferredOutput> InferNewer(const onnx::NodeProto& node, int opset,
 }  // namespace
 
 bool IsStandard(const onnx::NodeProto& node, int opset) {
-  return FindNewerRule(node, opset) != nullptr || IsTranslated(node, opset) || FindSchema(node, opset) != nullptr;
+  return FindNewerRule(node, opset) != nullptr || IsTranslated(node, opset) ||
+         FindSchema(node, opset) != nullptr;
 }
 
 std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
