@@ -9,12 +9,13 @@ Inception-V3 on two K80, native rules; lines are medians over the seeds of a cel
 import csv
 import math
 import os
+import re
 import statistics
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BLOCK, ROW = "native", "inception_v3_2"
-PUBLISHED = os.path.join(ROOT, "bench", "data", "papers", "placeto.csv")
+PUBLISHED = os.path.join(ROOT, "bench", "data", "tables", "placeto.yaml")
 LINES = [  # column, label, colour
     ("random_group", "random groups", "#8a8f98"),
     ("placeto", "Placeto", "#c2571a"),
@@ -89,7 +90,6 @@ def spread(labels, gap):
 
 def draw(rows, published):
     bound = float(next(r["lower_bound_us"] for r in rows if (r["block"], r["row"], r["column"]) == (BLOCK, ROW, "local_search"))) / 1e6
-    paper = next(line for line in published if line["workload"] == "inception_v3" and line["gpus"] == "2")
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="system-ui, sans-serif" font-size="12" role="img" '
         'aria-label="Best step time found against placements sampled, Inception-V3 on two K80">',
@@ -117,9 +117,9 @@ def draw(rows, published):
         labels.append((y_of(last), f"{label} {last:.2f}", colour))
     for y, label, colour in spread(labels, 15):
         out.append(f'<text x="{WIDTH - RIGHT + 8}" y="{y + 4:.1f}" style="fill:{colour}" font-weight="600">{label}</text>')
-    x, y = x_of(float(paper["placeto_samples"])), y_of(float(paper["placeto"]))
+    x, y = x_of(published["samples"]), y_of(published["seconds"])
     out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="none" stroke="#c2571a" stroke-width="2"/>')
-    out.append(f'<text x="{x - 8:.1f}" y="{y + 18:.1f}" text-anchor="end" style="fill:#c2571a">published Placeto, {paper["placeto"]} s</text>')
+    out.append(f'<text x="{x - 8:.1f}" y="{y + 18:.1f}" text-anchor="end" style="fill:#c2571a">published Placeto, {published["seconds"]:.2f} s</text>')
     out.append("</svg>")
     return "\n".join(out) + "\n"
 
@@ -131,7 +131,8 @@ def main():
     with open(rows_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     with open(PUBLISHED, newline="", encoding="utf-8") as file:
-        published = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        row = re.search(rf"key: {ROW},.*?published: {{.*?placeto: ([\d.]+)s.*?published_samples: {{.*?placeto: (\d+)", file.read(), re.S)
+    published = {"seconds": float(row[1]), "samples": int(row[2])}
     picture = draw(rows, published)
     with open(out_path, "w", encoding="utf-8") as file:
         file.write(picture)
