@@ -253,8 +253,6 @@ class External final : public Agent {
     if (command_.empty())
       throw InputError(R"(external: give the program, as in 'external(command=python3 my_agent.py)')");
     name_ = parameters.Canonical();
-    if (command_.size() > 2 && command_.front() == '"' && command_.back() == '"')
-      command_ = command_.substr(1, command_.size() - 2);
   }
 
   std::string name() const override { return name_; }

@@ -121,13 +121,23 @@ LineProcess::LineProcess(const std::string& command, Options options) : options_
 // It is waited for last: until then its number is nobody else's, and what it has started is of its group.
 LineProcess::~LineProcess() {
   CloseInput();
-  Close(output_);
   if (!HasEnded(0ns)) {
     kill(-pid_, SIGTERM);
-    HasEnded(kGrace);
+    AwaitEndOfOutput();
   }
+  Close(output_);
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
+}
+
+// A shell ends at once; the program that it started has our pipe until it has saved what it wants to.
+void LineProcess::AwaitEndOfOutput() {
+  const Clock::time_point deadline = Clock::now() + kGrace;
+  while (!output_ended_ && Clock::now() < deadline) {
+    pollfd end{output_, POLLIN, 0};
+    received_.clear();
+    if (poll(&end, 1, static_cast<int>(kLookEvery.count())) > 0) Receive();
+  }
 }
 
 void LineProcess::CloseInput() {
@@ -167,6 +177,12 @@ bool LineProcess::WaitUntil(bool readable, Clock::time_point deadline) {
         poll(ends.data(), ends.size(), static_cast<int>(std::min(left, kLookEvery + 0ms).count()));
     if (ready > 0 && ends[0].revents != 0) Receive();
     if (ready > 0) return true;
+    // What it started may hold its output open for ever.
+    if (ready == 0 && readable && HasEnded(0ns)) {
+      Receive();
+      output_ended_ = true;
+      return true;
+    }
   }
 }
 

@@ -39,6 +39,7 @@ class LineProcess {
 
  private:
   bool WaitUntil(bool readable, std::chrono::steady_clock::time_point deadline);
+  void AwaitEndOfOutput();
   void Receive();
   [[noreturn]] void FailAsEnded();
   bool HasEnded(std::chrono::nanoseconds patience);

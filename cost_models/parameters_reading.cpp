@@ -196,6 +196,7 @@ RatioTables ReadTables(Value value) {
   tables.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
   tables.held_out_error = fields.Require("held_out_error").Number(0, 1e6);
   tables.evidence = ReadEvidence(fields);
+  if (!fields.Find("features")) value.Fail("has no \"features\": an older berth made it; calibrate again");
   const std::vector<int> features =
       ReadFeatures(fields.Require("features"), ShapeFeatureNames(tables.family));
   for (const Value step : fields.Require("steps").items()) tables.steps.push_back(ReadStep(step, features));

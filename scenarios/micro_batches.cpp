@@ -206,6 +206,21 @@ void ShareOutput(sim::Output& output, std::int64_t k) {
     output.shape.clear();
 }
 
+// Data whose shape is told has the batch first.
+void CheckBatch(const sim::OpGraph& whole, std::int64_t k) {
+  const sim::Op* told = nullptr;
+  for (const sim::Op& op : whole.ops) {
+    if (!IsData(op) || op.outputs.empty() || op.outputs.front().shape.empty()) continue;
+    if (op.outputs.front().shape.front() % k == 0) return;
+    if (told == nullptr) told = &op;
+  }
+  if (told == nullptr) return;
+  throw InputError("pipeline: micro_batches=" + std::to_string(k) +
+                   " divides the first dimension of no input of " + whole.name + " (" + told->name + " has " +
+                   std::to_string(told->outputs.front().shape.front()) +
+                   "); choose a number that divides it, or import the model with a larger batch");
+}
+
 }  // namespace
 
 sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std::string& schedule) {
@@ -222,6 +237,7 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
 }
 
 sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k) {
+  CheckBatch(whole, k);
   sim::OpGraph graph = whole;
   const std::vector<std::vector<bool>> gradients = FindWeightGradients(whole);
   std::vector<bool> of_data(whole.ops.size());

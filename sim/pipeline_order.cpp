@@ -30,12 +30,6 @@ std::int32_t MicroBatchOf(const Op& op, OpIndex ops) {
 PipelineOrder::PipelineOrder(const OpGraph& graph) {
   const Attribute* schedule = FindAttribute(graph.attributes, "schedule");
   if (schedule == nullptr) return;
-  const auto* name = std::get_if<std::string>(&schedule->value);
-  if (name == nullptr || (*name != "gpipe" && *name != "1f1b"))
-    throw InputError("the attribute 'schedule' of the graph '" + graph.name +
-                     "' must be \"gpipe\" or \"1f1b\"");
-  kind_ = *name == "gpipe" ? Kind::kGpipe : Kind::k1F1B;
-
   std::vector<std::int32_t> micro_batch;
   std::vector<Direction> direction;
   for (const Op& op : graph.ops) {
@@ -46,8 +40,12 @@ PipelineOrder::PipelineOrder(const OpGraph& graph) {
                         : op.phase == "backward" ? Direction::kBackward
                                                  : Direction::kForward);
   }
-  if (micro_batches_ == 1) kind_ = Kind::kNone;
-  if (empty()) return;
+  if (micro_batches_ == 1) return;  // attributes are free: a "schedule" of another's is none of ours
+  const auto* name = std::get_if<std::string>(&schedule->value);
+  if (name == nullptr || (*name != "gpipe" && *name != "1f1b"))
+    throw InputError("the attribute 'schedule' of the graph '" + graph.name +
+                     "' must be \"gpipe\" or \"1f1b\"");
+  kind_ = *name == "gpipe" ? Kind::kGpipe : Kind::k1F1B;
   ReadProducers(graph, micro_batch, std::move(direction));
   stage_.resize(graph.ops.size());
   slot_.resize(graph.ops.size());

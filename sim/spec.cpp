@@ -186,8 +186,11 @@ bool ParameterReader::Bool(const std::string& key, bool fallback) {
 
 std::string ParameterReader::String(const std::string& key, const std::string& fallback) {
   const std::string* text = Find(key);
-  const std::string value = text != nullptr ? *text : fallback;
+  std::string value = text != nullptr ? *text : fallback;
   Note(key, value);
+  // Quotes around the whole of it are for names; what opens and closes more than once is the caller's.
+  if (value.size() > 1 && value.front() == '"' && value.find('"', 1) == value.size() - 1)
+    value = value.substr(1, value.size() - 2);
   return value;
 }
 

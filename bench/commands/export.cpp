@@ -78,6 +78,9 @@ class ExportCommand : public Command {
       const std::filesystem::path folder = what_;
       what_ = (folder / "placement.json").string();
       if (source_.graph.empty()) TakeFrom((folder / "run.json").string());
+      if (!std::filesystem::exists(what_))
+        throw InputError(fmt::format("{}: the run found no placement that fits, so there is none to export.",
+                                     folder.string()));
     }
     if (source_.graph.empty()) {
       throw InputError(fmt::format(
@@ -92,6 +95,8 @@ class ExportCommand : public Command {
       throw InputError(record + ": does not say what the run is of; give --graph and --cluster.");
     const ProblemSource said = source_;
     source_ = ReadProblemJson(json["source"], record + ": source");
+    if (source_.graph == "-")
+      throw InputError(record + ": the graph came on standard input; give it with --graph.");
     // What the command line says wins.
     if (!said.cost_model.empty()) source_.cost_model = said.cost_model;
     if (!said.rules.empty()) source_.rules = said.rules;

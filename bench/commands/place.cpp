@@ -339,7 +339,8 @@ class PlaceCommand : public Command {
   void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
     const sim::Problem& problem = *found.task.problem;
     if (!found.interrupted()) {
-      const MemoryNeed need = FindMemoryNeed(found.task, kNeedSamples, options_.threads, &StopRequested());
+      const MemoryNeed need = FindMemoryNeed(found.task, std::min(kNeedSamples, found.evaluator.budget()),
+                                             options_.threads, &StopRequested());
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =

@@ -115,7 +115,7 @@ class TableCommand : public Command {
     }
     if (IsTableFile(name_)) {
       own_ = ReadTable(name_);
-      name_ = own_->name;
+      file_ = std::exchange(name_, own_->name);
     }
     CheckFolder();
     if (name_ == kAccuracyTable) return RenderAccuracy();
@@ -133,6 +133,12 @@ class TableCommand : public Command {
     const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
+    if (own_ && !table.testbed.empty() && !testbed.calibrated()) {
+      throw InputError(
+          fmt::format("{}: testbed {}: there is no {} here; go to the folder that has it, or give "
+                      "--testbed FILE.",
+                      file_, table.testbed, TestbedPath(table)));
+    }
     if (salvage_ && ranks.first()) Salvage();
     TableStore store(store_);
     Adopt(table, store);
@@ -146,6 +152,7 @@ class TableCommand : public Command {
     }
     if (export_) {
       const std::string path = (Folder() / "rows.csv").string();
+      if (stale != StaleRows::kDrop) RefuseOtherCells(table, path);
       return Render(table, WithStale(table, AllOf(table, testbed, store), RowsBefore(path), stale, path));
     }
     Render(PlannedPart(table, plans), records);
@@ -314,6 +321,18 @@ class TableCommand : public Command {
   }
 
   // What stands in the file that an export replaces, and what was adopted for it.
+  // Rows of cells that the table has no more, or of another table of that name.
+  static void RefuseOtherCells(const TableDefinition& table, const std::string& path) {
+    if (!fs::exists(path)) return;
+    for (const CellRecord& row : ParseRows(formats::ReadFile(path), path)) {
+      if (table.HasCell(row.block, row.row, row.column)) continue;
+      throw InputError(fmt::format(
+          "{}: would lose the rows of {}:{}/{}, which is no cell of table {}; give another --out, or "
+          "--stale drop.",
+          path, row.block, row.row, row.column, table.name));
+    }
+  }
+
   std::vector<CellRecord> RowsBefore(const std::string& path) const {
     std::vector<CellRecord> rows;
     std::vector<std::string> files = adopted_;
@@ -358,6 +377,7 @@ class TableCommand : public Command {
 
   std::string name_;
   std::optional<TableDefinition> own_;  // of a file
+  std::string file_;                    // that one
   std::string budget_ = "standard";
   bool quick_ = false;
   PlanOptions plan_;

@@ -15,7 +15,7 @@
 namespace berth::bench {
 namespace {
 
-constexpr double kPrecision = 0.01;
+constexpr double kPrecision = 0.05;
 
 // The task on the same cluster with other memory.
 class RaisedMemory {
@@ -97,6 +97,7 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int th
                              1024 * static_cast<sim::Bytes>(task.problem->graph().size()));
   if (RaisedMemory(task, need.devices, everything).ProvenTooLittle()) {
     need.too_little = everything;
+    need.never = true;
     return need;
   }
   if (RaisedMemory(task, need.devices, smallest).ProvenTooLittle()) {
@@ -117,6 +118,7 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int th
     }
     return placement.has_value();
   });
+  need.stopped = stop != nullptr && *stop;
   if (!found) return need;
   const std::vector<sim::DeviceUse> uses = RaisedMemory(task, need.devices, need.enough).Uses(*found);
   // What it takes, not what it was given.
@@ -136,8 +138,9 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int th
 std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster) {
   const std::string devices = JoinDevices(need.devices, cluster);
   if (need.enough == 0) {
-    return need.too_little > 0 ? fmt::format("No memory of {} would be enough.", devices)
-                               : fmt::format("No memory of {} was found that is enough.", devices);
+    if (need.never) return fmt::format("No memory of {} would be enough.", devices);
+    return fmt::format("No memory of {} was found that is enough{}.", devices,
+                       need.stopped ? " before this was interrupted" : "");
   }
   const auto reserve = [&](sim::DeviceIndex device) {
     return cluster.devices[static_cast<std::size_t>(device)].reserve;
@@ -154,7 +157,7 @@ std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster) 
         fmt::format("{} is {} short", cluster.devices[static_cast<std::size_t>(need.shortage[i].device)].name,
                     BytesText(static_cast<double>(need.shortage[i].bytes)));
   }
-  text += '.';
+  text += need.stopped ? " (interrupted: less may do)." : ".";
   if (need.too_little > 0) {
     text += fmt::format(" Below {} nothing fits (proven).",
                         BytesText(static_cast<double>(need.too_little + kept)));

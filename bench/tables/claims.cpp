@@ -405,6 +405,7 @@ Verdicts Slower(const TableResults& results, const Claim& claim) {
     const CellSummary& one = results.At(claim.block, line, claim.than.front());
     for (const std::string& column : claim.columns) {
       const CellSummary& cell = results.At(claim.block, line, column);
+      if (!one.was_run() || !cell.was_run()) return {verdict};
       if (one.median && cell.median) ratios.push_back(*cell.median / *one.median);
     }
   }
@@ -702,6 +703,11 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
           cell.Fail(fmt::format("is {}, which is no cell of block {}; wanted ROW/COLUMN", text, in));
       }
     }
+  }
+  for (const auto& [most, beyond] : {std::pair{"at_most", "below"}, {"at_least", "above"}}) {
+    const std::string_view all = kind.fields;
+    if (all.find(beyond) != std::string_view::npos && fields.Has(most) == fields.Has(beyond))
+      value.Fail(fmt::format("takes `{}` or `{}`, one of them", most, beyond));
   }
   claim.limit = LimitIn(fields);
   claim.in_rows =

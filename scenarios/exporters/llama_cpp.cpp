@@ -25,8 +25,13 @@ constexpr std::array kParts = {Part{"ffn_.*_exps", {"expert", "expert", "expert"
                                Part{"ffn_", {"mlp", "feed_forward", "ffn"}},
                                Part{"attn_", {"attn", "attention", "attention"}}};
 
-// The number of the layer that a path is in: of "layers.3", "h.3" or "layer3".
-std::optional<int> LayerOf(const std::string& path) {
+struct LayerName {
+  std::string stack;  // what stands before the number
+  int number;
+};
+
+// The layer that a path is in: of "layers.3", "h.3" or "layer3".
+std::optional<LayerName> LayerOf(const std::string& path) {
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t dot = std::min(path.find('.', at), path.size());
     const std::size_t digits = path.find_last_not_of("0123456789", dot - 1);
@@ -35,7 +40,7 @@ std::optional<int> LayerOf(const std::string& path) {
                           (first == at ? at > 0
                                        : path.compare(at, first - at, "layer") == 0 ||
                                              path.compare(at, first - at, "block") == 0);
-    if (numbered) return std::stoi(path.substr(first, dot - first));
+    if (numbered) return LayerName{path.substr(0, first), std::stoi(path.substr(first, dot - first))};
     at = dot + 1;
   }
   return std::nullopt;
@@ -67,6 +72,7 @@ class Splitter {
     }
     if (layers_.empty())
       throw InputError("llama.cpp: the names of the weights spell no numbered layers (layers.3, layer3).");
+    AddOthers();
     return {.text = Arguments(), .notes = std::move(notes_)};
   }
 
@@ -90,9 +96,16 @@ class Splitter {
           "is; search with --grouper module.",
           name, modules_.name(device), modules_.op(reader).name, modules_.name(modules_.device_of(reader))));
     }
-    const std::optional<int> layer = LayerOf(modules_.module(Home(op)).path);
-    if (!layer) return AddOther(op, device);
-    Layer& at = layers_[*layer];
+    const std::optional<LayerName> layer = LayerOf(modules_.module(Home(op)).path);
+    if (!layer) return others_.push_back(op);
+    if (layers_.empty()) stack_ = layer->stack;
+    if (layer->stack != stack_) {
+      throw InputError(
+          fmt::format("llama.cpp: there are layers {}{} and {}{}, but its models have one stack of them.",
+                      stack_, layers_.begin()->first, layer->stack, layer->number));
+    }
+    of_layers_.push_back(op);
+    Layer& at = layers_[layer->number];
     if (!at.device) at.device = device;
     at.whole = at.whole && at.device == device;
     if (name.find("norm") != std::string::npos) return;  // with whatever it is beside
@@ -105,16 +118,28 @@ class Splitter {
     }
   }
 
-  // Before the layers stands the table of the vocabulary, which llama.cpp keeps on the CPU; behind them the head.
-  void AddOther(sim::OpIndex op, sim::DeviceIndex device) {
-    if (layers_.empty()) {
-      if (GpuNumber(cluster_, device) >= 0) {
+  // What is read before the layers is the table of the vocabulary, which llama.cpp keeps on the CPU; behind them the head.
+  void AddOthers() {
+    std::vector<std::size_t> position(static_cast<std::size_t>(graph_.size()));
+    const auto& order = graph_.topological_order();
+    for (std::size_t i = 0; i < order.size(); ++i) position[static_cast<std::size_t>(order[i])] = i;
+    const auto last_read = [&](sim::OpIndex op) {
+      std::size_t last = 0;
+      for (const sim::OpIndex reader : graph_.consumers(op))
+        last = std::max(last, position[static_cast<std::size_t>(reader)]);
+      return last;
+    };
+    std::size_t first = order.size();
+    for (const sim::OpIndex op : of_layers_) first = std::min(first, last_read(op));
+    for (const sim::OpIndex op : others_) {
+      const sim::DeviceIndex device = modules_.device_of(op);
+      if (last_read(op) > first) {
+        head_ = device;
+      } else if (GpuNumber(cluster_, device) >= 0) {
         notes_.push_back(
             fmt::format("llama.cpp keeps the table of tokens ({}) on the CPU, whatever the placement says",
                         modules_.op(op).name));
       }
-    } else {
-      head_ = device;
     }
   }
 
@@ -172,7 +197,9 @@ class Splitter {
   const sim::OpGraph& graph_;
   const sim::Cluster& cluster_;
   PlacedModules modules_;
+  std::string stack_;
   std::map<int, Layer> layers_;
+  std::vector<sim::OpIndex> of_layers_, others_;  // weights
   std::optional<sim::DeviceIndex> head_;
   std::vector<std::string> notes_;
 };

@@ -34,7 +34,12 @@ class Splitter {
   }
 
  private:
-  bool Computes(sim::OpIndex op) const { return IsForward(modules_.op(op)) && !modules_.op(op).IsSource(); }
+  // Of a step over micro-batches the first one tells: the others are colocated with it.
+  bool Computes(sim::OpIndex op) const {
+    const sim::Op& what = modules_.op(op);
+    return IsForward(what) && !what.IsSource() &&
+           sim::FindNumber(what.attributes, "micro_batch").value_or(0) == 0;
+  }
   const std::string& Device(const Stage& stage) const { return modules_.name(stage.device); }
 
   void FindStages() {

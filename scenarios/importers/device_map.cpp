@@ -46,7 +46,7 @@ class MapReader {
         whole.emplace(path, device);
       } else if (const auto weight = weights_.find(path); weight != weights_.end()) {
         single_.emplace_back(weight->second, device);
-      } else {
+      } else if (!IsPartWithoutOps(path)) {
         FailUnknown(std::string(name), value);
       }
     }
@@ -109,11 +109,23 @@ class MapReader {
         fmt::format("is GPU {}, but the cluster \"{}\" has {} of them, from 0", number, cluster_.name, gpus));
   }
 
-  [[noreturn]] void FailUnknown(const std::string& name, const Value& value) const {
+  // Such as dropout in a model for inference: accelerate lists it, too.
+  bool IsPartWithoutOps(const std::string& path) const {
+    const std::size_t dot = path.rfind('.');
+    return dot != std::string::npos && dot > 0 && modules_.contains(path.substr(0, dot)) &&
+           NearestName(path, Known()).empty();
+  }
+
+  std::vector<std::string> Known() const {
     std::vector<std::string> known;
     for (const auto& [path, m] : modules_) {
       if (!path.empty()) known.push_back(path);
     }
+    return known;
+  }
+
+  [[noreturn]] void FailUnknown(const std::string& name, const Value& value) const {
+    const std::vector<std::string> known = Known();
     if (known.empty()) {
       value.Fail(fmt::format("names a module, but the names of the graph \"{}\" spell none", graph_.name));
     }

@@ -82,6 +82,8 @@ TEST(External, ProgramsThatEnd) {
   EXPECT_THAT(Refusal("exit 3"), HasSubstr("ended with status 3"));
   EXPECT_THAT(Refusal("/no/such/program 2> /dev/null"), HasSubstr("no program that the shell finds"));
   EXPECT_THAT(Refusal("kill -9 $$"), HasSubstr("ended by signal 9"));
+  EXPECT_THAT(Refusal("sleep 1000 & exit 3"), HasSubstr("ended with status 3"))
+      << "what it started holds the pipe";
   // It has read nothing: what is written to it would be a SIGPIPE.
   EXPECT_THAT(Refusal("exec <&-; echo '{\"evaluate\":[\"aaa\"]}'; sleep 0.1"),
               HasSubstr("ended with status 0"));
@@ -129,6 +131,15 @@ TEST(External, LeavesNoProcessAndNoSignal) {
   sigset_t pending;
   sigpending(&pending);
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+// The shell ends at once where it is told to; its program may take a moment.
+TEST(External, TheProgramMaySaveWhenItIsEnded) {
+  const tests::TempFolder folder;
+  std::ofstream(folder / "agent.sh") << "trap 'sleep 0.2; echo saved > " << folder / "saved"
+                                     << "; exit' TERM\nwhile :; do sleep 0.05; done\n";
+  Refusal("true; sh " + (folder / "agent.sh") + "; true", 10, "0.3");
+  EXPECT_TRUE(std::ifstream(folder / "saved").good());
 }
 
 TEST(External, StopsWhileTheProgramThinks) {

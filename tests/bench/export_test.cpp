@@ -84,6 +84,11 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what berth place writes there");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
+  ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=301MiB", "--devices", "gpu",
+                      "--samples", "2", "--out", folder / "none"})
+                .status,
+            0);
+  ExpectRefused({"export", folder / "none", "--to", "dot"}, "the run found no placement that fits");
   formats::WriteFile(folder / "map.json", R"({"layer9": 0})");
   ExpectRefused({"simulate", "--graph", kGraph, "--cluster", kCluster, "--placement", folder / "map.json"},
                 "names no module and no weight of the graph");

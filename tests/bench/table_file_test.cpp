@@ -130,6 +130,8 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
               HasSubstr("needs column random_op beside it"));
   EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu}"),
               HasSubstr("counts the samples of single_gpu, which draws none"));
+  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: single_gpu}"),
+              HasSubstr("takes `at_most` or `below`, one of them"));
 }
 
 // Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
@@ -221,6 +223,16 @@ TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
   const std::string rows = formats::ReadFile(folder / "out/rows.csv");
   EXPECT_THAT(rows, HasSubstr("berth table " + kExample + " --cells native:transformer_xl_layers_2/random"));
+  // A table of the same name with other cells loses none of them.
+  formats::WriteFile(
+      folder / "other.yaml",
+      "format: berth.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
+      "rows: [{workload: chain}]\n");
+  const auto other =
+      testing::RunBerth({"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
+  EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
 }
 
 TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
@@ -238,6 +250,8 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
               "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
               "     training: {family: ptb, samples: 10}}\n",
           "zero_shot: random keeps no policy");
+  refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
+          "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
 }
 

@@ -226,6 +226,7 @@ TEST(DeviceMap, ReadsWhatOthersWrite) {
     return "it was read";
   };
   EXPECT_THAT(refusal(R"({"layer.0": 0})"), HasSubstr("did you mean layers.0?"));
+  EXPECT_EQ(read(R"({"": 0, "layers.1.dropout": 1})").device, read(R"({"": 0})").device) << "it has no ops";
   EXPECT_THAT(refusal(R"({"layers": 2})"), HasSubstr("is GPU 2, but the cluster"));
   EXPECT_THAT(refusal(R"({"layers": -1})"), HasSubstr("is GPU -1"));
   EXPECT_THAT(refusal(R"({"layers": "disk"})"), HasSubstr("no device of berth is"));
@@ -338,6 +339,11 @@ TEST(LlamaCpp, SplitsLayersAndOverridesParts) {
   EXPECT_EQ(BufferOf(text, "blk.10.ffn_gate.weight"), "");
   EXPECT_THAT(model->To("llama.cpp").notes,
               ElementsAre(HasSubstr("keeps the table of tokens (embed/weight) on the CPU")));
+  Model two(1);
+  for (const std::string layer : {"encoder.layer0", "decoder.layer0"})
+    two.Add(layer + "/weight", {}, "Variable").Add(layer + "/matmul", {layer + "/weight"});
+  two.Put("", "gpu0");
+  EXPECT_THAT(two.Refusal("llama.cpp"), HasSubstr("one stack"));
   EXPECT_THAT(Transformer()->Put("layers.0/mlp/weight", "cpu0").Refusal("llama.cpp"),
               HasSubstr("llama.cpp computes where the weight is"));
 }

@@ -312,6 +312,10 @@ TEST(MicroBatches, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal("pipeline(of=nothing)"), HasSubstr("neither a file nor a workload"));
   EXPECT_THAT(refusal("pipeline(of=random_dag(ops=100000),micro_batches=30)"),
               HasSubstr("more than 2000000 ops"));
+  EXPECT_THROW(ShareBatch(Trained(), 8), InputError) << "a batch of 4";
+  sim::OpGraph other = LoadGraph("chain");
+  other.attributes.emplace_back("schedule", sim::Attribute{std::string("cosine")});
+  EXPECT_TRUE(sim::PipelineOrder{other}.empty()) << "attributes are free";
   sim::OpGraph graph = Repeated(Stages(2, 1, 1), 2, "gpipe");
   graph.attributes.back().second.value = std::string("zb");
   EXPECT_THROW(sim::PipelineOrder{graph}, InputError);

@@ -282,7 +282,6 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
                        std::to_string(Elements(spec.outputs[0].shape)) + "; export the model again");
     }
   }
-  builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});
   const Tensor made = builder_.Append(spec);
   for (std::size_t i = 0; i < bound.size() && i < spec.outputs.size(); ++i) {
     tensors_[static_cast<std::size_t>(bound[i])] = {made.op, static_cast<std::int32_t>(i)};
@@ -292,7 +291,6 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
 
 Tensor Lowering::EmitBefore(const Step& step, OpSpec spec) {
   spec.name = Unique(step.name);
-  builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});
   return builder_.Append(spec);
 }
 
@@ -339,6 +337,7 @@ void Lowering::Guess(const Step& step) {
 
 void Lowering::Run() {
   for (const Step& step : model_.steps) {
+    builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});  // weights are of their first reader's
     // A type that its operator set does not have is not what we know under its name.
     const Row* row = step.standard ? FindRow(*step.node) : nullptr;
     if (row == nullptr) {
