@@ -105,6 +105,8 @@ class _Episodes:
     def send(self, which: Sequence[int], actions: Any, begun: Sequence[int], again: bool, random: Sequence[np.random.Generator]) -> None:
         """`which` move, `begun` begin; with `again` those that end begin in the same step."""
         actions = np.asarray(actions)
+        if actions.size and not np.issubdtype(actions.dtype, np.integer):
+            raise InputError(f"action: the entries are {actions.dtype}, wanted whole numbers, indices into the problem's devices.")
         if actions.size and (actions.min() < 0 or actions.max() >= self.devices):
             raise InputError(f"action: wanted 0 to {self.devices - 1}, indices into the problem's devices.")
         over: List[int] = []

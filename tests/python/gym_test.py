@@ -90,6 +90,9 @@ class Single(unittest.TestCase):
         env.reset(seed=1)
         with self.assertRaisesRegex(berth.InputError, "wanted 0 to 1"):
             env.step(2)
+        for action in (0.7, 1.0, float("nan"), True):
+            with self.assertRaisesRegex(berth.InputError, "action: the entries are (float64|bool), wanted whole numbers"):
+                env.step(action)
 
 
 class Vector(unittest.TestCase):
