@@ -84,6 +84,10 @@ def _tensors(tree: Any) -> List[Any]:
     return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
 
 
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 class _FusedAttention(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
     """Attention as GPUs have it; without this it falls apart on meta tensors."""
 
@@ -185,10 +189,15 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         try:
             result = func(*args, **kwargs)
         except NotImplementedError as error:
-            raise RunError(f"{self.module or 'the model'}: PyTorch cannot say what {func} gives without data: {str(error).splitlines()[0]}") from error
+            raise RunError(f"{self._place()[0] or 'the model'}: PyTorch cannot say what {func} gives without data: {_first_line(error)}") from error
+        except RuntimeError as error:
+            raise RunError(f"{self._place()[0] or 'the model'}: {func}: {_first_line(error)}") from error
         made = _tensors(result)
-        if made:
-            self._record(func, args, kwargs, result, made)
+        written = {tensor.untyped_storage()._cdata
+                   for argument, given in zip(func._schema.arguments, self._arguments(func, args, kwargs))
+                   if argument.alias_info is not None and argument.alias_info.is_write for tensor in _tensors(given)}
+        if made or written:
+            self._record(func, args, kwargs, result, made, written)
         return result
 
     def _place(self) -> Tuple[str, str, str]:
@@ -206,16 +215,13 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             autograd: Any = torch.autograd
             self._forward.setdefault(autograd._get_sequence_nr() - 1, (module, name))
 
-    def _record(self, func: Any, args: Any, kwargs: Dict[str, Any], result: Any, made: List[Any]) -> None:
+    def _record(self, func: Any, args: Any, kwargs: Dict[str, Any], result: Any, made: List[Any], written: Set[int]) -> None:
         aten = func._schema.name.partition("::")[2]
         space = func._schema.name.partition("::")[0]
         kind = aten[:-1] if aten.endswith("_") and not aten.endswith("__") else aten
         read = _tensors((args, kwargs))
         if kind in BIAS_FIRST:
             read = read[1:] + read[:1]
-        written = {tensor.untyped_storage()._cdata
-                   for argument, given in zip(func._schema.arguments, self._arguments(func, args, kwargs))
-                   if argument.alias_info is not None and argument.alias_info.is_write for tensor in _tensors(given)}
         stored = [tensor.untyped_storage()._cdata for tensor in made]
         before = {tensor.untyped_storage()._cdata for tensor in read}
         view = not written and all(one in before for one in stored)
@@ -331,24 +337,30 @@ class _NamedNodes(torch.fx.Interpreter):  # type: ignore[misc, unused-ignore]
         return super().run_node(node)
 
 
+def _empty(tensor: Any) -> Any:
+    """Its shape alone, a leaf: what made it is not part of the run."""
+    return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
+
+
 def _shadow(module: Any) -> Any:
     """The module with weights that are shapes alone; those that are tied stay so. The module itself keeps its own."""
     shadows: Dict[int, Any] = {}
-    for tensor in [*module.parameters(), *module.buffers()]:
-        empty = tensor.detach().to("meta") if tensor.device.type != "meta" else tensor.detach()
-        shadows[id(tensor)] = torch.nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else empty
+    plain = [tensor for part in module.modules() for tensor in _tensors(dict(vars(part)))]
+    for tensor in [*module.parameters(), *module.buffers(), *plain]:
+        if id(tensor) not in shadows:
+            empty = _empty(tensor)
+            shadows[id(tensor)] = torch.nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else empty
     return copy.deepcopy(module, shadows)
 
 
 def _meta(tree: Any) -> Any:
-    return tree_map(lambda leaf: leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf, tree)
+    return tree_map(lambda leaf: _empty(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
 
 
 def _loss(result: Any) -> Any:
     """What is minimised."""
-    found = getattr(result, "loss", None) if not isinstance(result, Mapping) else result.get("loss")
-    if found is None:
-        found = getattr(result, "logits", None)
+    named = (result.get(key) if isinstance(result, Mapping) else getattr(result, key, None) for key in ("loss", "logits"))
+    found = next((one for one in named if one is not None), None)
     tensors = [tensor for tensor in _tensors(found if found is not None else result) if tensor.is_floating_point() and tensor.requires_grad]
     if not tensors:
         raise InputError("--train: no output of the model is of floating numbers and depends on a weight that is trained.")
@@ -370,12 +382,22 @@ def _follow(model: Any, recorder: _Recorder) -> List[Any]:
     return hooks
 
 
+def _where(error: BaseException, module: Any) -> str:
+    """Path of the innermost module that the error came through."""
+    paths = {id(part): path for path, part in module.named_modules()}
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        found = paths.get(id(trace.tb_frame.f_locals.get("self")), found)
+        trace = trace.tb_next
+    return found
+
+
 def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None, *, train: bool = False, optimizer: str = "adam",
           attention: str = "fused", name: str = "") -> Graph:
     """The graph of one run of `model` (a torch.nn.Module or a torch.export.ExportedProgram) on `args` and `kwargs`, as the module says.
 
-    The model itself is not changed. Attributes `parameters` and `unknown_ops` say how many weights it has,
-    and what is priced by its bytes alone.
+    The model itself is not changed. Attributes `parameters`, `unknown_ops` and `no_gradient` say how many weights it has,
+    what is priced by its bytes alone, and which weights no gradient reaches.
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"optimizer: {optimizer!r}, wanted one of {', '.join(OPTIMIZERS)}.")
@@ -402,7 +424,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         recorder.source(path, "Variable", weight, slots if trained else 0, path.rpartition(".")[0])
         if trained:
             weight.grad = None
-            weights.append(weight)
+            weights.append((path, weight))
     for path, buffer in module.named_buffers():
         recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0])
     _name_inputs(module, args, kwargs, recorder)
@@ -424,16 +446,25 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
                 loss = _loss(result)
                 recorder.backward = True
                 loss.backward()
+    except RunError:
+        raise
+    except (RuntimeError, AssertionError) as error:  # where PyTorch refuses before it dispatches
+        raise RunError(f"{recorder.module or _where(error, module) or 'the model'}: {_first_line(error)}") from error
     finally:
         for hook in hooks:
             hook.remove()
-    for weight in weights:
+    idle = []
+    for path, weight in weights:
         if weight.grad is not None:
             recorder.update(kind, slots, weight)
+        else:
+            idle.append(path)
     attributes: Dict[str, Any] = {"captured_from": f"torch {torch.__version__}", "mode": "training" if train else "inference",
                                   "parameters": sum(weight.numel() for weight in module.parameters())}
     if train:
         attributes["optimizer"] = optimizer
+    if idle:
+        attributes["no_gradient"] = idle
     if recorder.unknown:
         counts = [op["type"] for op in recorder.ops]
         attributes["unknown_ops"] = {kind: counts.count(kind) for kind in sorted(recorder.unknown)}
@@ -468,18 +499,24 @@ def load(place: str) -> Tuple[Any, Sequence[Any], Mapping[str, Any]]:
     if not callable(function):
         known = sorted(key for key, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == spec.name)
         raise InputError(f"{path}: has no function {wanted}" + (f"; it has {', '.join(known)}." if known else "."))
-    with torch.device("meta"):
-        given = function()
+    try:
+        with torch.device("meta"):
+            given = function()
+    except (RuntimeError, AssertionError) as error:
+        raise RunError(f"{place}: {_first_line(error)}") from error
     if not isinstance(given, tuple):
         given = (given,)
     if len(given) > 3:
         raise InputError(f"{place}: gave {len(given)} things, wanted (model, args) or (model, args, kwargs).")
-    model, args, kwargs = (*given, (), {})[:3] if len(given) < 3 else given
-    if isinstance(args, Mapping):
-        args, kwargs = (), args
+    if len(given) == 3 and not isinstance(given[2], Mapping):
+        raise InputError(f"{place}: the third of what it gave is a {type(given[2]).__name__}, wanted (model, args) or (model, args, kwargs) with a "
+                         "tuple of arguments and a dict.")
+    if len(given) == 2 and isinstance(given[1], Mapping):
+        given = (given[0], (), given[1])
+    model, args, kwargs = given if len(given) == 3 else (*given, (), {})[:3]
     if not isinstance(args, (tuple, list)):
         args = (args,)
-    return model, args, kwargs if isinstance(kwargs, Mapping) else {}
+    return model, args, kwargs
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
@@ -509,6 +546,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     unknown = told["attributes"].get("unknown_ops", {})
     if unknown:
         print("not known, priced by the bytes they move alone: " + ", ".join(f"{kind} ({count})" for kind, count in unknown.items()), file=sys.stderr)
+    idle = told["attributes"].get("no_gradient", [])
+    if idle:
+        print("warning: no gradient reaches these weights, which are not updated: " + ", ".join(idle[:8])
+              + (f" and {len(idle) - 8} more" if len(idle) > 8 else ""), file=sys.stderr)
     return 0
 
 

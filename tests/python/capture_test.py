@@ -49,6 +49,10 @@ if importlib.util.find_spec("torch"):
 
     TOKENS = torch.zeros(2, 8, dtype=torch.int64)
 
+    @torch.library.custom_op("berth_test::count", mutates_args={"seen"})
+    def count(seen: torch.Tensor, x: torch.Tensor) -> None:
+        seen += x
+
 
 def by_name(graph):
     return {op["name"]: op for op in graph.to_dict()["ops"]}
@@ -122,6 +126,118 @@ class Capture(unittest.TestCase):
         self.assertEqual(ops["add_"]["control"], ["mul"])
         self.assertEqual(ops["add_"]["outputs"][0]["alias"], "seen:0")
         self.assertEqual((ops["add_"]["colocate"], ops["add"]["inputs"]), ("seen", ["mul:0", "add_:0"]))
+
+    def test_ops_that_write_and_return_nothing_are_ops_that_readers_wait_for(self):
+        class Counting(nn.Module):
+            def __init__(self, write):
+                super().__init__()
+                self.register_buffer("seen", torch.zeros(4))
+                self.write = write
+
+            def forward(self, x):
+                before = self.seen * x
+                self.write(self.seen, x)
+                return before + self.seen
+
+        for name, write in (("count", lambda seen, x: count(seen, x)), ("_foreach_add_", lambda seen, x: torch._foreach_add_([seen], [x]))):
+            with self.subTest(name):
+                ops = by_name(capture.graph(Counting(write), (torch.zeros(4),)))
+                self.assertEqual((ops[name]["inputs"], ops[name].get("outputs", [])), (["seen:0", "x:0"], []))
+                self.assertEqual((ops[name]["control"], ops[name]["colocate"]), (["mul"], "seen"))
+                self.assertEqual((ops["add"]["inputs"], ops["add"]["control"]), (["mul:0", "seen:0"], [name]))
+
+    def test_what_a_function_gives_is_a_model_its_arguments_and_a_mapping(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "gives.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\nx = torch.zeros(2)\n"
+                           "def three(): return torch.nn.ReLU(), x, x\n"
+                           "def named(): return torch.nn.ReLU(), x, {'y': x}\n"
+                           "def alone(): return torch.nn.ReLU(), {'input': x}\n"
+                           "def fails(): raise RuntimeError('no driver\\nand more')\n"
+                           "def mapping(): return torch.nn.ReLU(), {'input': x}, {'y': x}\n")
+            with self.assertRaisesRegex(berth.InputError, r"three: .* a Tensor, wanted \(model, args\) or \(model, args, kwargs\)"):
+                capture.load(path + ":three")
+            with self.assertRaisesRegex(berth.RunError, "fails: no driver$"):
+                capture.load(path + ":fails")
+            given = {name: capture.load(f"{path}:{name}")[1:] for name in ("named", "alone", "mapping")}
+        self.assertEqual({name: (len(args), list(kwargs)) for name, (args, kwargs) in given.items()},
+                         {"named": (1, ["y"]), "alone": (0, ["input"]), "mapping": (1, ["y"])})
+
+    def test_the_loss_is_that_of_the_logits_of_a_mapping(self):
+        class Tells(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                hidden = self.first(x)
+                return {"hidden": hidden, "logits": self.second(hidden)}
+
+        graph = capture.graph(Tells(), (torch.zeros(2, 4),), train=True)
+        self.assertIn("updates/second.weight", by_name(graph))
+        self.assertNotIn("no_gradient", graph.to_dict()["attributes"])
+
+    def test_weights_that_get_no_gradient_are_named(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+            path = os.path.join(folder, "idle.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\nfrom torch import nn\n"
+                           "class Model(nn.Module):\n"
+                           "    def __init__(self):\n"
+                           "        super().__init__()\n"
+                           "        self.used, self.idle = nn.Linear(4, 3), nn.Linear(4, 3)\n"
+                           "    def forward(self, x): return self.used(x)\n"
+                           "def fn(): return Model(), torch.zeros(2, 4)\n")
+            out = os.path.join(folder, "graph.json")
+            self.assertEqual(capture.main([path + ":fn", "--out", out]), 0)
+            self.assertEqual(said.getvalue(), "")
+            self.assertEqual(capture.main([path + ":fn", "--train", "--out", out]), 0)
+        self.assertEqual(said.getvalue(), "warning: no gradient reaches these weights, which are not updated: idle.weight, idle.bias\n")
+
+    def test_tensors_of_the_cpu_become_shapes_wherever_they_stand(self):
+        class Scales(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear, self.scale, self.more = nn.Linear(4, 3), torch.ones(3), [torch.ones(3) * torch.ones(3, requires_grad=True)]
+
+            def forward(self, x):
+                return self.linear(x) * self.scale * self.more[0]
+
+        model = Scales()
+        ops = by_name(capture.graph(model, (torch.zeros(2, 4, requires_grad=True) * 2,), train=True))
+        self.assertEqual(ops["mul"]["inputs"], ["linear/addmm:0", "constant:0"])
+        self.assertIn("updates/linear.weight", ops)
+        self.assertEqual([tensor.device.type for tensor in (model.scale, model.more[0], model.linear.weight)], ["cpu"] * 3)
+
+    def test_what_pytorch_refuses_is_one_sentence_with_its_module(self):
+        class Calls(nn.Module):
+            def __init__(self, call):
+                super().__init__()
+                self.call = call
+
+            def forward(self, x):
+                return self.call(x)
+
+        class Outer(nn.Module):
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner
+
+            def forward(self, x):
+                return self.inner(x)
+
+        for sentence, inner in (
+            (r"^inner: aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.$", nn.Linear(5, 3)),
+            (r"^inner: [^\n]*conv2d[^\n]*$", nn.Conv2d(3, 8, 3)),
+            (r"^inner: [^\n]*shape '\[7\]' is invalid[^\n]*$", Calls(lambda x: x.reshape(7))),
+            (r"^inner: no such thing$", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
+        ):
+            with self.subTest(sentence), self.assertRaisesRegex(berth.RunError, sentence):
+                capture.graph(Outer(inner), (torch.zeros(2, 4),))
+        if not torch.cuda.is_available():
+            with self.assertRaisesRegex(berth.RunError, r"^inner: [^\n]+$"):
+                capture.graph(Outer(Calls(lambda x: x + torch.zeros(4, device="cuda"))), (torch.zeros(2, 4),))
 
     def test_convolutions_say_their_window(self):
         model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
