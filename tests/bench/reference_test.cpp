@@ -65,7 +65,7 @@ TEST(Reference, EveryVerbHasExamplesThatItTakes) {
 TEST(Reference, HelpShowsExamplesAndStatuses) {
   const auto place = RunBerth({"place", "--help"});
   EXPECT_EQ(place.status, 0);
-  EXPECT_THAT(place.out, HasSubstr("Examples:\n  berth place --graph"));
+  EXPECT_THAT(place.out, HasSubstr("Examples:\n  berth place "));
   EXPECT_THAT(RunBerth({"--help"}).out, HasSubstr("130 stopped by Ctrl-C"));
 }
 

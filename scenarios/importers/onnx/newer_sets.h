@@ -1,7 +1,7 @@
 // Operator sets 18 to 23 on a library that was made for 17: what a node of them says is either put in the words of
 // set 17 (axes that became inputs, attributes that add nothing to a shape), or judged by rules of ours where set 17
 // has no such op (newer_ops.cpp). Sets up to 17 never come here, and a younger library gives the same.
-// Source: the standard's changelog (onnx/docs/Changelog.md).
+// Source: the standard's changelog (Changelog.md of onnx).
 #pragma once
 
 #include <deque>

@@ -216,13 +216,13 @@ TEST(RowsFitTest, WhatMovesBytesOnAnUnknownGpuIsTheMedianOfTheKnown) {
 
 // Of shapes below the floor one in five is held out: their rows move it but for those.
 TEST(RowsFitTest, RowsHeldOutSayNothingOfTheHost) {
-  std::set<double> floors;
-  for (int rows = 9; rows < 40 && floors.size() < 2; ++rows) {
+  std::set<double> said;
+  for (int rows = 9; rows < 40 && said.size() < 2; ++rows) {
     std::string more;
     for (int i = 0; i < 40; ++i) more += fmt::format("linear,f32,{},17,17,12\n", rows);
-    floors.insert(FitOf(Products(0.5, more)).classes.at(0).floor_us);
+    said.insert(FitOf(Products(0.5, more)).classes.at(0).floor_us);
   }
-  EXPECT_THAT(floors, ::testing::ElementsAre(12, 20));
+  EXPECT_THAT(said, ::testing::ElementsAre(12, 20));
 }
 
 TEST(RowsFitTest, AnErrorThatNoRowTellsIsNone) {
