@@ -123,17 +123,17 @@ class Splitter {
     std::vector<std::size_t> position(static_cast<std::size_t>(graph_.size()));
     const auto& order = graph_.topological_order();
     for (std::size_t i = 0; i < order.size(); ++i) position[static_cast<std::size_t>(order[i])] = i;
-    const auto last_read = [&](sim::OpIndex op) {
-      std::size_t last = 0;
+    const auto first_read = [&](sim::OpIndex op) {
+      std::size_t first = order.size();
       for (const sim::OpIndex reader : graph_.consumers(op))
-        last = std::max(last, position[static_cast<std::size_t>(reader)]);
-      return last;
+        first = std::min(first, position[static_cast<std::size_t>(reader)]);
+      return first;
     };
     std::size_t first = order.size();
-    for (const sim::OpIndex op : of_layers_) first = std::min(first, last_read(op));
+    for (const sim::OpIndex op : of_layers_) first = std::min(first, first_read(op));
     for (const sim::OpIndex op : others_) {
       const sim::DeviceIndex device = modules_.device_of(op);
-      if (last_read(op) > first) {
+      if (first_read(op) > first) {
         head_ = device;
       } else if (GpuNumber(cluster_, device) >= 0) {
         notes_.push_back(

@@ -19,7 +19,7 @@ CLEAN = {
     "agents/agent.h": "// docs/protocol.md#samples, #twice and #what-is-fitted; docs/protocol.md. An entry of the registry.\n",
     "bench/main.cpp": '// Preset `paper` of hierarchical(preset=paper) on k40(gpus=2), rules native. Tries again; try {\n',
     "bench/data/vendor/lib.js": "// PROTOCOL, parcel and stretch of others\n",
-    "sim/simulator.cpp": "double slowest = 1;  // by how much sharing can stretch an op\n",
+    "scenarios/importers/onnx/newer_sets.cpp": "TextAttribute(node, \"keep_aspect_ratio_policy\", \"stretch\")\n",
     "build/release/x.txt": "PAPERS\n",
 }
 
