@@ -84,7 +84,7 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what berth place writes there");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
-  ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=301MiB", "--devices", "gpu",
+  ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
                       "--samples", "2", "--out", folder / "none"})
                 .status,
             0);

@@ -152,6 +152,9 @@ TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
     for (const char* key : {"by", "at_least", "within"}) {
       if (has(key)) text += std::string(", ") + key + ": 0.5";
     }
+    for (const auto& [key, or_else] : {std::pair{"at_most", " below "}, {"at_least", " above "}}) {
+      if (fields.find(or_else) != std::string::npos) text += std::string(", ") + key + ": 0.5";
+    }
     if (has("takes")) text += ", takes: 1s";
     if (has("named")) text += ", named: y";
     if (has("see")) text += ", see: z";
