@@ -210,6 +210,17 @@ TEST(TableFile, DamagedFilesAreReadOrRefused) {
   for (std::size_t size = 0; size < whole.size(); size += 37) RefusalOf(whole.substr(0, size));
 }
 
+TEST(TableFile, ExamplesAreTables) {
+  int read = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(BERTH_SOURCE_DIR) + "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const TableDefinition table = Parse(formats::ReadFile(entry.path().string()));
+    EXPECT_FALSE(table.claims.empty()) << entry.path();
+    ++read;
+  }
+  EXPECT_GE(read, 2);
+}
+
 TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   const TempFolder folder;
   const auto call = [&](std::vector<std::string> more) {
