@@ -355,6 +355,13 @@ ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalo
 void ResolveHere(ProblemSource& source) {
   if (source.cluster != kHere || !source.cluster_text.empty() || std::filesystem::exists(kHere)) return;
   ThisMachine machine = DescribeMachine(LookAtMachine(), cost_models::BuiltinCatalogue());
+  // nvidia-smi lists what the machine has, by numbers of its own.
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
+    machine.notes.push_back(fmt::format(
+        "CUDA_VISIBLE_DEVICES is \"{}\", but these are all GPUs of the machine, as nvidia-smi numbers them; "
+        "choose with --devices",
+        visible));
+  }
   for (const std::string& note : machine.notes) Tell(fmt::format("--cluster here: {}\n", note));
   source.cluster_text = std::move(machine.yaml);
 }

@@ -114,13 +114,14 @@ TEST(ThisMachine, IsWhatClusterHereMeans) {
       folder / "nvidia-smi",
       "#!/bin/sh\ncase \"$1\" in\n--query-gpu=*) echo '0, NVIDIA A10, 23028, 4, 16' ;;\nesac\n");
   std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);
-  const auto placed = RunShell("PATH=" + folder.path() +
+  const auto placed = RunShell("export CUDA_VISIBLE_DEVICES=0; PATH=" + folder.path() +
                                ":$PATH BERTH place 'chain(ops=4)' --cluster here --samples 5 --out run && "
                                "BERTH export run --to graphml");
   EXPECT_EQ(placed.status, 0) << placed.err;
   EXPECT_THAT(placed.out, HasSubstr("gpu0"));
   EXPECT_THAT(placed.out, HasSubstr("</graphml>"));
   EXPECT_THAT(placed.err, HasSubstr("the rates of the CPU"));
+  EXPECT_THAT(placed.err, HasSubstr("CUDA_VISIBLE_DEVICES is \"0\", but these are all GPUs of the machine"));
 }
 
 }  // namespace
