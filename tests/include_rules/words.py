@@ -21,6 +21,7 @@ _SELF = ("tests/include_rules/words.py", "tests/include_rules/words_test.py")
 RETIRED = (
     (r"\b(?:DESIGN|PROTOCOL|PAPERS|PEERS|GPU-QUEUE|DEPENDENCIES|STYLE)\b",
      "is a note outside of the tree; cite docs/protocol.md#…, docs/model.md or the paper with its section"),
+    (r"\bfile=/", "is a path of one machine; call the program in the root of the tree, and give the file as it is called there"),
     (r"\b[Ll](?:ease|oan)s?\b", "is no word of the project"),
     (r"\bsim::Preset\b|\bPreset::k|--preset (?:native|placeto|published)\b|\bpreset[ :=\"]+`?(?:native|placeto|published)\b",
      "rules: native or published (a preset is a learner's named settings)"),

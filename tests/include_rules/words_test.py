@@ -26,6 +26,7 @@ CLEAN = {
 # (what is planted, path, text, what is said of it)
 PLANTED = (
     ("notes outside of the tree", "sim/bad.h", "// as DESIGN 4.1 has it\n", '"DESIGN": is a note'),
+    ("paths of one machine", "results/bad.csv", "chain(table(file=/home/me/testbed.json))\n", "is a path of one machine"),
     ("in results too", "results/bad.md", "(PROTOCOL 6.2)\n", '"PROTOCOL"'),
     ("and in data", "cost_models/bad.yaml", 'source: "PEERS 4.3"\n', '"PEERS"'),
     ("the queue", "docs/bad.md", "(GPU-QUEUE 1)\n", '"GPU-QUEUE"'),
