@@ -12,7 +12,6 @@
 #include "bench/tables/common.h"
 #include "bench/tables/kept_placement.h"
 #include "bench/tables/learned.h"
-#include "sim/error.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -193,13 +192,6 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
 
 Verdicts Beats(const TableResults& results, const Claim& claim) {
   return {BeatsAll(results, claim.block, claim.columns.front(), claim.than, claim.named, claim.text)};
-}
-
-std::vector<std::string> RandomColumns() {
-  return {"random_op", "random_group", "random_block"};
-}
-std::vector<std::string> LocalSearchColumns() {
-  return {"local_search", "local_search_trivial"};
 }
 
 // docs/protocol.md#random-search, #local-search. Ours, not the papers'.
@@ -534,86 +526,15 @@ Verdicts TakesAsLong(const TableResults& results, const Claim& claim) {
   return {verdict};
 }
 
-constexpr std::string_view kKeys[] = {
-    "claim", "kind",    "see",    "block",   "row",    "rows",         "column",      "columns",
-    "cells", "than",    "by",     "at_most", "below",  "at_least",     "above",       "within",
-    "takes", "in_rows", "except", "named",   "beside", "beside_block", "beside_named"};
-
-// Whether a kind has a field: 0 = it has not, 1 = it may, 2 = it must.
-int Has(const ClaimKind& kind, std::string_view key) {
-  const std::string padded = fmt::format(" {} ", kind.fields);
-  if (padded.find(fmt::format(" {}! ", key)) != std::string::npos) return 2;
-  return padded.find(fmt::format(" {} ", key)) != std::string::npos ? 1 : 0;
-}
-
-const ClaimKind& KindIn(const formats::Value& value) {
-  const std::string name = value.Name();
-  std::vector<std::string> known;
-  for (const ClaimKind& kind : ClaimKinds()) {
-    if (name == kind.name) return kind;
-    known.emplace_back(kind.name);
-  }
-  value.Fail(fmt::format("is {}, which is no kind of claim; there are {}", name, JoinNames(known)));
-}
-
-template <typename Entries>
-std::string KeyIn(const formats::Value& value, const Entries& entries, const char* what) {
-  std::vector<std::string> known;
-  for (const auto& entry : entries) known.push_back(entry.key);
-  const std::string key = value.Name();
-  if (std::ranges::find(known, key) == known.end())
-    value.Fail(fmt::format("is {}, which is no {} there; there are {}", key, what, JoinNames(known)));
-  return key;
-}
-
-// A key or a list of keys.
-template <typename Entries>
-std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entries, const char* what) {
-  if (!value.IsList()) return {KeyIn(value, entries, what)};
-  std::vector<std::string> keys;
-  for (const formats::Value item : value.items()) keys.push_back(KeyIn(item, entries, what));
-  if (keys.empty()) value.Fail("is empty");
-  return keys;
-}
-
-// The number that decides. What is claimed to be below or above is not met by what is equal.
-double LimitIn(const formats::Fields& fields) {
-  constexpr double kEqual = 1e-9, kMost = 1e9;
-  if (const auto value = fields.Find("takes")) return sim::ToMicros(value->Time()) / 1e6;
-  for (const auto& [key, scale] : {std::pair{"by", 1.0},
-                                   {"at_most", 1.0},
-                                   {"below", 1 - kEqual},
-                                   {"at_least", 1.0},
-                                   {"above", 1 + kEqual},
-                                   {"within", 1.0}}) {
-    if (const auto value = fields.Find(key)) return scale * value->Number(0, kMost);
-  }
-  return 0;
-}
-
-std::string Replaced(std::string text, std::string_view mark, const std::string& by) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size()))
-    text.replace(at, mark.size(), by);
-  return text;
-}
-
-// What a kind takes for granted of its columns.
-void CheckColumns(const formats::Value& value, const ClaimKind& kind, const Claim& claim,
-                  const TableBlock& block) {
-  const auto column = [&](const std::string& key) {
-    return std::ranges::find(block.columns, key, &TableColumn::key);
-  };
-  if (kind.judge == FewerSamples || kind.judge == FewerSamplesOnAverage) {
-    for (const std::string& key : {claim.columns.front(), claim.than.front()}) {
-      if (!column(key)->sampled) value.Fail(fmt::format("counts the samples of {}, which draws none", key));
-    }
-  }
-  if (kind.judge != Opponents) return;
-  for (const auto& keys : {RandomColumns(), LocalSearchColumns()}) {
-    for (const std::string& key : keys) {
-      if (column(key) == block.columns.end())
-        value.Fail(fmt::format("needs column {} beside it; `set: baselines` has it", key));
-    }
+void SayWhoDidNotLearn(const TableResults& results, const std::string& block,
+                       const std::vector<std::string>& rows, ClaimVerdict& verdict) {
+  if (verdict.word == ClaimWord::kCannotBeTested) return;
+  for (const std::string& subject : verdict.subjects) {
+    const std::optional<std::string> why = WhyNotLearned(results, block, rows, subject);
+    if (!why) continue;
+    verdict.word = ClaimWord::kDidNotLearn;
+    verdict.ours += "; " + *why;
+    return;
   }
 }
 
@@ -658,90 +579,6 @@ const std::vector<ClaimKind>& ClaimKinds() {
   return kinds;
 }
 
-std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table) {
-  const formats::Fields fields(value, kKeys);
-  const ClaimKind& kind = KindIn(fields.Require("kind"));
-  for (const std::string_view key : kKeys) {
-    if (Has(kind, key) == 2) fields.Require(key);
-    if (key == "kind" || key == "see" || key == "block" || key == "claim") continue;
-    if (Has(kind, key) == 0 && fields.Has(key))
-      value.Fail(fmt::format("has {}, which a claim of kind {} has not; its fields are {}", key, kind.name,
-                             Replaced(kind.fields, "!", "")));
-  }
-  Claim claim;
-  claim.kind = kind.name;
-  if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
-  claim.experiment = fields.Name("see", "local search and bound in the same row");
-  claim.block = table.blocks.front().key;
-  if (const auto block = fields.Find("block")) claim.block = KeyIn(*block, table.blocks, "block");
-  const TableBlock& block =
-      *std::ranges::find_if(table.blocks, [&](const TableBlock& b) { return b.key == claim.block; });
-  const auto rows = fields.Find("rows");
-  const bool each = kind.judge == IsRatio && rows && !rows->IsList();
-  if (each && rows->Text() != "all") rows->Fail("must be `all`; one row is a `row`");
-  if (rows && !each) claim.rows = KeysIn(*rows, block.lines, "row");
-  if (const auto row = fields.Find("row")) claim.rows = {KeyIn(*row, block.lines, "row")};
-  if (const auto column = fields.Find("column")) claim.columns = {KeyIn(*column, block.columns, "column")};
-  if (const auto columns = fields.Find("columns")) claim.columns = KeysIn(*columns, block.columns, "column");
-  if (const auto than = fields.Find("than")) {
-    claim.than = KeysIn(*than, block.columns, "column");
-    if (claim.than.size() > 1 && kind.judge != Beats)
-      than->Fail("is a list; only a claim of kind beats has several");
-  }
-  CheckColumns(value, kind, claim, block);
-  if (const auto except = fields.Find("except")) claim.except = KeyIn(*except, block.columns, "column");
-  if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, "column");
-  if (const auto beside = fields.Find("beside_block")) claim.beside = {KeyIn(*beside, table.blocks, "block")};
-  if (const auto cells = fields.Find("cells")) {
-    for (const formats::Value cell : cells->items()) {
-      const std::string text = cell.Name();
-      const std::size_t slash = text.find('/');
-      claim.rows.push_back(text.substr(0, slash));
-      claim.columns.push_back(slash == std::string::npos ? "" : text.substr(slash + 1));
-      for (const std::string& in : {claim.block, claim.beside.empty() ? claim.block : claim.beside.front()}) {
-        if (!table.HasCell(in, claim.rows.back(), claim.columns.back()))
-          cell.Fail(fmt::format("is {}, which is no cell of block {}; wanted ROW/COLUMN", text, in));
-      }
-    }
-  }
-  for (const auto& [most, beyond] : {std::pair{"at_most", "below"}, {"at_least", "above"}}) {
-    const std::string_view all = kind.fields;
-    if (all.find(beyond) != std::string_view::npos && fields.Has(most) == fields.Has(beyond))
-      value.Fail(fmt::format("takes `{}` or `{}`, one of them", most, beyond));
-  }
-  claim.limit = LimitIn(fields);
-  claim.in_rows =
-      static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
-  claim.named = fields.Name("named", "");
-  claim.beside_named = fields.Name("beside_named", "");
-  if (kind.judge != IsRatio) return {claim};
-  if (rows.has_value() == fields.Has("row")) value.Fail("takes a `row`, or `rows: all`");
-  if (!each) return {claim};
-  std::vector<Claim> claims;
-  for (const TableLine& line : block.lines) {
-    Claim& one = claims.emplace_back(claim);
-    one.rows = {line.key};
-    one.text = Replaced(claim.text, "{row}", fmt::format("{}, {} GPUs", line.title, line.gpus));
-  }
-  return claims;
-}
-
-namespace {
-
-void SayWhoDidNotLearn(const TableResults& results, const std::string& block,
-                       const std::vector<std::string>& rows, ClaimVerdict& verdict) {
-  if (verdict.word == ClaimWord::kCannotBeTested) return;
-  for (const std::string& subject : verdict.subjects) {
-    const std::optional<std::string> why = WhyNotLearned(results, block, rows, subject);
-    if (!why) continue;
-    verdict.word = ClaimWord::kDidNotLearn;
-    verdict.ours += "; " + *why;
-    return;
-  }
-}
-
-}  // namespace
-
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
   const TableDefinition& table = results.table();
   std::vector<ClaimVerdict> verdicts;
@@ -758,24 +595,6 @@ std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
     }
   }
   return verdicts;
-}
-
-std::string ReductionText(double from, double to) {
-  return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
-}
-
-std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
-                                  const std::string& line, const std::string& except) {
-  std::optional<BestFound> best;
-  for (const TableColumn& column : BlockOf(results, block).columns) {
-    if (column.key == except) continue;
-    for (const CellRecord& record : results.At(block, line, column.key).records) {
-      if (!record.runtime_us || (best && best->seconds <= *record.runtime_us / 1e6)) continue;
-      best = {*record.runtime_us / 1e6,
-              column.title + (column.sampled ? fmt::format(", seed {}", record.seed) : "")};
-    }
-  }
-  return best;
 }
 
 }  // namespace berth::bench

@@ -27,17 +27,6 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
 // Of all claims of the table, those of its analysis first.
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results);
 
-// "12.3 % below": how far `to` is from `from`.
-std::string ReductionText(double from, double to);
-
-// The fastest placement that any seed of any column of the row found.
-struct BestFound {
-  double seconds = 0;
-  std::string by;  // "local search, seed 2"
-};
-std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
-                                  const std::string& line, const std::string& except = {});
-
 inline constexpr double kFaster = 1 - 1e-9;  // of what is at most: equal is not faster
 
 }  // namespace berth::bench

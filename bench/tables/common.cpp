@@ -28,4 +28,29 @@ std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const 
   return cells;
 }
 
+std::vector<std::string> RandomColumns() {
+  return {"random_op", "random_group", "random_block"};
+}
+std::vector<std::string> LocalSearchColumns() {
+  return {"local_search", "local_search_trivial"};
+}
+std::string ReductionText(double from, double to) {
+  return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
+}
+
+std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
+                                  const std::string& line, const std::string& except) {
+  std::optional<BestFound> best;
+  for (const TableColumn& column :
+       std::ranges::find(results.table().blocks, block, &TableBlock::key)->columns) {
+    if (column.key == except) continue;
+    for (const CellRecord& record : results.At(block, line, column.key).records) {
+      if (!record.runtime_us || (best && best->seconds <= *record.runtime_us / 1e6)) continue;
+      best = {*record.runtime_us / 1e6,
+              column.title + (column.sampled ? fmt::format(", seed {}", record.seed) : "")};
+    }
+  }
+  return best;
+}
+
 }  // namespace berth::bench

@@ -1,6 +1,7 @@
 // What is asked of blocks, rows and cells in several places.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,20 @@ std::string SharedKey(const TableBlock& block, const TableLine& line, const Tabl
 // The cells of a row that were run; `except`: a column that does not count.
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
                                              const std::string& line, const std::string& except = {});
+
+// Columns of docs/protocol.md#random-search and #local-search.
+std::vector<std::string> RandomColumns();
+std::vector<std::string> LocalSearchColumns();
+
+// "12.3 % below": how far `to` is from `from`.
+std::string ReductionText(double from, double to);
+
+// The fastest placement that any seed of any column of the row found.
+struct BestFound {
+  double seconds = 0;
+  std::string by;  // "local search, seed 2"
+};
+std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
+                                  const std::string& line, const std::string& except = {});
 
 }  // namespace berth::bench
