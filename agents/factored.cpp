@@ -13,47 +13,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "agents/agents.h"
+#include "agents/neighbours.h"
 #include "agents/objective.h"
 #include "agents/placements.h"
 
 namespace berth::agents {
 namespace {
-
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-// Of each unit the earlier unit with which most bytes are exchanged, both ways together; kNone = it has none.
-std::vector<std::size_t> HeaviestEarlierNeighbours(const Task& task) {
-  struct Pair {
-    std::size_t later, earlier;
-    sim::Bytes bytes;
-  };
-  std::vector<Pair> pairs;
-  for (const UnitEdge& edge : task.edges) {
-    const auto [earlier, later] = std::minmax(edge.from, edge.to);
-    pairs.push_back({static_cast<std::size_t>(later), static_cast<std::size_t>(earlier), edge.bytes});
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
-    return std::tie(a.later, a.earlier) < std::tie(b.later, b.earlier);
-  });
-  std::vector<std::size_t> heaviest(task.units.ops.size(), kNone);
-  std::vector<sim::Bytes> most(heaviest.size(), -1);
-  for (std::size_t i = 0; i < pairs.size();) {
-    const Pair& first = pairs[i];
-    sim::Bytes bytes = 0;
-    for (; i < pairs.size() && pairs[i].later == first.later && pairs[i].earlier == first.earlier; ++i) {
-      bytes += pairs[i].bytes;
-    }
-    if (bytes > most[first.later]) {
-      most[first.later] = bytes;
-      heaviest[first.later] = first.earlier;
-    }
-  }
-  return heaviest;
-}
 
 // In the precision of long double, then rounded: the C library's exp(double) differs in the last bit between CPU models,
 // and one bit can change a draw.
@@ -157,14 +125,18 @@ class Factored final : public Agent {
     const std::size_t devices = task.devices.size();
     const std::size_t units = task.units.ops.size();
     Rng rng(options.seed, "factored");
-    const std::vector<std::size_t> neighbour =
-        copy_ ? HeaviestEarlierNeighbours(task) : std::vector<std::size_t>(units, kNone);
+    std::vector<UnitIndex> neighbour(units, -1);
+    if (copy_) {
+      std::vector<UnitIndex> order(units);
+      std::iota(order.begin(), order.end(), 0);
+      neighbour = HeaviestEarlierNeighbours(task, order);
+    }
     Softmaxes policy(units, devices, learning_rate_);
     // The others share what staying leaves: a logit of zero each.
     const auto stay = static_cast<double>(
         std::log(static_cast<long double>(stay_ / (1 - stay_)) * static_cast<long double>(devices - 1)));
     for (std::size_t unit = 0; unit < units; ++unit) {
-      if (neighbour[unit] == kNone || devices == 1) continue;
+      if (neighbour[unit] < 0 || devices == 1) continue;
       policy.SetLogit(unit, 0, stay);
     }
     bool first = !copy_;
@@ -185,11 +157,11 @@ class Factored final : public Agent {
 
  private:
   static UnitPlacement PlacementOf(const Task& task, const Actions& actions,
-                                   const std::vector<std::size_t>& neighbour) {
+                                   const std::vector<UnitIndex>& neighbour) {
     Actions position(actions.size());  // in task.devices
     UnitPlacement placement(actions.size());
     for (std::size_t unit = 0; unit < actions.size(); ++unit) {
-      const std::size_t from = neighbour[unit] == kNone ? 0 : position[neighbour[unit]];
+      const std::size_t from = neighbour[unit] < 0 ? 0 : position[static_cast<std::size_t>(neighbour[unit])];
       position[unit] = (from + actions[unit]) % task.devices.size();
       placement[unit] = task.devices[position[unit]];
     }

@@ -109,13 +109,15 @@ GroupDescriber::GroupDescriber(const Task& task, const TypeVocabulary& vocabular
       planner_(planner),
       types_(CountTypes(task, vocabulary)),
       shapes_(planner ? SumShapes(task, 5, 5) : SumShapes(task, 4, 4)) {
-  std::vector<std::int64_t> from, to;
+  std::vector<std::int64_t> from, to, bytes;
   for (const UnitEdge& edge : task.edges) {
     from.push_back(edge.from);
     to.push_back(edge.to);
+    bytes.push_back(edge.bytes);
   }
   from_ = IndexTensor(from);
   to_ = IndexTensor(to);
+  weight_ = IndexTensor(bytes).to(at::kDouble) + 0.5;
 }
 
 std::int64_t GroupDescriber::Columns(std::int64_t groups, bool planner) {
@@ -132,6 +134,14 @@ at::Tensor GroupDescriber::Describe(const at::Tensor& group) const {
   at::Tensor adjacent = (edges + edges.t() > 0).to(at::kFloat);
   adjacent.fill_diagonal_(0);
   return at::cat({sum(types_).log1p(), sum(shapes_).log1p(), adjacent}, 1);
+}
+
+at::Tensor GroupDescriber::EarlierGroups(const at::Tensor& group) const {
+  const at::Tensor pairs = group.index_select(0, from_) * groups_ + group.index_select(0, to_);
+  const at::Tensor directed =
+      at::zeros({groups_ * groups_}, at::kDouble).index_add_(0, pairs, weight_).view({groups_, groups_});
+  const auto [most, earlier] = (directed + directed.t()).tril(-1).max(1);
+  return at::where(most > 0, earlier, at::full_like(earlier, groups_));
 }
 
 }  // namespace berth::agents::rl

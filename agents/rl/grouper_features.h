@@ -31,12 +31,15 @@ class GroupDescriber {
   // [groups, Columns()] for `group` [units]. ICLR'18: type counts and summed shapes (16), both log1p, 0/1
   // adjacency to the other groups in either direction.
   at::Tensor Describe(const at::Tensor& group) const;
+  // For `group` [units], the earlier group with which each group exchanges most bytes, the number of groups where there is
+  // none, [groups]. Groups of unit_blocks.h are numbered along the order of the units.
+  at::Tensor EarlierGroups(const at::Tensor& group) const;
 
  private:
   std::int64_t groups_;
   bool planner_;
-  at::Tensor types_, shapes_;  // by unit
-  at::Tensor from_, to_;       // of the edges between units
+  at::Tensor types_, shapes_;      // by unit
+  at::Tensor from_, to_, weight_;  // of the edges between units; bytes, and a little for control
 };
 
 }  // namespace berth::agents::rl

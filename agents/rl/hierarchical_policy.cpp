@@ -128,12 +128,14 @@ Decisions HierarchicalPolicy::DrawGroups(std::size_t task, std::int64_t rows, do
 
 SequencePlacer::Encoded HierarchicalPolicy::Encode(std::size_t task, const Decisions& grouping,
                                                    bool blind) const {
-  Tensors described;
+  Tensors described, earlier;
   for (std::int64_t row = 0; row < grouping.actions.size(0); ++row) {
     const at::Tensor groups = describers_[task].Describe(grouping.actions[row]);
     described.push_back(blind ? at::zeros_like(groups) : groups);
+    if (options_.sequence.placer.stay > 0)
+      earlier.push_back(describers_[task].EarlierGroups(grouping.actions[row]));
   }
-  return placer_.Encode(at::stack(described));
+  return placer_.Encode(at::stack(described), earlier.empty() ? at::Tensor() : at::stack(earlier));
 }
 
 // The devices of the last batch, with the probabilities that the present weights give them.

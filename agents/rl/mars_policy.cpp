@@ -32,6 +32,7 @@ MarsPolicy::MarsPolicy(const MarsOptions& options, const std::vector<const Task*
   for (const Task* task : tasks) {
     const UnitGraph graph(*task, /*reach=*/false);
     orders_.push_back(graph.order());
+    earlier_.push_back(EarlierItems(*task, graph.order()));
     features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
     graphs_.push_back({{}, NormalisedAdjacency(graph, options.graph, at::kFloat)});
   }
@@ -55,7 +56,7 @@ SequencePlacer::Encoded MarsPolicy::Encode(std::size_t task) const {
   const GraphInfomax::Graph& graph = graphs_[task];
   at::Tensor nodes = encoder_.Forward(graph.rows, graph.adjacency);
   if (options_.freeze) nodes = nodes.detach();
-  return placer_.Encode(nodes.unsqueeze(0));
+  return placer_.Encode(nodes.unsqueeze(0), earlier_[task]);
 }
 
 Draws MarsPolicy::Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) {

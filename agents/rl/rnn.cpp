@@ -16,8 +16,8 @@
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
 // Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol.md#tuned) and in its network: the decoder reads the
-// group it is placing (`aligned`), the logits are `centred` (without either it collapses onto one device), attention is that of
-// products and the width is half as large, which is four times as fast.
+// group it is placing (`aligned`), the logits are `centred` (without either it collapses onto one device), groups are pulled to
+// the device of a neighbour (`stay`), attention is that of products and the width is half as large, which is four times as fast.
 //
 // `network=planner` is that of the sequence half of TensorFlow's open planner on these groups, which
 // Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
@@ -93,15 +93,17 @@ class RnnPolicy : public Policy {
         placer_(SizesFor(options, tasks), at::kFloat, init),
         parameters_(placer_.parameters()) {
     if (!options.planner) parameters_.push_back(embedding_);
-    for (const Task* task : tasks) orders_.push_back(UnitGraph(*task, /*reach=*/false).order());
+    for (const Task* task : tasks) {
+      orders_.push_back(UnitGraph(*task, /*reach=*/false).order());
+      earlier_.push_back(EarlierItems(*task, orders_.back()));
+    }
     ReadFeatures();
   }
 
   Draws Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) override {
     const at::NoGradGuard no_grad;
     Draws draws;
-    draws.kinds = {
-        placer_.Draw(placer_.Encode(Items(task)), count, options_.sequence.NoiseAt(moment.update), rng)};
+    draws.kinds = {placer_.Draw(Encode(task), count, options_.sequence.NoiseAt(moment.update), rng)};
     const at::Tensor& actions = draws.kinds[0].actions;
     for (std::int64_t i = 0; i < count; ++i)
       draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], actions[i]));
@@ -110,7 +112,7 @@ class RnnPolicy : public Policy {
 
   std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
     const Decisions& devices = draws.kinds[0];
-    return {TermsOf(placer_.Logits(placer_.Encode(Items(task)), devices.actions), devices)};
+    return {TermsOf(placer_.Logits(Encode(task), devices.actions), devices)};
   }
 
   const Tensors& parameters() const override { return parameters_; }
@@ -164,6 +166,10 @@ class RnnPolicy : public Policy {
     return at::cat({types_[task].matmul(embedding_), features_[task]}, 1).unsqueeze(0);
   }
 
+  SequencePlacer::Encoded Encode(std::size_t task) const {
+    return placer_.Encode(Items(task), earlier_[task]);
+  }
+
   const RnnOptions options_;
   const std::vector<const Task*> tasks_;
   TypeVocabulary vocabulary_;
@@ -171,6 +177,7 @@ class RnnPolicy : public Policy {
   SequencePlacer placer_;
   Tensors parameters_;
   std::vector<std::vector<UnitIndex>> orders_;  // by task
+  Tensors earlier_;                             // by task, as the placer reads them
   Tensors types_, features_;                    // by task, rows in that order
 };
 

@@ -13,6 +13,7 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
       read.Choice("attention", kinds) == "dot" ? Attention::Kind::kDot : Attention::Kind::kAdditive;
   placer.aligned = read.Bool("aligned", placer.aligned);
   placer.centred = read.Bool("centred", placer.centred);
+  placer.stay = read.Double("stay", placer.stay, 0, 0.999);
   placer.temperature = read.Double("temperature", placer.temperature, 1e-6, 1e6);
   placer.tanh_constant = read.Double("tanh", placer.tanh_constant, 0, 1e6);
   options.noise = read.Double("noise", options.noise, 0, 100);
@@ -23,6 +24,7 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
 void SetTunedNetwork(SequenceOptions& sequence, bool full) {
   SequencePlacer::Sizes& placer = sequence.placer;
   placer.aligned = placer.centred = true;
+  placer.stay = kTunedStay;
   placer.attention = Attention::Kind::kDot;
   if (!full) placer.width = 64;
 }

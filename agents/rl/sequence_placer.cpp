@@ -26,18 +26,19 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
       encoder_(sizes.input, sizes.width, sizes.both_directions, BiasOf(sizes), type, init),
       decoder_(sizes.aligned ? 2 * sizes.width : sizes.width, sizes.width, false, BiasOf(sizes), type, init),
       attention_(sizes.attention, sizes.width, type, init),
+      stay_(sizes.stay, sizes.width, sizes.choices, type),
       embeddings_(GlorotMatrix(sizes.choices + 1, sizes.width, type, init)),
       output_{GlorotMatrix(2 * sizes.width, sizes.choices, type, init)} {
   if (sizes.biases || sizes.centred)
     output_.push_back(at::zeros({sizes.choices}, type).set_requires_grad(true));
   for (const Tensors& part : {encoder_.parameters(), decoder_.parameters(), attention_.parameters(),
-                              Tensors{embeddings_}, output_}) {
+                              Tensors{embeddings_}, output_, stay_.parameters()}) {
     Append(parameters_, part);
   }
 }
 
 // Segments of one length are read side by side, a shorter last one on its own.
-SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
+SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at::Tensor& earlier) const {
   const std::int64_t sequences = items.size(0), count = items.size(1);
   const std::int64_t length = sizes_.segment == 0 ? count : std::min(sizes_.segment, count);
   const std::int64_t whole = count / length;
@@ -57,6 +58,7 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items) const {
   for (const at::Tensor& segment : encoded.memory) {
     if (sizes_.aligned) encoded.told.push_back(decoder_.GateSumsOfLast(segment.transpose(0, 1)));
   }
+  encoded.pulls = stay_.Read(at::cat(encoded.memory, 1), earlier);
   return encoded;
 }
 
@@ -107,6 +109,7 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   const Lstm::Walk walk = decoder_.StartWalk();
   const at::Tensor fed = Fed(), common = CommonOf(encoded);
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
+  Stay::Walk stays(stay_, encoded.pulls, rows);
   Tensors actions, log_probabilities, noises;
   for (std::size_t segment = 0; segment < encoded.memory.size(); ++segment) {
     const at::Tensor &memory = encoded.memory[segment], told = encoded.Told(segment);
@@ -114,14 +117,15 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
       const at::Tensor own = told.defined() ? told.narrow(0, item, 1) : told;
       state = walk.Step(GateSums(fed, before.unsqueeze(0), own)[0], state);
       const at::Tensor h = state.h.view({sequences, draws, sizes_.width});
-      at::Tensor logits =
-          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), common).view({rows, sizes_.choices});
+      at::Tensor logits = stays.Next(
+          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), common).view({rows, sizes_.choices}));
       if (noise > 0 && rng != nullptr) {
         noises.push_back(NoiseFor(logits, noise, *rng));
         logits = logits + noises.back();
       }
       const DrawnActions drawn = DrawActions(logits, rng);
       before = drawn.actions;
+      stays.Choose(drawn.actions);
       actions.push_back(drawn.actions);
       log_probabilities.push_back(drawn.log_probability);
     }
@@ -160,7 +164,8 @@ at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& acti
   Tensors logits;
   for (const at::Tensor& of_segment : read)
     logits.push_back(LogitsOf(of_segment, common).view({rows, -1, sizes_.choices}));
-  return at::cat(logits, 1);
+  const at::Tensor own = at::cat(logits, 1);
+  return stay_.on() ? own + stay_.Added(encoded.pulls, actions) : own;
 }
 
 ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions) {

@@ -16,6 +16,7 @@
 #include "agents/rl/attention.h"
 #include "agents/rl/policy.h"
 #include "agents/rl/recurrent.h"
+#include "agents/rl/stay.h"
 
 namespace berth::agents::rl {
 
@@ -34,6 +35,7 @@ class SequencePlacer {
     // What the items have in common speaks through the output's bias alone: from what the output reads is taken its mean
     // over the items, in a walk that is told no choices.
     bool centred = false;
+    double stay = 0;           // Stay's probability: items make the choice of an earlier neighbour
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
@@ -44,10 +46,12 @@ class SequencePlacer {
     Lstm::State last;  // of the first segment: [sequences, width]
     // By segment, what the memory says to the decoder's gates, [items, sequences, 4 width]; none unless aligned.
     Tensors told = {};
+    Stay::Pulls pulls = {};
 
     at::Tensor Told(std::size_t segment) const { return told.empty() ? at::Tensor() : told[segment]; }
   };
-  Encoded Encode(const at::Tensor& items) const;  // [sequences, items, input]
+  // `items` [sequences, items, input]; `earlier` [sequences, items] is what Stay reads, needed where it is on.
+  Encoded Encode(const at::Tensor& items, const at::Tensor& earlier = {}) const;
 
   // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
   // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times
@@ -74,6 +78,7 @@ class SequencePlacer {
   Sizes sizes_;
   Lstm encoder_, decoder_;
   Attention attention_;
+  Stay stay_;
   at::Tensor embeddings_;  // [choices + 1, width]; the last one starts
   Tensors output_;         // [2 width, choices] and, with biases or centred, [choices]
   Tensors parameters_;

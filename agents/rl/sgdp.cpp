@@ -18,15 +18,16 @@
 //   - segments of units in topological order, by depth and index (ours);
 //   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads
 //     (ours); the number of GO is 3, of SGDP 1.
-// `tuned` changes the learner (docs/protocol.md#tuned) and centres what the output reads over the units (`centred`): without
-// that the policy stays undecided under a high entropy weight and goes to one device under a low one.
+// `tuned` changes the learner (docs/protocol.md#tuned), centres what the output reads over the units (`centred`: without
+// that the policy stays undecided under a high entropy weight and goes to one device under a low one), and draws units one
+// after the other, each pulled to its neighbour's device (`stay`).
 //
 // Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol.md#encoder-placer), which says
 // no more than its design. It learns as `mars` does, so that designs are compared and not learners;
 // learner=reinforce is the other candidate. Both its learner and its sizes are assumptions.
 //
-// Where they fail: devices of units are drawn independently, so two units that should move together find that
-// out only by chance, and with thousands of units all placements of a batch are about equally good. Units that look alike in surroundings
+// Where they fail: without `stay` devices of units are drawn independently, so two units that should move together find that
+// out only by chance; with thousands of units all placements of a batch are about equally good. Units that look alike in surroundings
 // that look alike (two equal branches of one segment) get the same probabilities.
 #include <ATen/ATen.h>
 
@@ -36,6 +37,7 @@
 #include "agents/rl/node_features.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/segment_placer.h"
+#include "agents/rl/stay.h"
 #include "agents/rl/unit_features.h"
 #include "sim/error.h"
 
@@ -49,6 +51,7 @@ struct GraphPlacerOptions {
   std::string agent;
   bool graph = true;            // false hides the edges from the encoder (an ablation)
   SegmentPlacer::Sizes placer;  // choices follow from the task
+  double stay = 0;              // Stay's probability; units are then drawn one after the other
 };
 
 class GraphPlacerPolicy : public Policy {
@@ -60,12 +63,14 @@ class GraphPlacerPolicy : public Policy {
         embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
         encoder_(kTypeEmbedding + kNodeFeatures, sizes_.width, kEncoderLayers, at::kFloat, init),
         placer_(sizes_, at::kFloat, init),
+        stay_(options.stay, sizes_.width, sizes_.choices, at::kFloat),
         parameters_{embedding_} {
-    Append(parameters_, encoder_.parameters());
-    Append(parameters_, placer_.parameters());
+    for (const Tensors& part : {encoder_.parameters(), placer_.parameters(), stay_.parameters()})
+      Append(parameters_, part);
     for (const Task* task : tasks) {
       const UnitGraph graph(*task, /*reach=*/false);
       orders_.push_back(graph.order());
+      earlier_.push_back(EarlierItems(*task, graph.order()));
       features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
       graphs_.push_back(options.graph ? Neighbourhood(graph) : Neighbourhood::Empty(graph.size()));
     }
@@ -75,9 +80,8 @@ class GraphPlacerPolicy : public Policy {
   // All draws are from one forward pass.
   Draws Draw(std::size_t task, std::int64_t count, const Moment&, Rng* rng) override {
     const at::NoGradGuard no_grad;
-    const DrawnActions drawn = DrawActions(Logits(task).repeat({count, 1}), rng);
     Draws draws;
-    draws.kinds = {{drawn.actions.view({count, -1}), drawn.log_probability.view({count, -1}), {}, 1}};
+    draws.kinds = {stay_.on() ? DrawInTurn(task, count, rng) : DrawAtOnce(task, count, rng)};
     for (std::int64_t i = 0; i < count; ++i)
       draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], draws.kinds[0].actions[i]));
     return draws;
@@ -85,7 +89,9 @@ class GraphPlacerPolicy : public Policy {
 
   std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
     const at::Tensor& actions = draws.kinds[0].actions;
-    return {TermsOfActions(Logits(task).expand({actions.size(0), -1, -1}), actions)};
+    const Read read = Forward(task);
+    const at::Tensor logits = read.logits.expand({actions.size(0), -1, -1});
+    return {TermsOfActions(stay_.on() ? logits + stay_.Added(read.pulls, actions) : logits, actions)};
   }
 
   const Tensors& parameters() const override { return parameters_; }
@@ -121,9 +127,32 @@ class GraphPlacerPolicy : public Policy {
     }
   }
 
-  at::Tensor Logits(std::size_t task) const {  // [units, devices], rows in the order
+  struct Read {
+    at::Tensor logits;  // [units, devices], rows in the order
+    Stay::Pulls pulls;
+  };
+  Read Forward(std::size_t task) const {
     const at::Tensor rows = at::cat({types_[task].matmul(embedding_), features_[task]}, 1);
-    return placer_.Logits(encoder_.Forward(rows, graphs_[task]));
+    const at::Tensor nodes = encoder_.Forward(rows, graphs_[task]);
+    return {placer_.Logits(nodes), stay_.Read(nodes.unsqueeze(0), earlier_[task])};
+  }
+
+  Decisions DrawAtOnce(std::size_t task, std::int64_t count, Rng* rng) const {
+    const DrawnActions drawn = DrawActions(Forward(task).logits.repeat({count, 1}), rng);
+    return {drawn.actions.view({count, -1}), drawn.log_probability.view({count, -1}), {}, 1};
+  }
+
+  Decisions DrawInTurn(std::size_t task, std::int64_t count, Rng* rng) const {
+    const Read read = Forward(task);
+    Stay::Walk stays(stay_, read.pulls, count);
+    Tensors actions, log_probabilities;
+    for (const at::Tensor& logits : read.logits.unbind(0)) {
+      const DrawnActions drawn = DrawActions(stays.Next(logits.expand({count, -1})), rng);
+      stays.Choose(drawn.actions);
+      actions.push_back(drawn.actions);
+      log_probabilities.push_back(drawn.log_probability);
+    }
+    return {at::stack(actions, 1), at::stack(log_probabilities, 1), {}, 1};
   }
 
   const std::vector<const Task*> tasks_;
@@ -132,9 +161,11 @@ class GraphPlacerPolicy : public Policy {
   at::Tensor embedding_;
   GraphSage encoder_;
   SegmentPlacer placer_;
+  Stay stay_;
   Tensors parameters_;
   std::vector<std::vector<UnitIndex>> orders_;  // by task
   std::vector<Neighbourhood> graphs_;           // by task, like all below with rows in the order
+  Tensors earlier_;                             // as Stay reads them, [1, units]
   Tensors features_;
   Tensors types_;  // parts of a unit's ops
 };
@@ -156,6 +187,7 @@ std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, con
   placer.superposition = superposition && read.Bool("superposition", true);
   placer.centred = read.Bool("centred", !as_published);
   policy.graph = read.Bool("graph", true);
+  policy.stay = read.Double("stay", as_published ? 0 : kTunedStay, 0, 0.999);
   const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
   read.Finish();
   if (placer.width % placer.heads != 0) {

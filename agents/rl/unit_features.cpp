@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include "agents/neighbours.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
@@ -86,6 +87,13 @@ at::Tensor Standardised(const at::Tensor& features) {
 
 at::Tensor Reordered(const at::Tensor& rows, const std::vector<UnitIndex>& units) {
   return rows.index_select(0, IndexTensor({units.begin(), units.end()}));
+}
+
+at::Tensor EarlierItems(const Task& task, const std::vector<UnitIndex>& units) {
+  std::vector<std::int64_t> earlier;
+  for (const UnitIndex position : HeaviestEarlierNeighbours(task, units))
+    earlier.push_back(position < 0 ? static_cast<std::int64_t>(units.size()) : position);
+  return IndexTensor(earlier).unsqueeze(0);
 }
 
 at::Tensor PlannerGroupFeatures(const at::Tensor& edges, const at::Tensor& types, const at::Tensor& shapes) {

@@ -47,6 +47,10 @@ at::Tensor Standardised(const at::Tensor& features);
 // Rows picked in the order of `units`.
 at::Tensor Reordered(const at::Tensor& rows, const std::vector<UnitIndex>& units);
 
+// Of items that are the units in the order of `units`, what SequencePlacer::Encode wants, [1, units]: the earlier item that
+// each exchanges most bytes with, the number of units where there is none.
+at::Tensor EarlierItems(const Task& task, const std::vector<UnitIndex>& units);
+
 // The group vectors of TensorFlow's open planner (read in its program): edge counts out [groups, groups] and
 // in, and type counts with 25 empty columns behind them; the summed shapes [groups, 25] stand in the first 25
 // *type* columns, where the program adds them by mistake. Each row is divided by its maximum plus 1.

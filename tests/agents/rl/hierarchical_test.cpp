@@ -59,6 +59,16 @@ TEST(GroupDescriber, CountsTypesAndEdges) {
   EXPECT_TRUE(planner[2].slice(0, 4, 8).allclose(at::tensor({1.0F, 2.0F, 0.0F, 0.0F}) / 3));
 }
 
+TEST(GroupDescriber, TheEarlierGroupWithMostBytes) {
+  const auto made = SmallTask();
+  const TypeVocabulary vocabulary({&made->task});
+  made->task.edges = {{0, 2, 10}, {0, 4, 30}, {2, 4, 20}, {5, 3, 15}};
+  const GroupDescriber describer(made->task, vocabulary, 4, false);
+  // Between groups 0 and 1: 10, 0 and 2: 30, 1 and 2: 20 + 15; group 3 is empty.
+  const at::Tensor group = at::tensor({0, 0, 1, 1, 2, 2}, at::kLong);
+  EXPECT_TRUE(describer.EarlierGroups(group).equal(at::tensor({4, 0, 1, 4}, at::kLong)));
+}
+
 HierarchicalOptions SmallOptions() {
   HierarchicalOptions options;
   options.groups = 4;

@@ -171,23 +171,65 @@ SequencePlacer::Sizes SmallSizes(bool planner) {
   return sizes;
 }
 
+// Of two sequences of five items: the earlier item that pulls, 5 = none.
+const std::vector<std::int64_t> kEarlier = {5, 0, 0, 1, 3, 5, 5, 1, 5, 0};
+
 TEST(SequencePlacer, GradientOfTheTerms) {
   for (const bool planner : {false, true}) {
     Rng init(1, "init");
     SequencePlacer::Sizes sizes = SmallSizes(planner);
     sizes.aligned = !planner;
+    sizes.stay = planner ? 0 : 0.7;
+    const at::Tensor earlier = IndexTensor(kEarlier).view({2, 5});
     const SequencePlacer placer(sizes, at::kDouble, init);
     Shake(placer.parameters());
     const at::Tensor items = RandomTensor({2, 5, 3}, 1);
     Rng rng(2, "draws");
-    const Decisions drawn = placer.Draw(placer.Encode(items), 3, 0, &rng);
+    const Decisions drawn = placer.Draw(placer.Encode(items, earlier), 3, 0, &rng);
     const at::Tensor weights = RandomTensor({6, 5}, 2);
     ExpectGradient(
         [&] {
-          const ActionTerms terms = TermsOf(placer.Logits(placer.Encode(items), drawn.actions), drawn);
+          const ActionTerms terms =
+              TermsOf(placer.Logits(placer.Encode(items, earlier), drawn.actions), drawn);
           return (terms.log_probability * weights).sum() + terms.entropy.sum();
         },
         placer.parameters(), 12);
+  }
+}
+
+// A fresh policy whose other logits are equal takes its neighbour's choice as often as it is told to; pulled without end
+// it always does, and what has no earlier neighbour is free.
+TEST(SequencePlacer, StaysWithItsNeighbour) {
+  Rng init(1, "init"), rng(2, "draws");
+  SequencePlacer::Sizes sizes = SmallSizes(false);
+  sizes.stay = 0.7;
+  const SequencePlacer placer(sizes, at::kDouble, init);
+  const at::Tensor items = RandomTensor({2, 5, 3}, 1), earlier = IndexTensor(kEarlier).view({2, 5});
+  const at::Tensor weight = placer.parameters().back(),
+                   output = placer.parameters()[placer.parameters().size() - 4];
+  const at::NoGradGuard no_grad;
+  output.zero_();
+  const auto stays = [&](std::int64_t draws) {
+    const Decisions drawn = placer.Draw(placer.Encode(items, earlier), draws, 0, &rng);
+    const at::Tensor logits = placer.Logits(placer.Encode(items, earlier), drawn.actions);
+    EXPECT_LT(Difference(TermsOf(logits, drawn).log_probability, drawn.log_probability), 1e-13);
+    const auto actions = drawn.actions.accessor<std::int64_t, 2>();
+    std::vector<std::int64_t> same(kEarlier.size());
+    for (std::int64_t row = 0; row < 2 * draws; ++row) {
+      for (std::int64_t item = 0; item < 5; ++item) {
+        const auto at = static_cast<std::size_t>(row / draws * 5 + item);
+        same[at] += kEarlier[at] < 5 && actions[row][item] == actions[row][kEarlier[at]];
+      }
+    }
+    return same;
+  };
+  const std::vector<std::int64_t> seven_of_ten = stays(2000);
+  weight.fill_(50);
+  const std::vector<std::int64_t> all = stays(100);
+  for (std::size_t at = 0; at < kEarlier.size(); ++at) {
+    const bool free = kEarlier[at] == 5;
+    EXPECT_NEAR(static_cast<double>(seven_of_ten[at]) / 2000, free ? 0 : 0.7, 0.05) << at;
+    EXPECT_EQ(all[at], free ? 0 : 100) << at;
   }
 }
 
