@@ -18,12 +18,12 @@ namespace berth::agents {
 // Of those with a sequence placer.
 #define SEQUENCE                                                                                         \
   "width=64 (paper, code: 128; full: 512), attention=dot|additive (paper, code: additive), aligned=yes " \
-  "(paper, code: no), centred=yes (paper, code: "                                                        \
+  "(paper, code: no), stay=0.9 (paper, code: 0), centred=yes (paper, code: "                             \
   "no), temperature=1, tanh=0, noise=0, noise_updates=0, "
 // Of those with a graph encoder and a placer in segments.
 #define GRAPH_PLACER                                                                                   \
   "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
-  "segment=128 (full: 256), passes=1, centred=yes (paper: no), "
+  "segment=128 (full: 256), passes=1, centred=yes (paper: no), stay=0.9 (paper: 0), "
 
 const std::vector<AgentRow>& Agents() {
   static const std::vector<AgentRow> rows = {

@@ -53,8 +53,7 @@ Stay::Walk::Walk(const Stay& stay, const Pulls& pulls, std::int64_t rows) : stay
 
 at::Tensor Stay::Walk::Next(const at::Tensor& logits) const {
   if (!stay_.on()) return logits;
-  return logits +
-         stay_.Added(chosen_, earlier_.narrow(1, item_, 1), weight_.narrow(1, item_, 1)).squeeze(1);
+  return logits + stay_.Added(chosen_, earlier_.narrow(1, item_, 1), weight_.narrow(1, item_, 1)).squeeze(1);
 }
 
 void Stay::Walk::Choose(const at::Tensor& actions) {

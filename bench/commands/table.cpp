@@ -41,7 +41,8 @@ class TableCommand : public Command {
     app.add_option("name", name_, "one of `berth list tables`, or a file of yours (docs/formats.md)")
         ->required()
         ->option_text("NAME");
-    app.add_option("--cells", plan_.cells, "only these: [BLOCK:]ROW/COLUMN with *, several by commas")
+    app.add_option("--cells", plan_.cells,
+                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas; of gate: CASE/AGENT")
         ->delimiter(',')
         ->option_text("CELLS");
     Whole(app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's"), 1,
@@ -201,6 +202,8 @@ class TableCommand : public Command {
   }
 
   void Derive(const DerivedRow& derived) const {
+    if (!plan_.cells.empty() && name_ != "gate")
+      throw InputError(fmt::format("--cells: table {} is made of what others ran and has no cells.", name_));
     const std::vector<TableResults> tables = ReadExported(from_);
     std::string rows;
     if (derived.evaluate != nullptr) {
@@ -226,6 +229,7 @@ class TableCommand : public Command {
     };
     options.rows_path = rows_path;
     options.resume = resume_;
+    options.cells = plan_.cells;
     return derived.evaluate(tables, options);
   }
 

@@ -23,7 +23,8 @@ struct DerivedOptions {
   std::function<void(std::int64_t done, std::int64_t total)> on_part;  // one at a time; may be empty
   // rows.csv to be: what takes long adds each row as it is finished. Empty = it keeps nothing.
   std::string rows_path;
-  bool resume = false;  // keep the rows that are there
+  bool resume = false;             // keep the rows that are there
+  std::vector<std::string> cells;  // patterns CASE/AGENT of what is run; empty = all. The gate's alone
 };
 
 struct DerivedRow {

@@ -19,6 +19,7 @@
 #include "bench/loaded_problem.h"
 #include "bench/provenance.h"
 #include "bench/tables/fingerprint.h"
+#include "bench/tables/runner.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/parallel.h"
@@ -27,7 +28,7 @@ namespace berth::bench {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kSamples = 2'000;
+constexpr std::int64_t kSamples = 5'000;  // 250 updates of a learner with 20 placements each
 // A fresh folder that is removed at the end.
 class TempFolder {
  public:
@@ -130,6 +131,28 @@ std::string ExperimentOf(const GateCase& gate, const std::string& name) {
   return fingerprint.ToString();
 }
 
+// Throws InputError for a pattern that asks for no run of the plan.
+std::vector<GateRun*> AskedFor(std::vector<GateRun>& runs, const std::vector<std::string>& patterns) {
+  std::vector<GateRun*> asked;
+  std::vector<bool> used(patterns.size());
+  for (GateRun& run : runs) {
+    bool wanted = patterns.empty();
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (!MatchesGlob(patterns[i], run.gate_case + "/" + run.agent)) continue;
+      wanted = used[i] = true;
+    }
+    if (wanted) asked.push_back(&run);
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (used[i]) continue;
+    throw InputError(
+        fmt::format("--cells {}: table gate has no such run; wanted CASE/AGENT with *, like chains_2/rnn* or "
+                    "*/sgdp(preset=tuned*.",
+                    patterns[i]));
+  }
+  return asked;
+}
+
 // With all its parameters; empty where this build lacks it.
 std::string FullName(const std::string& agent) {
   try {
@@ -225,14 +248,20 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
   };
   const Provenance provenance = CurrentProvenance();
   KeptRuns kept(runs, options.rows_path, options.resume);
+  const std::vector<GateRun*> asked = AskedFor(runs, options.cells);
+  std::set<const GateRun*> wanted(asked.begin(), asked.end());
   std::vector<GateRun*> left;
   for (GateRun& run : runs) {
     run.revision = provenance.revision + (provenance.dirty ? " (with changes)" : "");
-    if (!kept.Take(run)) left.push_back(&run);
+    if (kept.Take(run)) {
+      wanted.insert(&run);
+    } else if (wanted.contains(&run)) {
+      left.push_back(&run);
+    }
   }
   for (const GateRun* run : left)
     agents::MakeAgent(run->agent);  // what this build lacks is refused before anything is run
-  const auto total = static_cast<std::int64_t>(runs.size());
+  const auto total = static_cast<std::int64_t>(wanted.size());
   std::int64_t done = total - static_cast<std::int64_t>(left.size());
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::mutex keeping;
@@ -253,7 +282,11 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
             : fmt::format("they are kept in {}, the same call with --resume goes on with the others.",
                           options.rows_path)));
   }
-  return runs;
+  std::vector<GateRun> ran;
+  for (const GateRun& run : runs) {
+    if (wanted.contains(&run)) ran.push_back(run);
+  }
+  return ran;
 }
 
 std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions& options) {

@@ -12,15 +12,14 @@
 #include "sim/spec.h"
 
 namespace berth::bench {
-namespace {
-
-// Glob with '*' alone.
-bool Matches(std::string_view pattern, std::string_view text) {
+bool MatchesGlob(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] != '*')
-    return !text.empty() && pattern[0] == text[0] && Matches(pattern.substr(1), text.substr(1));
-  return Matches(pattern.substr(1), text) || (!text.empty() && Matches(pattern, text.substr(1)));
+    return !text.empty() && pattern[0] == text[0] && MatchesGlob(pattern.substr(1), text.substr(1));
+  return MatchesGlob(pattern.substr(1), text) || (!text.empty() && MatchesGlob(pattern, text.substr(1)));
 }
+
+namespace {
 
 struct Pattern {
   std::string block = "*";
@@ -28,7 +27,7 @@ struct Pattern {
   std::string column = "*";
 
   bool Asks(const TableBlock& b, const TableLine& l, const TableColumn& c) const {
-    return Matches(block, b.key) && Matches(row, l.key) && Matches(column, c.key);
+    return MatchesGlob(block, b.key) && MatchesGlob(row, l.key) && MatchesGlob(column, c.key);
   }
 };
 

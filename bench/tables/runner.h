@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/ranks.h"
@@ -26,6 +27,9 @@ struct CellPlan {
   std::string grouper;        // its units
   BudgetSize size = BudgetSize::kStandard;
 };
+
+// A pattern of --cells: * stands for any characters, all others for themselves.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
 
 struct PlanOptions {
   std::vector<std::string> cells;  // patterns [BLOCK:]ROW/COLUMN with *; empty = all of `size`

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -128,6 +129,19 @@ TEST(Gate, AGoodStartIsNoLearning) {
   Add(runs, "tiny_1", kLearner.spec, {0.0075, 0.0075, 0.0075}, 0.00704);
   Add(runs, "tiny_1", kLearner.untrained, {0.0075, 0.0075, 0.0075}, 0.00704);
   EXPECT_EQ(Judge(cases, kLearner, runs).missed, std::vector<std::string>{"tiny_1"});
+}
+
+TEST(Gate, RunsWhatIsAskedForAlone) {
+  const std::vector<GateCase> cases = {CaseOf("tiny_1"), CaseOf("tiny_2")};
+  const auto run = [&](const std::string& pattern) {
+    std::set<std::string> ran;
+    for (const GateRun& run : RunGate(cases, {kCopy, kRandom}, {.threads = 1, .cells = {pattern}}))
+      ran.insert(run.gate_case + "/" + run.agent);
+    return ran;
+  };
+  EXPECT_EQ(run("tiny_2/random"), std::set<std::string>{"tiny_2/random"});
+  EXPECT_EQ(run("*/random"), (std::set<std::string>{"tiny_1/random", "tiny_2/random"}));
+  EXPECT_THROW(run("*/randm"), InputError);
 }
 
 TEST(Gate, RunsAreTheSameWithAnyNumberOfThreads) {

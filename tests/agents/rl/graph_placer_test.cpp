@@ -233,9 +233,10 @@ TEST(GraphPlacers, FindTheOptimumOfATinyGraph) {
   const auto made = MakeTestTask(RandomDag(7, 3));
   const sim::Picos optimum = BruteForceOptimum(made->task);
   for (const std::string name :
-       {"sgdp(width=16,layers=1,entropy=0.1)", "sgdp(width=16,layers=1,segment=4,passes=2,entropy=0.1)",
-        "encoder_placer(width=16,layers=1,entropy=0.1)",
-        "encoder_placer(width=16,layers=1,learner=reinforce,lr=3e-3,entropy=0.1)"}) {
+       {"sgdp(width=16,layers=1,stay=0,entropy=0.1)",
+        "sgdp(width=16,layers=1,stay=0,segment=4,passes=2,entropy=0.1)",
+        "encoder_placer(width=16,layers=1,stay=0,entropy=0.1)",
+        "encoder_placer(width=16,layers=1,stay=0,learner=reinforce,lr=3e-3,entropy=0.1)"}) {
     const auto agent = MakeAgent(name);
     const Samples samples = SearchOnce(*agent, made->task, 800);
     EXPECT_GT(samples.runtimes.front(), optimum) << name;
@@ -246,7 +247,7 @@ TEST(GraphPlacers, FindTheOptimumOfATinyGraph) {
 // One set of weights, two graphs of different sizes, several segments: both come close to their optimum.
 TEST(GraphPlacers, OnePolicyServesSeveralGraphs) {
   const auto small = MakeTestTask(RandomDag(6, 1)), large = MakeTestTask(RandomDag(9, 3));
-  const std::string name = "sgdp(width=16,layers=1,segment=4,lr=1e-3,entropy=0.1)";
+  const std::string name = "sgdp(width=16,layers=1,stay=0,segment=4,lr=1e-3,entropy=0.1)";
   const auto agent = MakeAgent(name);
   Evaluator first(small->task, {.budget = 2000}), second(large->task, {.budget = 2000});
   dynamic_cast<Transferable&>(*agent).Train({&small->task, &large->task}, {&first, &second}, {});
