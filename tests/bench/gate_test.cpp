@@ -135,8 +135,8 @@ TEST(Gate, RunsWhatIsAskedForAlone) {
   const std::vector<GateCase> cases = {CaseOf("tiny_1"), CaseOf("tiny_2")};
   const auto run = [&](const std::string& pattern) {
     std::set<std::string> ran;
-    for (const GateRun& run : RunGate(cases, {kCopy, kRandom}, {.threads = 1, .cells = {pattern}}))
-      ran.insert(run.gate_case + "/" + run.agent);
+    for (const GateRun& one : RunGate(cases, {kCopy, kRandom}, {.threads = 1, .cells = {pattern}}))
+      ran.insert(one.gate_case + "/" + one.agent);
     return ran;
   };
   EXPECT_EQ(run("tiny_2/random"), std::set<std::string>{"tiny_2/random"});
