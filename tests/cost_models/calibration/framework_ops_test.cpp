@@ -269,6 +269,7 @@ TEST(FrameworkOps, EveryNameIsOfAnOpOfGraphs) {
         const char* arguments :
         {R"({"Input Dims": [[8, 8], [8, 8], [8, 8]], "Input type": ["float", "float", "float"],
               "Concrete Inputs": ["", "[0]", ""]})",
+         R"({"Input Dims": [[], [8, 8], [8, 8]], "Input type": ["float", "float", "float"]})",
          R"({"Input Dims": [[2, 8, 8], [2, 8, 8], [2, 8, 8]], "Input type": ["float", "float", "float"]})",
          R"({"Input Dims": [[8, 4, 6, 6], [4, 4, 3, 3], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
               "Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"]})",
