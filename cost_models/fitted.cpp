@@ -116,12 +116,23 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
     if (sheet == nullptr || !sheet->HasRates() || sheet->multiprocessors == 0) return std::nullopt;
     if (parameters_ == nullptr && sheet->structural) return std::nullopt;
-    const Parameters& from = parameters_ != nullptr ? *parameters_ : ShippedPrices();
+    const Parameters& from =
+        parameters_ != nullptr ? *parameters_ : ShippedPrices(ShippedKindOf(device.kind, *sheet));
     const KindParameters* kind = from.Find(device.kind);
     if (kind == nullptr) kind = OfItsChip(*sheet, from);
     if (kind != nullptr && !kind->tables.empty()) return Tables{kind->tables, sheet, kind->kind, &from};
     if (kind != nullptr || from.any_gpu.empty()) return std::nullopt;
     return Tables{from.any_gpu, sheet, {}, &from};
+  }
+
+  // Itself, else one of its chip; empty where none was measured.
+  std::string ShippedKindOf(const std::string& kind, const DeviceSheet& sheet) const {
+    const std::vector<std::string>& kinds = ShippedKinds();
+    if (std::ranges::find(kinds, kind) != kinds.end()) return kind;
+    const auto same = std::ranges::find_if(kinds, [&](const std::string& one) {
+      return !sheet.chip.empty() && catalogue_.FindSheet(one)->chip == sheet.chip;
+    });
+    return same != kinds.end() ? *same : "";
   }
 
   const KindParameters* OfItsChip(const DeviceSheet& sheet, const Parameters& from) const {
@@ -137,10 +148,15 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     return tables.kind.empty() && in_tf32 ? nullptr : FindTables(tables.tables, work);
   }
 
-  // "t4", "a100-pcie-40gb, the same chip", "other GPUs"
-  static std::string WhoseOf(const Tables& tables, const sim::Device& device) {
-    if (tables.kind.empty()) return "other GPUs";
-    return fmt::format("{}{}", tables.kind, tables.kind != device.kind ? ", the same chip" : "");
+  // "t4", "a100-pcie-40gb, the same chip", "other GPUs: p4 and t4"
+  std::string WhoseOf(const Tables& tables, const sim::Device& device) const {
+    if (!tables.kind.empty())
+      return fmt::format("{}{}", tables.kind, tables.kind != device.kind ? ", the same chip" : "");
+    if (parameters_ == nullptr) return "other GPUs: " + JoinNames(ShippedKinds());
+    std::vector<std::string> kinds;
+    for (const KindParameters& kind : parameters_->kinds)
+      if (!kind.tables.empty()) kinds.push_back(kind.kind);
+    return "other GPUs: " + JoinNames(kinds);
   }
 
   static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work,

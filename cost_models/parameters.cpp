@@ -1,6 +1,8 @@
 #include "cost_models/parameters.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -47,10 +49,73 @@ std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel
   return user != nullptr ? user->UsedParameters() : std::vector<std::shared_ptr<const Parameters>>();
 }
 
-const Parameters& ShippedPrices() {
-  static const Parameters shipped =
-      ParseParameters(EmbeddedPrices(), "cost_models/data/prices.json", BuiltinCatalogue());
+namespace {
+
+// The entry of a line of the shipped file, an object; empty where the line begins otherwise. PrintParameters() gives each
+// kind, and each table of any GPU, a line of its own.
+std::string_view EntryOf(std::string_view line, std::string_view begins) {
+  constexpr std::size_t kIndent = 2;
+  return line.substr(std::min(kIndent, line.size())).starts_with(begins)
+             ? line.substr(kIndent, line.rfind('}') + 1 - kIndent)
+             : std::string_view();
+}
+
+// The shipped file cut into its kinds, since reading all of it takes longer than most simulations.
+class Shipped {
+ public:
+  Shipped() {
+    constexpr std::string_view kKind = R"({"kind":")", kTable = R"({"family":")";
+    std::string any;
+    std::string_view rest = EmbeddedPrices();
+    for (std::size_t end = 0; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+      const std::string_view line = rest.substr(0, end);
+      if (const auto kind = EntryOf(line, kKind); !kind.empty()) {
+        kinds_.emplace_back(kind.substr(kKind.size(), kind.find('"', kKind.size()) - kKind.size()));
+        parts_[kinds_.back()].entries = kind;
+      } else if (const auto table = EntryOf(line, kTable); !table.empty()) {
+        any.append(any.empty() ? "" : ",").append(table);
+      } else if (kinds_.empty() && !line.ends_with('[')) {
+        head_.append(line);
+      }
+    }
+    parts_[""].entries = std::move(any);
+  }
+
+  const std::vector<std::string>& kinds() const { return kinds_; }
+  const Parameters& Of(const std::string& kind) {
+    Part& part = parts_.at(kind);
+    std::call_once(part.once, [&] {
+      const char* const list = kind.empty() ? R"("any_gpu": [)" : R"("kinds": [)";
+      const std::string json = head_ + list + part.entries + "]}";
+      part.parameters = ParseParameters(json, "cost_models/data/prices.json", BuiltinCatalogue());
+    });
+    return part.parameters;
+  }
+
+ private:
+  struct Part {
+    std::string entries;
+    std::once_flag once;
+    Parameters parameters;
+  };
+  std::string head_;  // what stands in front of the list of kinds
+  std::vector<std::string> kinds_;
+  std::map<std::string, Part> parts_;  // that of any GPU under ""
+};
+
+Shipped& ShippedFile() {
+  static Shipped shipped;
   return shipped;
+}
+
+}  // namespace
+
+const std::vector<std::string>& ShippedKinds() {
+  return ShippedFile().kinds();
+}
+
+const Parameters& ShippedPrices(const std::string& kind) {
+  return ShippedFile().Of(kind);
 }
 
 std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, sim::OpIndex op,

@@ -134,9 +134,10 @@ std::unique_ptr<sim::HardwareCatalogue> CalibratedCatalogue(
 // The files that a cost model's answers rest on; those of a chain in its order.
 std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model);
 
-// The prices of real GPUs that ship with berth (compiled in from cost_models/data/prices.json). Read at the first use;
-// any thread.
-const Parameters& ShippedPrices();
+// The prices of real GPUs that ship with berth (compiled in from cost_models/data/prices.json): the kinds that were
+// measured, and the prices of one of them, or under "" those of any other GPU. Read at the first use; any thread.
+const std::vector<std::string>& ShippedKinds();
+const Parameters& ShippedPrices(const std::string& kind);
 
 // What an op's price rests on, in a few words: "measured by others on t4 (…): gemm of f32, error 10 %". Empty where the
 // model has no more to say than the price's tier.

@@ -16,9 +16,10 @@ constexpr char kOps[] =
     "the call, "
     "allocation, the choice of an algorithm. On a CPU: host clock around the op on all cores that were given";
 constexpr char kCopies[] =
-    "host: host clock, device idle before and after, the call and the waiting included; pinned also call: "
-    "the "
-    "enqueuing call alone, queue empty; device: time between two events around one copy behind a waiting "
+    "host: host clock, device idle before and after, the call and the waiting included; but of pageable "
+    "memory also "
+    "call: the enqueuing call alone, queue empty; device: time between two events around one copy behind a "
+    "waiting "
     "kernel; "
     "queued: around `queued_copies` of one queue, divided by their number";
 
@@ -46,6 +47,13 @@ const std::vector<Probe>& Probes() {
        "busy: as queued of copy_*_pinned, for each direction while the other copies without a break; "
        "`covered` says "
        "whether the other's last copy ended after this one's",
+       nullptr, "cuda"},
+      {"copy_peer_there", "from the first visible GPU to the second, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_peer_back", "from the second visible GPU to the first, 4 B to 1 GiB", kCopies, nullptr, "cuda"},
+      {"copy_both_peer", "between two GPUs, both directions at once",
+       "busy: as of copy_both_pinned; `through_host` of copy_peer_* says that the GPUs do not reach each "
+       "other's "
+       "memory",
        nullptr, "cuda"},
       {"launch", "cost of launching an empty kernel, of an event, of waiting",
        "call: host clock around 100 launches, queue empty at the first, divided by 100; roundtrip: from the "

@@ -11,6 +11,7 @@
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 #include "sim/nearest_name.h"
@@ -65,7 +66,8 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
       if (!importer.recognises(content)) continue;
       ImportedGraph imported = importer.import(content, formats::SourceOf(path), {});
       if (notes != nullptr) *notes = std::move(imported.notes);
-      return std::move(imported.graph);
+      return formats::HasCollectives(imported.graph) ? formats::ExpandCollectives(imported.graph)
+                                                     : std::move(imported.graph);
     }
   }
   return formats::ParseGraph(content, formats::SourceOf(path), catalogue);

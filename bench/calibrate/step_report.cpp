@@ -24,7 +24,13 @@ TextTable Account(const cost_models::StepOps& steps) {
   TextTable table;
   table.AddColumn("share", TextTable::Align::kRight);
   table.AddColumn("of the device's time");
-  table.AddRow({ShareText(steps.told_us, steps.device_us), "told: ops with name, shapes and kernels"});
+  table.AddRow({ShareText(steps.told_us - steps.copies_us - steps.collectives_us, steps.device_us),
+                "told: ops with name, shapes and kernels"});
+  if (steps.copies_us > 0)
+    table.AddRow({ShareText(steps.copies_us, steps.device_us), "told: copies, ends and bytes"});
+  if (steps.collectives_us > 0)
+    table.AddRow({ShareText(steps.collectives_us, steps.device_us),
+                  "told: collectives and bytes, with the wait for other ranks"});
   double others = 0;
   for (std::size_t i = 0; i < steps.untold.size(); ++i) {
     const cost_models::UntoldTime& time = steps.untold[i];
@@ -60,6 +66,11 @@ std::string PrintStepOps(const std::string& source, const cost_models::StepOps& 
   std::string text = Wrapped(
       fmt::format("{}: {} on the device; {}", source, TimeText(steps.device_us), steps.verdict), 0, kColumns);
   text += Account(steps).ToString(2);
+  if (steps.unshaped_us > 0)
+    text += Wrapped(fmt::format("{} of the device's time would be told with shapes: record with "
+                                "torch.profiler's record_shapes=True.",
+                                ShareText(steps.unshaped_us, steps.device_us)),
+                    0, kColumns);
   if (!steps.ops.empty()) text += "\n" + LongestOps(steps).ToString(2);
   return text + "\n";
 }

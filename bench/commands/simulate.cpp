@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
+#include "bench/console.h"
 #include "bench/explain/placement_page.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
@@ -91,7 +92,7 @@ class SimulateCommand : public Command {
       group->second += fmt::format("  {:5.1f} %  {}\n", 100 * share, what);
     }
     std::string text;
-    for (const auto& [whose, what] : groups) text += fmt::format("{}\n{}", whose, what);
+    for (const auto& [whose, what] : groups) text += Wrapped(whose, 0, 80) + what;
     return text;
   }
 

@@ -122,8 +122,17 @@ class Calibrator {
   // A link has one curve for both directions: of both at once the geometric mean. Each direction alone is a kind of
   // its own, for clusters with `routes`.
   void FitAllCopies() {
-    FitPair("pinned", CopyPath::kPinnedToDevice, CopyPath::kPinnedToHost);
-    FitPair("pageable", CopyPath::kPageableToDevice, CopyPath::kPageableToHost);
+    FitPair({"pinned", "from and to pinned memory", "h2d", "d2h", CopyPath::kPinnedToDevice,
+             CopyPath::kPinnedToHost});
+    FitPair({"pageable", "from and to pageable memory", "h2d", "d2h", CopyPath::kPageableToDevice,
+             CopyPath::kPageableToHost});
+    if (!CopiesOf(CopyPath::kPeerThere).empty() ||
+        !CopiesOf(CopyPath::kPeerBack).empty())  // a second GPU was there
+      FitPair({"peer", "between two GPUs", "there", "back", CopyPath::kPeerThere, CopyPath::kPeerBack});
+    if (observed_.peers_through_host)
+      result_.notes.push_back(fmt::format(
+          "{0}-peer: the two GPUs do not reach each other's memory; their copies went through the host",
+          Gpu()));
     if (!CopiesOf(CopyPath::kOnDevice).empty()) FitPath(Gpu() + "-on-device", CopyPath::kOnDevice);
     if (!CopiesOf(CopyPath::kBetweenCpus).empty())
       FitPath(kinds_.at(sim::DeviceClass::kCpu) + "-copies", CopyPath::kBetweenCpus);
@@ -148,25 +157,31 @@ class Calibrator {
     return result_.paths.back();
   }
 
-  void FitPair(const std::string& memory, CopyPath to_device, CopyPath to_host) {
-    const bool there = !CopiesOf(to_device).empty(), back = !CopiesOf(to_host).empty();
+  // Copies one way and back, which one link kind stands for.
+  struct BothWays {
+    const char *link, *what, *there_name, *back_name;
+    CopyPath there, back;
+  };
+  void FitPair(const BothWays& ways) {
+    const bool there = !CopiesOf(ways.there).empty(), back = !CopiesOf(ways.back).empty();
     if (!there && !back) {
       if (kinds_.contains(sim::DeviceClass::kGpu))
-        result_.notes.push_back(fmt::format("{}: no probe of copies from and to {} memory", Gpu(), memory));
+        result_.notes.push_back(fmt::format("{}: no probe of copies {}", Gpu(), ways.what));
       return;
     }
+    const std::string kind = Gpu() + "-" + ways.link;
     std::vector<double> shares;
     std::vector<CopyFit> fits;
-    for (const auto& [path, suffix] : {std::pair(to_device, "-h2d"), std::pair(to_host, "-d2h")}) {
+    for (const auto& [path, way] :
+         {std::pair(ways.there, ways.there_name), std::pair(ways.back, ways.back_name)}) {
       if (CopiesOf(path).empty()) continue;
-      fits.push_back(FitPath(Gpu() + "-" + memory + suffix, path).fit);
+      fits.push_back(FitPath(kind + "-" + way, path).fit);
       const std::vector<double> more = SharesOf(CopiesOf(path), fits.back());
       shares.insert(shares.end(), more.begin(), more.end());
     }
     if (fits.size() < 2) {
-      result_.notes.push_back(
-          fmt::format("{}: {} copies were measured in one direction; there is no link kind {}-{}", Gpu(),
-                      memory, Gpu(), memory));
+      result_.notes.push_back(fmt::format(
+          "{}: copies {} were measured in one direction; there is no link kind {}", Gpu(), ways.what, kind));
       return;
     }
     std::vector<CopySample> mean;
@@ -178,7 +193,7 @@ class Calibrator {
                       std::max(point.sample.spread, other->sample.spread)});
     }
     if (mean.size() < 2) return;
-    LinkParameters link = FitCopies(Gpu() + "-" + memory, mean).link;
+    LinkParameters link = FitCopies(kind, mean).link;
     // Held against what was measured in each direction, not against the mean.
     std::vector<std::pair<double, double>> pairs;
     for (const CopyFit& fit : fits) {
@@ -189,7 +204,7 @@ class Calibrator {
     link.both = BothOf(shares);
     if (!link.both) {
       result_.notes.push_back(
-          fmt::format("{}: no probe of {} copies in both directions at once: `both` is 1", Gpu(), memory));
+          fmt::format("{}: no probe of copies {} in both directions at once: `both` is 1", Gpu(), ways.what));
     }
     result_.parameters.links.push_back(std::move(link));
   }

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 namespace berth::cost_models {
 namespace {
@@ -20,8 +23,7 @@ struct Work {
 };
 using Told = std::variant<std::vector<Work>, std::string>;  // else why not
 
-constexpr char kNoShapes[] =
-    "recorded without shapes (torch.profiler: record_shapes=True), or of another rank";
+constexpr char kNoShapes[] = "sizes not recorded, or of another rank";
 constexpr char kNoArguments[] = "recorded without arguments (\"Concrete Inputs\")";
 constexpr char kTwoShapes[] = "operands of two shapes";
 
@@ -42,6 +44,13 @@ std::optional<Dims> Numbers(const sim::Attribute& value) {
   return numbers;
 }
 
+// That a type is one of tensors: "float", "c10::Half"; not "Scalar", "TensorList" or "".
+bool IsOfNumbers(const sim::Attribute& type) {
+  const auto* name = std::get_if<std::string>(&type.value);
+  return name != nullptr && !name->empty() && name->find("Scalar") == name->npos &&
+         name->find("List") == name->npos;
+}
+
 std::int64_t Product(const Dims& dims) {
   std::int64_t product = 1;
   for (const std::int64_t dim : dims) product *= dim;
@@ -53,11 +62,15 @@ class Arguments {
  public:
   explicit Arguments(const profiler::Marker& marker) : values_(ListAt(marker, "Concrete Inputs")) {
     const sim::Attribute::List* const dims = ListAt(marker, "Input Dims");
+    const sim::Attribute::List* const types = ListAt(marker, "Input type");
     if (dims == nullptr) return;
     for (const sim::Attribute& entry : *dims) {
       std::vector<Dims> tensors;
       if (const auto one = Numbers(entry)) {
-        tensors.push_back(*one);
+        // A tensor of one number has no axes, as what is no tensor: its type tells.
+        const bool number = one->empty() && types != nullptr && inputs_.size() < types->size() &&
+                            IsOfNumbers((*types)[inputs_.size()]);
+        tensors.push_back(number ? Dims{1} : *one);
       } else if (const auto* list = std::get_if<sim::Attribute::List>(&entry.value)) {
         for (const sim::Attribute& item : *list)
           if (const auto tensor = Numbers(item)) tensors.push_back(*tensor);
@@ -78,6 +91,16 @@ class Arguments {
     for (const Dims& dims : i < inputs_.size() ? inputs_[i] : std::vector<Dims>{})
       if (!dims.empty()) sum += Product(dims);
     return sum;
+  }
+  // Tensors of as many elements as the first; empty where there are others, but for single numbers.
+  std::optional<std::size_t> equal_tensors() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const std::int64_t size = elements(i);
+      if (size > 1 && size != elements(0)) return std::nullopt;
+      count += size > 0 && size == elements(0) ? 1 : 0;
+    }
+    return count;
   }
   // Of "True", or "[True, False, True]".
   std::vector<bool> flags(std::size_t i) const {
@@ -199,12 +222,27 @@ Told AllElements(const char* op, const Arguments& with) {
   return Count(op, with.elements(0));
 }
 // A number, or a row that is read again and again, costs next to nothing beside the other operand.
-Told TwoOperands(const char* op, const Arguments& with) {
+Told Operands(const char* op, std::int64_t first, std::int64_t second) {
   constexpr std::int64_t kSmall = 16;
-  const std::int64_t first = with.elements(0), second = with.elements(1);
   if (first == second) return Count(op, first);
   const std::int64_t most = std::max(first, second), least = std::min(first, second);
   return most >= kSmall * least ? Count("scale", most) : Told(kTwoShapes);
+}
+Told TwoOperands(const char* op, const Arguments& with) {
+  return Operands(op, with.elements(0), with.elements(1));
+}
+// Behind the gradient of a loss, which is one number.
+Told LastTwoOperands(const char* op, const Arguments& with) {
+  return with.elements(0) == 1 ? Operands(op, with.elements(1), with.elements(2)) : Told(kTwoShapes);
+}
+
+// What a compiler made of a chain of element-wise ops: one kernel that reads and writes each of its tensors once.
+Told FusedElementwise(const Arguments& with) {
+  constexpr const char* kWords[] = {"fill", "scale", "add"};  // of one, two, three tensors
+  const auto tensors = with.equal_tensors();
+  if (!tensors || *tensors == 0) return kTwoShapes;
+  if (*tensors > std::size(kWords)) return fmt::format("one kernel over {} tensors", *tensors);
+  return Count(kWords[*tensors - 1], with.elements(0));
 }
 
 // Over the axis that is the argument at `axis`, the last one where arguments were not recorded.
@@ -311,6 +349,7 @@ constexpr Row kRows[] = {
     {"aten::baddbmm", "bmm", Batches<1>},
     {"aten::bmm", "bmm", Batches<0>},
     {"aten::cat", "copy", AllElements},
+    {"aten::clamp", "relu", AllElements},
     {"aten::clamp_min", "relu", AllElements},
     {"aten::clamp_min_", "relu", AllElements},
     {"aten::convolution_backward", "conv2d", ConvolutionBackward},
@@ -322,14 +361,20 @@ constexpr Row kRows[] = {
     {"aten::div_", "div", TwoOperands},
     {"aten::embedding", "embedding", Lookup<1>},
     {"aten::exp", "exp", AllElements},
+    {"aten::exp_", "exp", AllElements},
     {"aten::fill_", "fill", AllElements},
     {"aten::gelu", "gelu", AllElements},
     {"aten::gelu_backward", "gelu_grad", AllElements},
     {"aten::index_select", "embedding", Selection},
+    {"aten::log", "exp", AllElements},
+    {"aten::log_", "exp", AllElements},
     {"aten::mean", "sum", Reduction},
     {"aten::mm", "gemm", Matrices<0>},
+    {"aten::mse_loss", "sub", TwoOperands},
+    {"aten::mse_loss_backward", "sub", LastTwoOperands},
     {"aten::mul", "mul", TwoOperands},
     {"aten::mul_", "mul", TwoOperands},
+    {"aten::nan_to_num", "relu", AllElements},
     {"aten::native_batch_norm", "batch_norm", ImagesForward},
     {"aten::native_batch_norm_backward", "batch_norm", ImagesBackward},
     {"aten::native_layer_norm", "layer_norm", LayerNorm<0>},
@@ -392,12 +437,17 @@ bool RunsInTf32(const std::vector<std::string_view>& kernels) {
 
 ToldOp TellOp(const profiler::Marker& marker, const std::vector<std::string_view>& kernels) {
   const auto row = std::ranges::lower_bound(kRows, std::string_view(marker.name), {}, &Row::name);
-  if (row == std::end(kRows) || row->name != marker.name) return {.ops = {}, .why_not = marker.name};
-  if (ListAt(marker, "Input Dims") == nullptr) return {.ops = {}, .why_not = kNoShapes};
-  const Told told = row->tell(row->op, Arguments(marker));
-  if (const auto* why_not = std::get_if<std::string>(&told)) return {.ops = {}, .why_not = *why_not};
+  const bool known = row != std::end(kRows) && row->name == marker.name;
+  const bool fused = marker.name.starts_with("triton_poi_");
+  if (!known && !fused) return {.ops = {}, .why_not = marker.name};
+  const auto because = [&](const std::string& why) {
+    return ToldOp{.ops = {}, .why_not = marker.name + ", " + why};
+  };
+  if (ListAt(marker, "Input Dims") == nullptr) return because(kUnshaped);
+  const Told told = known ? row->tell(row->op, Arguments(marker)) : FusedElementwise(Arguments(marker));
+  if (const auto* why_not = std::get_if<std::string>(&told)) return because(*why_not);
   const std::string format = FormatOf(marker, kernels);
-  if (format.empty()) return {.ops = {}, .why_not = "other types than float, half and bfloat16"};
+  if (format.empty()) return because("of other types than float, half and bfloat16");
   ToldOp made;
   for (const Work& work : std::get<std::vector<Work>>(told)) {
     const std::string_view op = work.op;
@@ -408,6 +458,44 @@ ToldOp TellOp(const profiler::Marker& marker, const std::vector<std::string_view
                         .shape = work.shape});
   }
   return made;
+}
+
+std::optional<ObservedOp> TellCollective(const profiler::Marker& marker) {
+  const auto whole = [&](const char* key) -> std::int64_t {
+    const sim::Attribute* found = sim::FindAttribute(marker.attributes, key);
+    const auto* number = found != nullptr ? std::get_if<std::int64_t>(&found->value) : nullptr;
+    return number != nullptr ? *number : 0;
+  };
+  const auto text = [&](const char* key) -> std::string {
+    const sim::Attribute* found = sim::FindAttribute(marker.attributes, key);
+    const auto* name = found != nullptr ? std::get_if<std::string>(&found->value) : nullptr;
+    return name != nullptr ? *name : "";
+  };
+  constexpr std::string_view kPrefix = "nccl:";
+  ObservedOp op{.phase = "forward"};
+  std::int64_t elements = 0;
+  std::string type;
+  if (marker.name.starts_with(kPrefix)) {
+    op.op = marker.name.substr(kPrefix.size());
+    const Arguments with(marker);
+    elements = with.elements(0);
+    if (const auto* types = ListAt(marker, "Input type"); types != nullptr && !types->empty())
+      if (const auto* name = std::get_if<std::string>(&types->front().value)) type = *name;
+  } else {
+    op.op = text("Collective name");
+    elements = std::max(whole("In msg nelems"), whole("Out msg nelems"));
+    type = text("dtype");
+  }
+  static const std::map<std::string_view, std::int64_t> kBytes = {
+      {"float", 4},    {"Float", 4},  {"c10::Half", 2},    {"Half", 2}, {"c10::BFloat16", 2},
+      {"BFloat16", 2}, {"double", 8}, {"Double", 8},       {"long", 8}, {"long int", 8},
+      {"Long", 8},     {"int", 4},    {"Int", 4},          {"Byte", 1}, {"Char", 1},
+      {"Bool", 1},     {"bool", 1},   {"unsigned char", 1}};
+  const auto bytes = kBytes.find(type);
+  if (op.op.empty() || elements <= 0 || bytes == kBytes.end()) return std::nullopt;
+  op.shape = {{"bytes", elements * bytes->second}};
+  if (const std::int64_t ranks = whole("Group size"); ranks > 0) op.shape.emplace_back("ranks", ranks);
+  return op;
 }
 
 std::vector<std::string_view> ToldNames() {

@@ -34,6 +34,8 @@ const std::map<std::string_view, CopyPath>& CopyParts() {
       {"pageable_d2h", CopyPath::kPageableToHost},
       {"copy_on_device", CopyPath::kOnDevice},
       {"on_device", CopyPath::kOnDevice},
+      {"copy_peer_there", CopyPath::kPeerThere},
+      {"copy_peer_back", CopyPath::kPeerBack},
   };
   return parts;
 }
@@ -160,10 +162,10 @@ class Reader {
     } else if (const auto both = BusyParts().find(name); both != BusyParts().end()) {
       for (const Facts& row : result.Require("rows").Items()) ReadBusy(row, both->second);
     } else if (name == "copy_both_pinned") {
-      for (const Facts& row : result.Require("rows").Items()) {
-        ReadBusy(row, row.Require("direction").Text() == "h2d" ? CopyPath::kPinnedToDevice
-                                                               : CopyPath::kPinnedToHost);
-      }
+      ReadBothWays(result.Require("rows"),
+                   {{"h2d", CopyPath::kPinnedToDevice}, {"d2h", CopyPath::kPinnedToHost}});
+    } else if (name == "copy_both_peer") {
+      ReadBothWays(result.Require("rows"), {{"there", CopyPath::kPeerThere}, {"back", CopyPath::kPeerBack}});
     } else if (name == "launch") {
       made_.accelerator.dispatch = made_.accelerator.kernel_launch = ReadRepeats(result.Require("call"));
       made_.event_pair = ReadRepeats(result.Require("event_pair"));
@@ -270,6 +272,7 @@ class Reader {
         if (const auto host = row.Find("host")) copy.host = ReadRepeats(*host);
         if (const auto call = row.Find("call")) copy.call = ReadRepeats(*call);
       }
+      if (const auto host = row.Find("through_host")) made_.peers_through_host |= host->Is(true);
       if (const auto queued = row.Find("queued")) copy.queued = ReadRepeats(*queued);
       made_.copies[static_cast<std::size_t>(path)].push_back(copy);
     }
@@ -288,6 +291,16 @@ class Reader {
                     .hot = ReadRepeats(row.Require("host"))};
       if (const auto cold = row.Find("cold")) op.cold = ReadRepeats(*cold);
       made_.ops.push_back(std::move(op));
+    }
+  }
+
+  void ReadBothWays(const Facts& rows, const std::map<std::string, CopyPath>& paths) {
+    for (const Facts& row : rows.Items()) {
+      const Facts direction = row.Require("direction");
+      const auto path = paths.find(direction.Text());
+      if (path == paths.end())
+        direction.Fail(fmt::format("must be {} or {}", paths.begin()->first, paths.rbegin()->first));
+      ReadBusy(row, path->second);
     }
   }
 
@@ -336,13 +349,15 @@ class Reader {
 }  // namespace
 
 const char* ToString(CopyPath path) {
-  static constexpr const char* kNames[kCopyPaths] = {"pinned h2d",   "pinned d2h", "pageable h2d",
-                                                     "pageable d2h", "on device",  "between CPUs"};
+  static constexpr const char* kNames[kCopyPaths] = {"pinned h2d",   "pinned d2h",  "pageable h2d",
+                                                     "pageable d2h", "on device",   "peer there",
+                                                     "peer back",    "between CPUs"};
   return kNames[static_cast<std::size_t>(path)];
 }
 
 std::string LabelOf(const ObservedOp& op) {
-  std::string label = op.op + " " + op.format;
+  std::string label = op.op;
+  if (!op.format.empty()) label += " " + op.format;
   if (op.phase != "forward") label += " " + op.phase;
   for (const auto& [name, size] : op.shape) label += fmt::format(" {}={}", name, size);
   return label;

@@ -51,9 +51,11 @@ enum class CopyPath : std::uint8_t {
   kPageableToDevice,
   kPageableToHost,
   kOnDevice,
+  kPeerThere,
+  kPeerBack,
   kBetweenCpus
 };
-inline constexpr int kCopyPaths = 6;
+inline constexpr int kCopyPaths = 8;
 const char* ToString(CopyPath path);  // "pinned h2d"
 
 struct ObservedCopy {
@@ -96,6 +98,7 @@ struct Observations {
   std::vector<ObservedOp> ops;                   // by device class, op, phase, format, shape
   std::vector<ObservedGraphOp> graph_ops;        // as recorded
   std::vector<ObservedCopy> copies[kCopyPaths];  // by bytes
+  bool peers_through_host = false;               // copies between GPUs that do not reach each other's memory
   IssueProbes accelerator, cpu;
   // Between two events on the device: with nothing, and with one empty kernel between them.
   std::optional<Repeats> event_pair;

@@ -221,7 +221,9 @@ class RowsFitter {
   RowsFit Run() {
     for (const MeasuredRows& table : tables_) Take(table);
     DropDisagreeing();
-    if (samples_.empty()) throw InputError(tables_.front().source + ": holds no row that can be used");
+    if (samples_.empty())
+      throw InputError(fmt::format("{}: holds no row that can be used; {}", tables_.front().source,
+                                   fmt::join(left_out_.Sentences(), "; ")));
     TellTheHost();
     for (auto& sample : samples_) {
       sample->ratio = {ShapeFeatures(sample->row->work, *sample->sheet),

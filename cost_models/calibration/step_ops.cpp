@@ -10,6 +10,7 @@
 
 #include "cost_models/calibration/framework_ops.h"
 #include "profiler/correlation.h"
+#include "profiler/probes.h"
 #include "profiler/statistics.h"
 #include "sim/error.h"
 
@@ -30,29 +31,51 @@ bool IsHost(profiler::MemoryKind kind) {
   return kind == profiler::MemoryKind::kPageable || kind == profiler::MemoryKind::kPinned;
 }
 
-// Of work that is an op of nobody's graph, whatever op it was called from; else empty.
-const char* OutsideOfOps(const ActivityTrace& trace, const LinkedWork& linked) {
-  if (linked.work.list == profiler::WorkRef::List::kCopies) {
-    const profiler::Copy& copy = trace.copies[linked.work.index];
-    if (IsHost(copy.from) || IsHost(copy.to)) return "copies to and from the host";
-    if (copy.from_device != copy.to_device) return "copies between devices";
-  }
-  if (linked.work.list == profiler::WorkRef::List::kKernels) {
-    const std::string& name = trace.kernels[linked.work.index].name;
-    if (name.starts_with("nccl") || name.starts_with("rccl")) return "collectives";
-  }
-  return linked.op == profiler::kNobody ? "within no op" : nullptr;
+constexpr char kCopies[] = "copies";
+constexpr char kCollectives[] = "collectives";
+
+// A copy that leaves the device.
+bool IsTransfer(const profiler::Copy& copy) {
+  return IsHost(copy.from) || IsHost(copy.to) || copy.from_device != copy.to_device;
 }
+
+bool IsCollective(std::string_view kernel) {
+  return kernel.starts_with("nccl") || kernel.starts_with("rccl");
+}
+
+// The ranges in which PyTorch says what a collective of its op moves, by thread; they do not nest.
+class CollectiveRanges {
+ public:
+  explicit CollectiveRanges(const ActivityTrace& trace) {
+    for (const profiler::Marker& marker : trace.markers)
+      if (marker.name.starts_with("nccl:")) ranges_[{marker.process, marker.thread}].push_back(&marker);
+    for (auto& [thread, ranges] : ranges_) std::ranges::stable_sort(ranges, {}, &profiler::Marker::start);
+  }
+  // Null where there is none.
+  const profiler::Marker* Within(const profiler::Marker& op) const {
+    const auto thread = ranges_.find({op.process, op.thread});
+    if (thread == ranges_.end()) return nullptr;
+    const auto first = std::ranges::lower_bound(thread->second, op.start, {}, &profiler::Marker::start);
+    return first != thread->second.end() && (*first)->end <= op.end ? *first : nullptr;
+  }
+
+ private:
+  std::map<std::pair<profiler::Id, profiler::Id>, std::vector<const profiler::Marker*>> ranges_;
+};
 
 class Reader {
  public:
-  Reader(const ActivityTrace& trace, double transition_us) : trace_(trace), transition_us_(transition_us) {}
+  Reader(const ActivityTrace& trace, double transition_us)
+      : trace_(trace), collectives_(trace), transition_us_(transition_us) {}
 
   void Read(StepOps* into) {
     for (const LinkedWork& linked : profiler::Correlate(trace_).work) Add(linked);
     for (const auto& [marker, call] : calls_) Tell(trace_.markers[marker], call);
-    into->told_us = told_us_;
-    into->device_us = told_us_;
+    into->copies_us = transfers_[kCopies];
+    into->collectives_us = transfers_[kCollectives];
+    into->told_us = told_us_ + into->copies_us + into->collectives_us;
+    into->unshaped_us = unshaped_us_;
+    into->device_us = into->told_us;
     for (auto& [why, time] : untold_) {
       into->device_us += time.us;
       into->untold.push_back({why, time.us, time.records});
@@ -72,12 +95,52 @@ class Reader {
 
   void Add(const LinkedWork& linked) {
     const double us = static_cast<double>(linked.device_time) / 1e3;
-    if (const char* const why = OutsideOfOps(trace_, linked)) return Leave(why, us, 1);
+    if (linked.work.list == profiler::WorkRef::List::kCopies) {
+      const profiler::Copy& copy = trace_.copies[linked.work.index];
+      if (IsTransfer(copy)) return AddTransfer(kCopies, CopyOf(copy, linked.op), us);
+    }
+    if (linked.work.list == profiler::WorkRef::List::kKernels &&
+        IsCollective(trace_.kernels[linked.work.index].name))
+      return AddTransfer(kCollectives, CollectiveOf(linked.op), us);
+    if (linked.op == profiler::kNobody) return Leave("within no op", us, 1);
     Call& call = calls_[static_cast<std::size_t>(linked.op)];
     call.us += us;
     ++call.records;
     if (linked.work.list == profiler::WorkRef::List::kKernels)
       call.kernels.push_back(trace_.kernels[linked.work.index].name);
+  }
+
+  // ROCm says no bytes; the op that copies has shapes.
+  std::optional<ObservedOp> CopyOf(const profiler::Copy& copy, std::ptrdiff_t op) const {
+    sim::Bytes bytes = copy.bytes;
+    if (bytes == 0 && op != profiler::kNobody) {
+      const ToldOp told = TellOp(trace_.markers[static_cast<std::size_t>(op)], {});
+      if (told.ops.size() == 1 && told.ops[0].op == "copy")
+        bytes = told.ops[0].shape[0].second * profiler::BytesOf(told.ops[0].format);
+    }
+    if (bytes <= 0) return std::nullopt;
+    const auto memory = [](profiler::MemoryKind kind) {
+      return profiler::kMemoryKindNames[static_cast<std::size_t>(kind)];
+    };
+    return ObservedOp{.op = fmt::format("copy {} to {}", memory(copy.from), memory(copy.to)),
+                      .phase = "forward",
+                      .shape = {{"bytes", bytes}}};
+  }
+
+  std::optional<ObservedOp> CollectiveOf(std::ptrdiff_t op) const {
+    if (op == profiler::kNobody) return std::nullopt;
+    const profiler::Marker& marker = trace_.markers[static_cast<std::size_t>(op)];
+    const profiler::Marker* const range = collectives_.Within(marker);
+    const auto told = TellCollective(marker);
+    return told || range == nullptr ? told : TellCollective(*range);
+  }
+
+  void AddTransfer(const char* what, std::optional<ObservedOp> told, double us) {
+    if (!told) return Leave(fmt::format("{} without bytes", what), us, 1);
+    transfers_[what] += us;
+    Calls& calls = ops_[{told->op, told->phase, told->format, told->shape}];
+    calls.times_us.push_back(us);
+    calls.ops = {std::move(*told)};
   }
 
   void Leave(const std::string& why, double us, std::int64_t records) {
@@ -88,7 +151,10 @@ class Reader {
 
   void Tell(const profiler::Marker& marker, const Call& call) {
     ToldOp told = TellOp(marker, call.kernels);
-    if (told.ops.empty()) return Leave(told.why_not, call.us, call.records);
+    if (told.ops.empty()) {
+      if (told.why_not.ends_with(kUnshaped)) unshaped_us_ += call.us;
+      return Leave(told.why_not, call.us, call.records);
+    }
     told_us_ += call.us;
     if (call.us <= 0) return;
     const ObservedOp& first = told.ops.front();
@@ -114,11 +180,13 @@ class Reader {
   }
 
   const ActivityTrace& trace_;
+  const CollectiveRanges collectives_;
   const double transition_us_;
   std::map<std::size_t, Call> calls_;  // by marker
   std::map<Key, Calls> ops_;
   std::map<std::string, UntoldTime> untold_;
-  double told_us_ = 0;
+  std::map<std::string, double> transfers_;
+  double told_us_ = 0, unshaped_us_ = 0;
 };
 
 }  // namespace

@@ -22,9 +22,10 @@ struct StepOp {
   std::optional<ObservedOp> second;  // that the same calls do, too: the filter's gradient behind the images'
 };
 
-// Device time that is in no told op.
+// Device time that is in nothing told.
 struct UntoldTime {
-  std::string why;  // "collectives", "copies to and from the host", "aten::max_pool2d_with_indices"
+  std::string
+      why;  // "collectives without bytes", "aten::mm, without shapes", "aten::max_pool2d_with_indices"
   double us = 0;
   std::int64_t records = 0;  // on the device
 };
@@ -33,8 +34,11 @@ struct StepOps {
   std::string workload;  // the source's name without folder and suffix
   std::string verdict;   // the sanitiser's sentence
   std::vector<StepOp> ops;
-  double told_us = 0;              // device time of those, without transitions
-  double device_us = 0;            // of everything
+  double told_us = 0;         // device time of those, without transitions
+  double copies_us = 0;       // of it, copies to and from elsewhere, by ends and bytes
+  double collectives_us = 0;  // of it, collectives, by name and bytes; with the wait for the slowest rank
+  double device_us = 0;       // of everything
+  double unshaped_us = 0;     // of what would be told, had shapes been recorded
   std::vector<UntoldTime> untold;  // the rest, by falling time
 };
 
@@ -42,7 +46,8 @@ struct StepOps {
 // transition_us: from a kernel to the next of a full queue.
 StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& trace, double transition_us);
 
-// "88.0 % told; collectives 10.1 %; aten::max_pool2d_with_indices 1.2 %; 6 others 0.7 %": where the device's time went.
+// "88.0 % told; collectives without bytes 10.1 %; aten::max_pool2d_with_indices 1.2 %; 6 others 0.7 %": where the
+// device's time went.
 std::string AccountOf(const StepOps& steps);
 
 }  // namespace berth::cost_models

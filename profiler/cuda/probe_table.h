@@ -17,6 +17,8 @@ sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureGraphOps(const sim::OpGraph& graph, const MeasureOptions& options);
 sim::Attribute MeasureCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureBothCopies(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasurePeerCopies(const Probe& probe, const MeasureOptions& options);
+sim::Attribute MeasureBothPeerCopies(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureLaunch(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureEmptyKernel(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureKernelGap(const Probe& probe, const MeasureOptions& options);

@@ -47,6 +47,9 @@ TYPES = {
     "_unsafe_index": "GatherND", "pixel_shuffle": "DepthToSpace",
 }
 
+#: Functional collectives of torch.distributed (_c10d_functional), without the underscore of what works in place.
+COLLECTIVES = {"all_reduce": "AllReduce", "all_gather_into_tensor": "AllGather", "reduce_scatter_tensor": "ReduceScatter"}
+
 #: Inputs of products stand first, whatever PyTorch's order.
 BIAS_FIRST = ("addmm", "baddbmm", "addbmm", "addmv")
 

@@ -11,6 +11,7 @@
     weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
+    collectives functional ones (torch.distributed) of a process group: the run is that of one rank, the graph that of all, rank0/NAME and so on
     flops       2 x multiply-adds, as torch.utils.flop_counter counts; half of a causal mask is not taken off
 
 What reads a value (`.item()`, `if x.sum() > 0:`, `nonzero`) cannot be captured: there are none. Bytes are those of contiguous tensors.
@@ -37,7 +38,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[impor
 from torch.utils._pytree import tree_flatten, tree_map  # type: ignore[import-not-found, unused-ignore]
 from torch.utils.flop_counter import flop_registry  # type: ignore[import-not-found, unused-ignore]
 
-from ._aten import BIAS_FIRST, DTYPES, TYPES
+from ._aten import BIAS_FIRST, COLLECTIVES, DTYPES, TYPES
 from ._core import InputError, RunError
 from ._graph import Graph
 
@@ -82,6 +83,11 @@ def _group(path: str) -> str:
 
 def _tensors(tree: Any) -> List[Any]:
     return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
+
+
+def _awaited(leaf: Any) -> Any:
+    """What a collective gave, from which PyTorch hides that it is under way."""
+    return leaf.elem if type(leaf).__name__ == "AsyncCollectiveTensor" else leaf
 
 
 def _first_line(error: BaseException) -> str:
@@ -182,10 +188,12 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         return self.node_path if self.node_path is not None else self.path[-1] if self.path else ""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
+        args, kwargs = tree_map(_awaited, (args, kwargs or {}))
         if func is torch.ops.aten._local_scalar_dense.default:
             raise InputError(f"{self.module or 'the model'}: reads the value of a tensor (.item(), or a condition on one), which a run without data "
                              "does not have; capture the part that does not.")
+        if func._schema.name == "_c10d_functional::wait_tensor":  # edges wait
+            return args[0]
         try:
             result = func(*args, **kwargs)
         except NotImplementedError as error:
@@ -220,6 +228,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         space = func._schema.name.partition("::")[0]
         kind = aten[:-1] if aten.endswith("_") and not aten.endswith("__") else aten
         read = _tensors((args, kwargs))
+        ranks = self._ranks(func, args, kwargs) if space == "_c10d_functional" and kind in COLLECTIVES else 0
         if kind in BIAS_FIRST:
             read = read[1:] + read[:1]
         stored = [tensor.untyped_storage()._cdata for tensor in made]
@@ -236,6 +245,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             type_ = TYPES[kind]
         elif kind in ("convolution", "convolution_backward"):
             type_ = self._convolution(args, kind)
+        elif ranks > 1:
+            type_ = COLLECTIVES[kind]
         else:
             type_ = f"{space}.{kind}"
             self.unknown.add(type_)
@@ -251,7 +262,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         outputs = []
         for i, tensor in enumerate(made):
             output = _output(tensor)
-            if stored[i] in before or stored[i] in written:
+            if ranks <= 1 and (stored[i] in before or stored[i] in written):  # a ring says itself where its sum stands
                 output["alias"] = inputs[next(at for at, one in enumerate(read) if one.untyped_storage()._cdata == stored[i])]
             outputs.append(output)
         op["outputs"] = outputs
@@ -272,8 +283,16 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             op["flops"] = flops
         if kind in ("convolution", "convolution_backward"):
             op["attributes"].update(self._window(args, kind))
+        if ranks > 1:
+            op["attributes"]["ranks"] = ranks
+            op.pop("colocate", None)
         self.ops.append(op)
         self._number(module, name)
+
+    def _ranks(self, func: Any, args: Any, kwargs: Any) -> int:
+        """Of a collective's process group."""
+        named = {argument.name: given for argument, given in zip(func._schema.arguments, self._arguments(func, args, kwargs))}
+        return int(torch.distributed.distributed_c10d._resolve_process_group(named["group_name"]).size())
 
     def _memory_of(self, read: Sequence[Any], storage: int) -> _Memory:
         for tensor in read:

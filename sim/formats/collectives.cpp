@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/error.h"
+#include "sim/formats/rank_program.h"
 
 namespace berth::formats {
 namespace {
@@ -23,7 +24,6 @@ struct Kind {
   bool reduces;
   bool gathers;
 };
-constexpr std::size_t kMostRanks = 1024;
 constexpr std::int64_t kMostRingOps = std::int64_t{1} << 24;  // of a graph
 
 constexpr Kind kKinds[] = {
@@ -65,7 +65,7 @@ class Expansion {
       if (next >= sim::kMaxOps) throw InputError("a graph of 2^31 ops or more, those of its rings counted");
       first_.push_back(static_cast<OpIndex>(next));
       if (const Kind* kind = KindOf(op)) {
-        if (op.inputs.size() > kMostRanks)
+        if (op.inputs.size() > static_cast<std::size_t>(kMostRanks))
           Fail(op, fmt::format("a collective of {} ranks; {} are the most", op.inputs.size(), kMostRanks));
         rings_[i] = Ring{kind, static_cast<int>(op.inputs.size()), first_.back()};
         Check(op, *rings_[i]);
@@ -106,12 +106,6 @@ class Expansion {
 
   const sim::Output& OutputOf(const TensorRef& tensor) const {
     return graph_.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
-  }
-
-  // Of a tensor cut into as many as there are ranks, alike but for a byte.
-  static Bytes Chunk(Bytes bytes, int of, int ranks) {
-    const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
-    return up_to(of + 1) - up_to(of);
   }
 
   // What a ring has no place for; it would be lost.
@@ -158,7 +152,7 @@ class Expansion {
         Fail(op, fmt::format("adds tensors of {} and {} bytes; they must be alike", each, given));
       const Bytes wanted = !ring.kind->reduces  ? all
                            : ring.kind->gathers ? each
-                                                : Chunk(each, rank, ring.ranks);
+                                                : formats::ChunkOf(each, rank, ring.ranks);
       if (op.outputs[at].bytes != wanted)
         Fail(op, fmt::format("output {} has {} bytes, but must have {}", rank, op.outputs[at].bytes, wanted));
     }
@@ -228,7 +222,7 @@ class Expansion {
 
   Bytes ChunkOf(const sim::Op& op, const Ring& ring, int chunk) const {
     if (!ring.kind->reduces) return OutputOf(op.inputs[static_cast<std::size_t>(ring.Wrap(chunk))]).bytes;
-    return Chunk(OutputOf(op.inputs.front()).bytes, ring.Wrap(chunk), ring.ranks);
+    return formats::ChunkOf(OutputOf(op.inputs.front()).bytes, ring.Wrap(chunk), ring.ranks);
   }
 
   // What a rank has at first: chunks of what is added, or the one that it gives to all.
@@ -305,12 +299,21 @@ class Expansion {
 
 }  // namespace
 
+bool IsCollective(const sim::Op& op) {
+  return KindOf(op) != nullptr;
+}
+
 bool HasCollectives(const OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return KindOf(op) != nullptr; });
+  return std::ranges::any_of(graph.ops, IsCollective);
+}
+
+Bytes ChunkOf(Bytes bytes, int of, int ranks) {
+  const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
+  return up_to(of + 1) - up_to(of);
 }
 
 OpGraph ExpandCollectives(const OpGraph& graph) {
-  return Expansion(graph).Run();
+  return IsRankProgram(graph) ? Expansion(OfAllRanks(graph)).Run() : Expansion(graph).Run();
 }
 
 }  // namespace berth::formats

@@ -7,11 +7,17 @@
 
 namespace berth::formats {
 
-// Ops of type AllReduce, ReduceScatter and AllGather; there are none in a graph without.
+inline constexpr std::int64_t kMostRanks = 1024;
+
+// Ops of type AllReduce, ReduceScatter and AllGather.
+bool IsCollective(const sim::Op& op);
 bool HasCollectives(const sim::OpGraph& graph);
 
+// Of a tensor cut into as many as there are ranks, alike but for a byte.
+sim::Bytes ChunkOf(sim::Bytes bytes, int of, int ranks);
+
 // The graph with each collective in place replaced by its ring; consumers read what the ring makes, and each rank's
-// tensor, ring ops and result share a device. `graph` is Finish()ed, and so is what comes back. Throws InputError, naming
+// tensor, ring ops and result share a device. The program of one rank (rank_program.h) is written out before. `graph` is Finish()ed, and so is what comes back. Throws InputError, naming
 // the op, for fewer than two ranks and more than 1,024, more than 2^24 ops of rings, two tensors of one producer, tensors whose
 // sizes do not suit, and fields that a ring has no place for.
 sim::OpGraph ExpandCollectives(const sim::OpGraph& graph);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cost_models/embedded_data.h"
 #include "cost_models/parameters.h"
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
@@ -22,10 +23,14 @@ OpCase Product(std::int64_t rows, std::int64_t depth, std::int64_t columns) {
 }
 
 TEST(ShippedPrices, SayWhereTheyComeFrom) {
-  const Parameters& shipped = ShippedPrices();
-  EXPECT_THAT(shipped.provenance.source, HasSubstr("sitar-lab/NeuSight@"));
-  EXPECT_EQ(shipped.provenance.licence, "MIT");
-  for (const char* kind : {"p4", "p100-pcie-16gb", "t4", "a100-pcie-40gb"}) {
+  EXPECT_THAT(ShippedKinds(),
+              ::testing::UnorderedElementsAre("p4", "p100-pcie-16gb", "t4", "a100-pcie-40gb"));
+  EXPECT_EQ(ShippedPrices("").any_gpu.size(), 6u);
+  for (const std::string& kind : ShippedKinds()) {
+    const Parameters& shipped = ShippedPrices(kind);
+    EXPECT_THAT(shipped.provenance.source, HasSubstr("sitar-lab/NeuSight@"));
+    EXPECT_EQ(shipped.provenance.licence, "MIT");
+    EXPECT_EQ(shipped.kinds.size(), 1u);
     const KindParameters* found = shipped.Find(kind);
     ASSERT_NE(found, nullptr) << kind;
     for (const RatioTables& tables : found->tables) {
@@ -34,6 +39,14 @@ TEST(ShippedPrices, SayWhereTheyComeFrom) {
       EXPECT_LT(tables.held_out_error, 0.25) << kind << ' ' << tables.family;
     }
   }
+}
+
+// They are read in parts, a kind at a time: no more and no less than all of the file.
+TEST(ShippedPrices, AreThoseOfTheWholeFile) {
+  const Parameters whole = ParseParameters(EmbeddedPrices(), "prices.json", BuiltinCatalogue());
+  Parameters joined = ShippedPrices("");
+  for (const std::string& kind : ShippedKinds()) joined.kinds.push_back(*ShippedPrices(kind).Find(kind));
+  EXPECT_EQ(PrintParameters(joined), PrintParameters(whole));
 }
 
 TEST(ShippedPrices, AreTheDefaultOfTheirKindAndOfGpusNobodyMeasured) {
@@ -47,7 +60,7 @@ TEST(ShippedPrices, AreTheDefaultOfTheirKindAndOfGpusNobodyMeasured) {
   EXPECT_THAT(PriceOrigin(*model, graph, testing::LastOp(graph), testing::DeviceOf("t4")),
               HasSubstr("measured by others on t4 (sitar-lab/NeuSight"));
   EXPECT_THAT(PriceOrigin(*model, graph, testing::LastOp(graph), testing::DeviceOf("h100")),
-              HasSubstr("measured by others on other GPUs"));
+              HasSubstr("measured by others on other GPUs: a100-pcie-40gb, p100-pcie-16gb, p4 and t4 ("));
 }
 
 // An A100 of 80 GB has the multiprocessors of the one that was measured, and faster memory.
@@ -70,13 +83,14 @@ TEST(ShippedPrices, OfOneChipStandForAnother) {
 }
 
 TEST(ShippedPrices, BelongToTheSheetsOfTheCatalogue) {
-  for (const KindParameters& kind : ShippedPrices().kinds)
-    EXPECT_EQ(kind.sheet, SheetFingerprint(*BuiltinCatalogue().FindSheet(kind.kind))) << kind.kind;
+  for (const std::string& kind : ShippedKinds())
+    EXPECT_EQ(ShippedPrices(kind).Find(kind)->sheet, SheetFingerprint(*BuiltinCatalogue().FindSheet(kind)))
+        << kind;
 }
 
 TEST(ShippedPrices, TablesOfAnotherSheetAreRefused) {
   const tests::TempFolder folder;
-  Parameters parameters = ShippedPrices();
+  Parameters parameters = ShippedPrices("t4");
   WriteParameters(folder / "same.json", parameters);
   EXPECT_TRUE(PriceOf(*MakeCostModel(folder / "same.json"), Product(64, 64, 64), "t4"));
   parameters.kinds.front().sheet = "0123456789abcdef";

@@ -271,6 +271,33 @@ class Capture(unittest.TestCase):
         modules = {op["attributes"]["module"] for op in exported.to_dict()["ops"] if op["type"] == "MatMul"}
         self.assertEqual(modules, {"blocks.0.up", "blocks.0.down", "blocks.1.up", "blocks.1.down", "head"})
 
+    @unittest.skipUnless(importlib.util.find_spec("torch") and torch.distributed.is_available(), "torch without torch.distributed")
+    def test_collectives_of_one_rank_join_the_graphs_of_all(self):
+        from torch.distributed import _functional_collectives as collectives
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+
+        class Part(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.down = nn.Linear(32, 16, bias=False)
+
+            def forward(self, x):
+                whole = collectives.all_reduce(self.down(x), "sum", torch.distributed.group.WORLD)
+                rows = collectives.all_gather_tensor(whole, 0, torch.distributed.group.WORLD)
+                return collectives.reduce_scatter_tensor(rows + 1, "sum", 0, torch.distributed.group.WORLD)
+
+        torch.distributed.init_process_group("fake", rank=0, world_size=3, store=FakeStore())
+        self.addCleanup(torch.distributed.destroy_process_group)
+        x = torch.zeros(6, 32)
+        for model in (Part(), torch.export.export(Part(), (x,))):
+            graph = capture.graph(model, (x,))
+            ops = by_name(graph)
+            self.assertEqual(flops(graph), 3 * 2 * 6 * 32 * 16)
+            self.assertEqual([ops[f"rank{rank}/down.weight"]["persistent_bytes"] for rank in range(3)], [32 * 16 * 4] * 3)
+            self.assertEqual(sum(op["type"] == "CollectiveAdd" for op in ops.values()), 2 * 3 * 2)
+            self.assertEqual({op["colocate"] for op in ops.values()}, {"rank0", "rank1", "rank2"})
+            self.assertNotIn("unknown_ops", graph.to_dict()["attributes"])
+
     def test_the_graph_is_placed_and_simulated(self):
         graph = capture.graph(Model(), (TOKENS,), train=True)
         problem = berth.Problem(graph, "k80(gpus=2)", devices="gpu")

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "scenarios/importers/onnx/collectives.h"
 #include "sim/error.h"
 #include "sim/formats/source.h"
 
@@ -170,7 +171,10 @@ constexpr std::array kOwnRows = {
     Row{"Unpack", "Unpack", 99, LowerPack},
 };
 
+constexpr Row kCollectiveRow = {"", "", 99, LowerCollective};
+
 const Row* FindRow(const onnx::NodeProto& node) {
+  if (IsCollective(node)) return &kCollectiveRow;
   const auto find = [&](const auto& rows) -> const Row* {
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return node.op_type() == r.onnx; });

@@ -8,6 +8,7 @@
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
 
+#include "scenarios/importers/onnx/collectives.h"
 #include "scenarios/importers/onnx/einsum.h"
 #include "scenarios/importers/onnx/newer_sets.h"
 #include "scenarios/importers/onnx/node_rules.h"
@@ -116,12 +117,13 @@ std::vector<InferredOutput> InferNewer(const onnx::NodeProto& node, int opset,
 }  // namespace
 
 bool IsStandard(const onnx::NodeProto& node, int opset) {
-  return FindNewerRule(node, opset) != nullptr || IsTranslated(node, opset) ||
+  return IsCollective(node) || FindNewerRule(node, opset) != nullptr || IsTranslated(node, opset) ||
          FindSchema(node, opset) != nullptr;
 }
 
 std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
                                          const std::vector<const TensorInfo*>& inputs) {
+  if (IsCollective(node)) return InferCollective(node, inputs);
   if (opset > kLibrarySet) return InferNewer(node, opset, inputs);
   std::vector<InferredOutput> outputs(static_cast<std::size_t>(node.output_size()));
   const onnx::OpSchema* schema = FindSchema(node, opset);

@@ -49,6 +49,7 @@ void ExpectTruth(const CalibrationResult& result, const Truth& truth, double tol
   EXPECT_CLOSE(static_cast<double>(LinkOf(result, "h200-pinned-d2h").bandwidth), truth.gigabytes * 1e9 / 1.1,
                tolerance + 0.01);
   EXPECT_CLOSE(LinkOf(result, "h200-pinned").both->value, truth.both, tolerance + 0.01);
+  EXPECT_CLOSE(LinkOf(result, "h200-peer").both->value, truth.peer_both, tolerance + 0.01);
 }
 
 TEST(Calibrate, FindsThePlantedNumbersAgain) {

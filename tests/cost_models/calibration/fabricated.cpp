@@ -71,14 +71,14 @@ class Maker {
     return Rows(std::move(rows));
   }
 
-  sim::Attribute Both() {
+  sim::Attribute Both(const char* there, const char* back, double share) {
     sim::Attribute::List rows;
     for (const sim::Bytes bytes : profiler::CopySizes(false)) {
       for (const bool to_host : {false, true}) {
         const double alone = CopyMicros(to_host, bytes) - truth_.alpha_us + 0.5;
-        rows.push_back({sim::Attributes{{"direction", {std::string(to_host ? "d2h" : "h2d")}},
+        rows.push_back({sim::Attributes{{"direction", {std::string(to_host ? back : there)}},
                                         {"bytes", {bytes}},
-                                        {"busy", Summary(alone / truth_.both)},
+                                        {"busy", Summary(alone / share)},
                                         {"covered", {bytes < (1 << 29)}}}});
       }
     }
@@ -163,9 +163,10 @@ class Maker {
     if (probe == "kernel_gap") return Gap();
     if (probe == "graph_node") return Nodes();
     if (probe == "streams") return Streams();
-    if (probe == "copy_both_pinned") return Both();
+    if (probe == "copy_both_pinned") return Both("h2d", "d2h", truth_.both);
+    if (probe == "copy_both_peer") return Both("there", "back", truth_.peer_both);
     if (probe == "allocation") return Rows({});
-    return Copies(probe.starts_with("copy_d2h"), !probe.ends_with("_pageable"));
+    return Copies(probe.starts_with("copy_d2h") || probe == "copy_peer_back", !probe.ends_with("_pageable"));
   }
 
  private:

@@ -126,7 +126,7 @@ TEST(FrameworkOps, OperandsOfOneSizeOrOfNextToNone) {
   EXPECT_THAT(Labels("aten::add_", add("[[4, 8], [4, 8], []]").c_str()), ElementsAre("add f32 elements=32"));
   EXPECT_THAT(Labels("aten::mul", add("[[64, 8], [], []]").c_str()), ElementsAre("scale f32 elements=512"));
   EXPECT_THAT(Labels("aten::add", add("[[64, 8], [8], []]").c_str()), ElementsAre("scale f32 elements=512"));
-  EXPECT_EQ(WhyNot("aten::add", add("[[4, 8], [8], []]").c_str()), "operands of two shapes");
+  EXPECT_EQ(WhyNot("aten::add", add("[[4, 8], [8], []]").c_str()), "aten::add, operands of two shapes");
   EXPECT_THAT(Labels("aten::_foreach_add_", R"({"Input Dims": [[[4, 8], [16]], [[4, 8], [16]], []],
                      "Input type": ["TensorList", "TensorList", "Scalar"]})",
                      {"multi_tensor_apply_kernel<float>"}),
@@ -195,12 +195,64 @@ TEST(FrameworkOps, SelectionsAreOfRows) {
               HasSubstr("without arguments"));
 }
 
+// A tensor of one number has no axes; neither has what is no tensor.
+TEST(FrameworkOps, SingleNumbersAreTold) {
+  EXPECT_THAT(Labels("aten::fill_", R"({"Input Dims": [[], []], "Input type": ["float", "Scalar"]})"),
+              ElementsAre("fill f32 elements=1"));
+  EXPECT_THAT(WhyNot("aten::fill_", R"({"Input Dims": [[], []], "Input type": ["", "Scalar"]})"),
+              HasSubstr("sizes not recorded"));
+  EXPECT_THAT(
+      Labels(
+          "aten::mse_loss_backward",
+          R"({"Input Dims": [[], [5, 8], [5, 8], []], "Input type": ["float", "float", "float", "Scalar"]})"),
+      ElementsAre("sub f32 elements=40"));
+  EXPECT_THAT(
+      WhyNot("aten::mse_loss_backward",
+             R"({"Input Dims": [[5, 8], [5, 8], [5, 8]], "Input type": ["float", "float", "float"]})"),
+      HasSubstr("operands of two shapes"));
+}
+
+// What a compiler fused: by how many tensors its kernel touches.
+TEST(FrameworkOps, FusedElementwiseOpsAreTold) {
+  const auto fused = [](const char* dims, const char* types) {
+    return fmt::format(R"({{"Input Dims": {}, "Input type": {}}})", dims, types);
+  };
+  const char* const name = "triton_poi_fused_add_cos_0";
+  EXPECT_THAT(
+      Labels(name, fused("[[4, 8], [4, 8], [4, 8], []]", R"(["float", "float", "float", "Scalar"])").c_str()),
+      ElementsAre("add f32 elements=32"));
+  EXPECT_THAT(Labels(name, fused("[[4, 8], [32], []]", R"(["float", "float", "Scalar"])").c_str()),
+              ElementsAre("scale f32 elements=32"));
+  EXPECT_EQ(WhyNot(name, fused("[[4], [4], [4], [4]]", R"(["float", "float", "float", "float"])").c_str()),
+            std::string(name) + ", one kernel over 4 tensors");
+  EXPECT_THAT(WhyNot(name, fused("[[4, 8], [8]]", R"(["float", "float"])").c_str()), HasSubstr("two shapes"));
+  EXPECT_EQ(WhyNot("triton_red_fused_sum_0", "{}"), "triton_red_fused_sum_0");
+}
+
+TEST(FrameworkOps, CollectivesHaveBytesAndRanks) {
+  const auto label = [](const char* name, const char* arguments) {
+    const auto told = TellCollective(MarkerOf(name, arguments));
+    return told ? LabelOf(*told) : "nothing";
+  };
+  EXPECT_EQ(label("record_param_comms",
+                  R"({"Collective name": "allreduce", "In msg nelems": 10, "Out msg nelems": 10,
+                                            "Group size": 2, "dtype": "Float"})"),
+            "allreduce bytes=40 ranks=2");
+  EXPECT_EQ(label("nccl:all_to_all", R"({"Input Dims": [[8, 4]], "Input type": ["c10::Half"]})"),
+            "all_to_all bytes=64");
+  EXPECT_EQ(label("nccl:all_to_all", "{}"), "nothing");
+  EXPECT_EQ(label("record_param_comms",
+                  R"({"Collective name": "allreduce", "In msg nelems": 10, "dtype": "Strange"})"),
+            "nothing");
+  EXPECT_EQ(label("record_param_comms", "{}"), "nothing");
+}
+
 TEST(FrameworkOps, SaysWhyNot) {
   EXPECT_EQ(WhyNot("aten::strange", R"({"Input Dims": [[4]]})"), "aten::strange");
   EXPECT_THAT(WhyNot("aten::mm", "{}"), HasSubstr("without shapes"));
   EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": "?", "Input type": 7})"), HasSubstr("without shapes"));
-  EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": [[0, 4], [4, 0]], "Input type": ["float", "float"]})"),
-              HasSubstr("without shapes"));
+  EXPECT_EQ(WhyNot("aten::mm", R"({"Input Dims": [[0, 4], [4, 0]], "Input type": ["float", "float"]})"),
+            "aten::mm, sizes not recorded, or of another rank");
   EXPECT_THAT(WhyNot("aten::mm", R"({"Input Dims": [[4, 4], [4, 4]], "Input type": ["double", "double"]})"),
               HasSubstr("other types"));
 }
@@ -217,6 +269,7 @@ TEST(FrameworkOps, EveryNameIsOfAnOpOfGraphs) {
         const char* arguments :
         {R"({"Input Dims": [[8, 8], [8, 8], [8, 8]], "Input type": ["float", "float", "float"],
               "Concrete Inputs": ["", "[0]", ""]})",
+         R"({"Input Dims": [[], [8, 8], [8, 8]], "Input type": ["float", "float", "float"]})",
          R"({"Input Dims": [[2, 8, 8], [2, 8, 8], [2, 8, 8]], "Input type": ["float", "float", "float"]})",
          R"({"Input Dims": [[8, 4, 6, 6], [4, 4, 3, 3], [4, 4, 3, 3]], "Input type": ["float", "float", "float"],
               "Concrete Inputs": ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"]})",

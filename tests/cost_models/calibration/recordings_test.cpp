@@ -214,8 +214,37 @@ TEST(CalibrateRecordings, AMissingProbeIsSaid) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("h200: no probe of what launching costs")));
   EXPECT_THAT(result.notes, Contains(HasSubstr("h200: no probe of two streams at once")));
   EXPECT_THAT(result.notes, Contains(AllOf(HasSubstr("h200: no probe of"), HasSubstr("normalisation"))));
-  EXPECT_THAT(result.notes, Contains(HasSubstr("pinned copies were measured in one direction")));
+  EXPECT_THAT(result.notes,
+              Contains(HasSubstr("copies from and to pinned memory were measured in one direction")));
   EXPECT_FALSE(result.parameters.Find("h200")->dispatch_us.has_value());
+}
+
+TEST(CalibrateRecordings, CopiesBetweenGpusSayWhichWayTheyWent) {
+  const CalibrationResult through_host = CalibrateAll(With([](profiler::Recording& recording) {
+    for (auto& [name, part] : recording.parts) {
+      if (name != "copy_peer_there") continue;
+      auto& rows = std::get<sim::Attributes>(part.result.value).front().second;
+      for (sim::Attribute& row : std::get<sim::Attribute::List>(rows.value))
+        std::get<sim::Attributes>(row.value).emplace_back("through_host", sim::Attribute{true});
+    }
+  }));
+  EXPECT_THAT(through_host.notes,
+              Contains(HasSubstr("h200-peer: the two GPUs do not reach each other's memory")));
+  const CalibrationResult one_way = CalibrateAll(With([](profiler::Recording& recording) {
+    std::erase_if(recording.parts, [](const auto& part) { return part.first == "copy_peer_there"; });
+  }));
+  EXPECT_THAT(one_way.notes,
+              Contains(HasSubstr("copies between two GPUs were measured in one direction; there is no link "
+                                 "kind h200-peer")));
+  EXPECT_THAT(ErrorOf(With([](profiler::Recording& recording) {
+                for (auto& [name, part] : recording.parts) {
+                  if (name != "copy_both_peer") continue;
+                  auto& rows = std::get<sim::Attributes>(part.result.value).front().second;
+                  auto& row = std::get<sim::Attribute::List>(rows.value).front();
+                  std::get<sim::Attributes>(row.value).front().second = {std::string("sideways")};
+                }
+              })),
+              HasSubstr("copy_both_peer.rows[0].direction must be back or there"));
 }
 
 }  // namespace

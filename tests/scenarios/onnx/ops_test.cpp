@@ -41,6 +41,43 @@ TEST(OnnxOps, GroupsDivideTheWorkAndOnePerChannelIsDepthwise) {
   EXPECT_EQ(OpNamed(graph, "d").flops, 2.0 * 16 * 9 * 9);
 }
 
+// As ONNX Runtime exports one rank of a tensor-parallel model.
+GraphMaker::Attribute GroupOf(std::int64_t ranks) {
+  return {"group_size", ranks};
+}
+GraphMaker OneRank(std::int64_t ranks) {
+  GraphMaker m;
+  m.Input("x", {2, 8}).Weight("w", {8, 4});
+  m.Node("MatMul", {"x", "w"}, {"part"});
+  m.Node("AllReduce", {"part"}, {"sum"}, {GroupOf(ranks)}, "com.microsoft");
+  m.Node("AllGather", {"sum"}, {"all"}, {GroupOf(ranks), {"axis", std::int64_t{-1}}}, "com.microsoft")
+      .Output("all");
+  return m;
+}
+
+TEST(OnnxOps, CollectivesAreThoseOfOneRank) {
+  const ImportedGraph imported = ImportOnnx(BytesOf(OneRank(4)), "model.onnx", {});
+  EXPECT_THAT(TypesOf(imported.graph), ElementsAre("MatMul", "AllReduce", "AllGather"));
+  EXPECT_EQ(ShapeText(imported.graph, "sum"), "f32[2,4]");
+  EXPECT_EQ(ShapeText(imported.graph, "all"), "f32[2,16]");
+  EXPECT_THAT(imported.notes, IsEmpty());
+  const sim::OpGraph read = formats::ParseGraph(formats::PrintGraph(imported.graph), "graph.json");
+  EXPECT_EQ(OpNamed(read, "rank3/part").flops, 2.0 * 2 * 8 * 4);
+  EXPECT_EQ(read.totals().flops, 4 * imported.graph.totals().flops);
+}
+
+TEST(OnnxOps, ACollectiveOfOneRankIsNothing) {
+  EXPECT_THAT(TypesOf(Import(OneRank(1))), ElementsAre("MatMul"));
+}
+
+TEST(OnnxOps, CollectivesThatMakeNoSenseAreRefused) {
+  EXPECT_THAT(RefusalOf(OneRank(0)), HasSubstr("its group_size must be 1 to 1024"));
+  GraphMaker m;
+  m.Input("x", {2, 8});
+  m.Node("AllGather", {"x"}, {"y"}, {GroupOf(2), {"axis", std::int64_t{2}}}, "com.microsoft").Output("y");
+  EXPECT_THAT(RefusalOf(m), HasSubstr("its axis is 2, but its input has 2 axes"));
+}
+
 TEST(OnnxOps, TransposedConvolutionMultipliesEveryInputByTheFilter) {
   GraphMaker m;
   m.Input("x", {1, 4, 5, 5}).Weight("w", {4, 2, 3, 3});

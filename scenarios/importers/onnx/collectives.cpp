@@ -1,0 +1,47 @@
+#include "scenarios/importers/onnx/collectives.h"
+
+#include <utility>
+
+#include "scenarios/importers/onnx/node_rules.h"
+#include "sim/formats/collectives.h"
+
+namespace berth::scenarios::onnx_import {
+namespace {
+
+constexpr char kGroupSize[] = "group_size";
+
+}  // namespace
+
+bool IsCollective(const onnx::NodeProto& node) {
+  return node.domain() == "com.microsoft" && (node.op_type() == "AllReduce" || node.op_type() == "AllGather");
+}
+
+std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,
+                                            const std::vector<const TensorInfo*>& inputs) {
+  if (inputs.size() != 1 || inputs[0] == nullptr || node.output_size() != 1)
+    Refuse("takes and gives one tensor");
+  const std::int64_t ranks = IntAttribute(node, kGroupSize, 1);
+  if (ranks < 1 || ranks > formats::kMostRanks)
+    Refuse("its group_size must be 1 to " + std::to_string(formats::kMostRanks));
+  InferredOutput output;
+  output.is_tensor = true;
+  output.elem_type = inputs[0]->elem_type;
+  const Shape& shape = inputs[0]->shape;
+  output.dims.emplace(shape.begin(), shape.end());
+  if (node.op_type() == "AllGather") {
+    const std::size_t axis =
+        CheckedAxis(IntAttribute(node, "axis", 0), static_cast<std::int64_t>(shape.size()), "its axis");
+    (*output.dims)[axis] = shape[axis] * ranks;
+  }
+  return {output};
+}
+
+void LowerCollective(Lowering& lowering, const Step& step) {
+  const std::int64_t ranks = IntAttribute(*step.node, kGroupSize, 1);
+  if (ranks == 1) return lowering.Alias(step, lowering.In(step, 0));
+  OpSpec spec{.type = step.node->op_type(), .name = "", .inputs = {lowering.In(step, 0)}, .outputs = {}};
+  AddAttribute(spec.attributes, "ranks", ranks);
+  lowering.Emit(step, std::move(spec));
+}
+
+}  // namespace berth::scenarios::onnx_import

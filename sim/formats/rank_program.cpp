@@ -1,0 +1,145 @@
+#include "sim/formats/rank_program.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sim/error.h"
+#include "sim/formats/collectives.h"
+
+namespace berth::formats {
+namespace {
+
+using sim::OpGraph;
+using sim::OpIndex;
+using sim::TensorRef;
+
+constexpr char kRanks[] = "ranks";
+constexpr std::int64_t kMostOps = std::int64_t{1} << 24;
+
+[[noreturn]] void Fail(const sim::Op& op, const std::string& what) {
+  throw InputError(fmt::format("op '{}': {}", op.name, what));
+}
+
+// 0 where it does not say.
+std::int64_t RanksOf(const sim::Op& op) {
+  const sim::Attribute* const found = sim::FindAttribute(op.attributes, kRanks);
+  const auto* ranks = found != nullptr ? std::get_if<std::int64_t>(&found->value) : nullptr;
+  if (found != nullptr && (ranks == nullptr || *ranks < 2 || *ranks > kMostRanks))
+    Fail(op, fmt::format("`ranks` must be a whole number from 2 to {}", kMostRanks));
+  return ranks != nullptr ? *ranks : 0;
+}
+
+// Of all collectives.
+int CommonRanks(const OpGraph& graph) {
+  const sim::Op* first = nullptr;
+  for (const sim::Op& op : graph.ops) {
+    if (!IsCollective(op)) continue;
+    if (first == nullptr) first = &op;
+    if (RanksOf(op) != RanksOf(*first))
+      Fail(op,
+           fmt::format(
+               "is of {} ranks, '{}' of {}; the program of one rank is written out for ranks of one group "
+               "(none: `ranks` is missing)",
+               RanksOf(op), first->name, RanksOf(*first)));
+    if (op.inputs.size() != 1 || op.outputs.size() != 1)
+      Fail(op, fmt::format("says its `ranks`, so it takes and gives the tensor of one rank, not {} and {}",
+                           op.inputs.size(), op.outputs.size()));
+  }
+  return static_cast<int>(RanksOf(*first));
+}
+
+class Writer {
+ public:
+  explicit Writer(const OpGraph& graph) : graph_(graph), ranks_(CommonRanks(graph)) {
+    std::int64_t next = 0;
+    for (const sim::Op& op : graph.ops) {
+      first_.push_back(static_cast<OpIndex>(next));
+      next += IsCollective(op) ? 1 : ranks_;
+      if (next > kMostOps)
+        Fail(op, fmt::format("up to here {} ranks have more than {} ops", ranks_, kMostOps));
+    }
+  }
+
+  OpGraph Run() {
+    OpGraph made;
+    made.name = graph_.name;
+    made.attributes = graph_.attributes;
+    for (const sim::Op& op : graph_.ops) {
+      if (IsCollective(op)) {
+        made.ops.push_back(Joined(op));
+        continue;
+      }
+      for (int rank = 0; rank < ranks_; ++rank) made.ops.push_back(Copied(op, rank));
+    }
+    made.Finish();
+    return made;
+  }
+
+ private:
+  bool IsJoined(OpIndex op) const { return IsCollective(graph_.ops[static_cast<std::size_t>(op)]); }
+  OpIndex Mapped(OpIndex op, int rank) const {
+    return first_[static_cast<std::size_t>(op)] + (IsJoined(op) ? 0 : rank);
+  }
+  TensorRef Mapped(const TensorRef& tensor, int rank) const {
+    return {Mapped(tensor.op, rank), IsJoined(tensor.op) ? rank : tensor.output};
+  }
+
+  sim::Op Copied(const sim::Op& op, int rank) const {
+    sim::Op copy = op;
+    const std::string prefix = fmt::format("rank{}", rank);
+    copy.name = prefix + "/" + op.name;
+    copy.group = op.group.empty() ? prefix : prefix + "/" + op.group;
+    copy.colocate = prefix;
+    for (TensorRef& input : copy.inputs) input = Mapped(input, rank);
+    for (OpIndex& control : copy.control) control = Mapped(control, rank);
+    for (sim::Output& output : copy.outputs)
+      if (output.storage == sim::Output::Storage::kInput) output.alias = Mapped(output.alias, rank);
+    return copy;
+  }
+
+  // What it does to its tensor is the ring's business: names of a framework would be lost.
+  sim::Op Joined(const sim::Op& op) const {
+    sim::Op joined = op;
+    joined.attributes.clear();
+    joined.inputs.clear();
+    joined.control.clear();
+    joined.outputs.assign(static_cast<std::size_t>(ranks_), op.outputs.front());
+    for (int rank = 0; rank < ranks_; ++rank) {
+      joined.inputs.push_back(Mapped(op.inputs.front(), rank));
+      for (const OpIndex control : op.control) joined.control.push_back(Mapped(control, rank));
+    }
+    if (op.type == "ReduceScatter") {  // the parts of a sum that does not divide differ by a byte
+      const sim::Bytes whole = InputBytes(op);
+      for (int rank = 0; rank < ranks_; ++rank)
+        joined.outputs[static_cast<std::size_t>(rank)].bytes = ChunkOf(whole, rank, ranks_);
+    }
+    return joined;
+  }
+  sim::Bytes InputBytes(const sim::Op& op) const {
+    const TensorRef& input = op.inputs.front();
+    return graph_.ops[static_cast<std::size_t>(input.op)]
+        .outputs[static_cast<std::size_t>(input.output)]
+        .bytes;
+  }
+
+  const OpGraph& graph_;
+  const int ranks_;
+  std::vector<OpIndex> first_;  // by op: its place, or that of rank 0's, in the new graph
+};
+
+}  // namespace
+
+bool IsRankProgram(const OpGraph& graph) {
+  return std::ranges::any_of(graph.ops, [](const sim::Op& op) {
+    return IsCollective(op) && sim::FindAttribute(op.attributes, kRanks) != nullptr;
+  });
+}
+
+OpGraph OfAllRanks(const OpGraph& graph) {
+  return Writer(graph).Run();
+}
+
+}  // namespace berth::formats

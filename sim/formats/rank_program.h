@@ -1,0 +1,17 @@
+// The program of one rank as the graph of all: what frameworks export of a model that runs the same on every rank has
+// collectives of one tensor each, with the number of ranks in the attribute `ranks`.
+#pragma once
+
+#include "sim/op_graph.h"
+
+namespace berth::formats {
+
+// That a collective of the graph says its ranks.
+bool IsRankProgram(const sim::OpGraph& graph);
+
+// The ops of each rank, rank0/NAME and so on, one colocation set a rank; a collective takes and gives a tensor of each.
+// `graph` is Finish()ed, and so is what comes back. Throws InputError, naming the op, where collectives do not agree in
+// their ranks, where one has other than one input and one output, and for more than 2^24 ops.
+sim::OpGraph OfAllRanks(const sim::OpGraph& graph);
+
+}  // namespace berth::formats

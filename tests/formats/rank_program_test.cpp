@@ -1,0 +1,83 @@
+// The program of one rank, written out for all of them.
+#include "sim/formats/rank_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "sim/formats/collectives.h"
+#include "sim/formats/formats.h"
+
+namespace berth::formats {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A product whose parts are added over the ranks, and what reads the sum. `collective` is its type and what stands behind it.
+std::string Program(const std::string& collective, int bytes_out = 400, const std::string& more = "") {
+  return R"({"format": "berth.graph", "version": 1, "name": "rank", "ops": [
+    {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 400}]},
+    {"name": "part", "type": "MatMul", "inputs": ["x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "layer"},
+    {"name": "sum", "type": ")" +
+         collective + R"(, "inputs": ["part"], "outputs": [{"bytes": )" + std::to_string(bytes_out) + "}]}" +
+         more + R"(,
+    {"name": "last", "type": "Relu", "inputs": ["sum"], "outputs": [{"bytes": 400}]}]})";
+}
+std::string Of(int ranks) {
+  return R"(AllReduce", "attributes": {"ranks": )" + std::to_string(ranks) + R"(, "module": "layer"})";
+}
+sim::OpGraph Read(const std::string& json) {
+  return ParseGraph(json, "one.json");
+}
+std::string ErrorOf(const std::string& json) {
+  try {
+    Read(json);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The same as what a file says that has all ranks.
+TEST(RankProgram, IsTheGraphOfAllRanks) {
+  const sim::OpGraph all = Read(R"({"format": "berth.graph", "version": 1, "name": "rank", "ops": [
+    {"name": "rank0/x", "type": "Placeholder", "outputs": [{"bytes": 400}], "group": "rank0", "colocate": "rank0"},
+    {"name": "rank1/x", "type": "Placeholder", "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"},
+    {"name": "rank0/part", "type": "MatMul", "inputs": ["rank0/x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "rank0/layer", "colocate": "rank0"},
+    {"name": "rank1/part", "type": "MatMul", "inputs": ["rank1/x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "rank1/layer", "colocate": "rank1"},
+    {"name": "sum", "type": "AllReduce", "inputs": ["rank0/part", "rank1/part"], "outputs": [{"bytes": 400}, {"bytes": 400}]},
+    {"name": "rank0/last", "type": "Relu", "inputs": ["sum:0"], "outputs": [{"bytes": 400}], "group": "rank0", "colocate": "rank0"},
+    {"name": "rank1/last", "type": "Relu", "inputs": ["sum:1"], "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"}]})");
+  EXPECT_EQ(PrintGraph(Read(Program(Of(2)))), PrintGraph(all));
+}
+
+TEST(RankProgram, PlacesRanksAndNothingElse) {
+  EXPECT_EQ(Read(Program(Of(8))).colocation_sets(), 8);
+}
+
+TEST(RankProgram, PartsOfASumMayDifferByAByte) {
+  const sim::OpGraph graph = Read(Program(R"(ReduceScatter", "attributes": {"ranks": 3})", 134));
+  EXPECT_FALSE(HasCollectives(graph));
+  EXPECT_GE(graph.Find("rank2/last"), 0);
+}
+
+TEST(RankProgram, WhatDoesNotFitIsRefused) {
+  EXPECT_THAT(ErrorOf(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 1024"));
+  EXPECT_THAT(ErrorOf(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
+              HasSubstr("must be a whole number"));
+  EXPECT_THAT(ErrorOf(Program(R"(AllGather", "attributes": {"ranks": 2})")),
+              HasSubstr("output 0 has 400 bytes, but must have 800"));
+  EXPECT_THAT(
+      ErrorOf(Program(Of(2), 400,
+                      R"(, {"name": "two", "type": "AllReduce", "inputs": ["x"], "outputs": [{"bytes": 400}],
+                                   "attributes": {"ranks": 4}})")),
+      HasSubstr("op 'two': is of 4 ranks, 'sum' of 2"));
+  EXPECT_THAT(
+      ErrorOf(Program(Of(2), 400,
+                      R"(, {"name": "two", "type": "AllReduce", "inputs": ["x", "part"],
+                                   "outputs": [{"bytes": 400}, {"bytes": 400}], "attributes": {"ranks": 2}})")),
+      HasSubstr("op 'two': says its `ranks`, so it takes and gives the tensor of one rank, not 2 and 2"));
+}
+
+}  // namespace
+}  // namespace berth::formats
