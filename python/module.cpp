@@ -17,6 +17,7 @@
 #include "agents/plugin.h"
 #include "python/episodes.h"
 #include "python/prepared.h"
+#include "scenarios/importers/aten.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -438,6 +439,12 @@ PYBIND11_MODULE(_core, module) {
   module.def("write_file", &formats::WriteFile);
   module.def("set_plugin_folder", &agents::SetPluginFolder);
   module.def("agents", &AgentRows);
+  module.def("aten_types", [] {
+    py::dict types;
+    for (const scenarios::AtenType& row : scenarios::AtenTypes())
+      types[py::str(row.name)] = py::str(row.type);
+    return types;
+  });
   module.def("workloads", [] { return NamedRows(scenarios::Workloads()); });
   module.def("clusters", [] { return NamedRows(scenarios::Clusters()); });
   module.def("groupers", [] { return NamedRows(agents::Groupers()); });

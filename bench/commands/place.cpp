@@ -29,6 +29,7 @@
 #include "bench/run_folder.h"
 #include "bench/sample_log.h"
 #include "bench/search_source.h"
+#include "bench/tables/fingerprint.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -41,6 +42,7 @@ struct Found {
   const agents::Task& task;
   const agents::Evaluator& evaluator;
   std::string agent;
+  std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
@@ -58,6 +60,7 @@ nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, c
   return {{"agent", agent},
           {"scenario", search.name()},
           {"graph", task.problem->graph().name},
+          {"graph_fingerprint", GraphFingerprint(task.problem->graph())},
           {"cluster", task.problem->cluster().name},
           {"cost_model", task.problem->costs().cost_model},
           {"grouper", task.units.grouper},
@@ -101,6 +104,7 @@ nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, co
     json["samples_to_best"] = evaluator.samples_to_best();
     json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
     json["best_runtime_us"] = sim::ToMicros(evaluator.best_runtime());
+    if (!found.author.empty()) json["found_by"] = found.author;
   }
   return json;
 }
@@ -198,7 +202,10 @@ class PlaceCommand : public Command {
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    const Found found = {task, evaluator, agent->name(), bound, wall.count(), ranks.size()};
+    const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
+    const std::string author =
+        composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
+    const Found found = {task, evaluator, agent->name(), author, bound, wall.count(), ranks.size()};
     if (ranks.first()) Save(found);
     if (found.interrupted()) {
       throw Interrupted(fmt::format("stopped after {} of {} samples; {}.", CountText(evaluator.samples()),
@@ -244,7 +251,8 @@ class PlaceCommand : public Command {
     ClaimFolder({.path = out_,
                  .record = kRecord,
                  .run = Begun(task, agent.name()),
-                 .same = {"agent", "scenario", "graph", "cluster", "cost_model", "grouper", "units", "seed"},
+                 .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
+                          "grouper", "units", "seed"},
                  .alike = {"budget"},
                  .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
                            "placement.html", "samples.csv"},
@@ -323,6 +331,7 @@ class PlaceCommand : public Command {
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
     fmt::print("{}\n", PrintPlaceReport(MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    if (!found.author.empty()) fmt::print("Found by {}, one of the portfolio.\n", found.author);
     fmt::print(
         "{}",
         Wrapped(

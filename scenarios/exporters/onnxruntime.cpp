@@ -1,7 +1,9 @@
 // ONNX Runtime's layer annotations (1.25 or newer): nodes carry `layer_ann` in their metadata, here the name of a device, and
 // the session option `session.layer_assignment_settings` says which provider takes which. A session has one provider of a
 // kind, so one GPU beside the CPU is all that can be said.
+#include <deque>
 #include <filesystem>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,11 +20,16 @@ namespace berth::scenarios {
 namespace {
 
 constexpr const char* kKey = "layer_ann";
-// Fields of onnx.proto: ModelProto.graph, GraphProto.node, NodeProto.name and .metadata_props.
-constexpr std::uint32_t kGraph = 7, kNode = 1, kNodeName = 3, kMetadata = 9;
+// Fields of onnx.proto: ModelProto.graph, GraphProto.node, NodeProto.output, .name and .metadata_props.
+constexpr std::uint32_t kGraph = 7, kNode = 1, kNodeOutput = 2, kNodeName = 3, kMetadata = 9;
 
 const sim::Device& DeviceOf(const ExportInput& input, std::size_t op) {
   return input.problem.cluster().devices[static_cast<std::size_t>(input.placement.device[op])];
+}
+
+// In the file: an importer may have named the op by its module.
+std::string NodeNameOf(const sim::Op& op) {
+  return sim::FindString(op.attributes, "onnx_node").value_or(op.name);
 }
 
 // The GPU and the CPU in use; -1 = none.
@@ -85,7 +92,12 @@ void AppendBytes(std::string& out, std::uint32_t number, std::string_view body) 
 
 class Annotator {
  public:
-  explicit Annotator(const ExportInput& input) : input_(input) {}
+  explicit Annotator(const ExportInput& input) : input_(input) {
+    const std::vector<sim::Op>& ops = input.problem.graph().ops;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (!ops[i].IsSource()) ops_[NodeNameOf(ops[i])].push_back(i);
+    }
+  }
 
   // Everything but the nodes' metadata stays as it stands, byte for byte.
   std::string Model(std::string_view model) {
@@ -116,24 +128,28 @@ class Annotator {
 
   std::string Node(std::string_view node) {
     std::string name;
+    std::string output;
     std::string out;
     for (std::string_view rest = node; !rest.empty();) {
       const auto field = TakeField(rest);
       if (!field) throw InputError(input_.graph_file + ": is cut off or no ONNX model");
       if (field->number == kNodeName) name = std::string(field->body);
+      if (field->number == kNodeOutput && output.empty()) output = std::string(field->body);
       if (field->number == kMetadata && IsAnnotation(field->body)) continue;
       out += field->head;
       out += field->body;
     }
-    const sim::OpIndex op = input_.problem.graph().Find(name);
-    if (op < 0) {
+    const auto ops = ops_.find(name.empty() ? output : name);
+    if (ops == ops_.end() || ops->second.empty()) {
       ++without_;
       return out;
     }
+    const std::size_t op = ops->second.front();
+    if (ops->second.size() > 1) ops->second.pop_front();  // of nodes of one name the next
     ++annotated_;
     std::string entry;
     AppendBytes(entry, 1, kKey);
-    AppendBytes(entry, 2, DeviceOf(input_, static_cast<std::size_t>(op)).name);
+    AppendBytes(entry, 2, DeviceOf(input_, op).name);
     AppendBytes(out, kMetadata, entry);
     return out;
   }
@@ -144,6 +160,7 @@ class Annotator {
   }
 
   const ExportInput& input_;
+  std::map<std::string, std::deque<std::size_t>> ops_;  // by name of the node
   std::int64_t annotated_ = 0;
   std::int64_t without_ = 0;
 };
@@ -165,7 +182,8 @@ Exported ExportOnnxRuntime(const ExportInput& input) {
   for (std::size_t i = 0; i < input.problem.graph().ops.size(); ++i) {
     const sim::Op& op = input.problem.graph().ops[i];
     if (op.IsSource()) continue;
-    text += separator + formats::JsonString(op.name) + ": " + formats::JsonString(DeviceOf(input, i).name);
+    text +=
+        separator + formats::JsonString(NodeNameOf(op)) + ": " + formats::JsonString(DeviceOf(input, i).name);
     separator = ",\n    ";
   }
   return {
