@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -222,6 +223,18 @@ std::string Explain(const Prepared& problem, const std::string& placement, doubl
                                           : Prepared::Form::kText);
 }
 
+// The text for another program, and notes.
+std::pair<std::string, std::vector<std::string>> Export(const Prepared& problem, const std::string& placement,
+                                                        const std::string& to,
+                                                        const std::string& graph_file) {
+  const py::gil_scoped_release unlocked;
+  const scenarios::ExporterRow& exporter = scenarios::FindExporter(to);
+  const sim::Placement placed = problem.FromText(placement, "placement");
+  scenarios::Exported exported =
+      exporter.print({.problem = problem.problem(), .placement = placed, .graph_file = graph_file});
+  return {std::move(exported.text), std::move(exported.notes)};
+}
+
 py::dict Bounds(const Prepared& problem) {
   agents::LowerBound bound;
   {
@@ -417,6 +430,7 @@ void BindProblem(py::module_& module) {
                                             problem.problem().cluster());
            })
       .def("explain", &Explain)
+      .def("export", &Export)
       .def("bounds", &Bounds);
 }
 

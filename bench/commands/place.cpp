@@ -43,6 +43,8 @@ struct Found {
   const agents::Evaluator& evaluator;
   std::string agent;
   std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
+  const Leanest& leanest;
+  bool is_portfolio;
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
@@ -52,7 +54,7 @@ struct Found {
 
 constexpr const char* kRecord = "run.json";
 constexpr std::size_t kColumns = 80;
-constexpr std::int64_t kNeedSamples = 50;  // for each size of memory that is tried where nothing fits
+constexpr std::int64_t kNeedSamples = 50;  // of the portfolio, where another agent found nothing that fits
 
 // What a search is, known before it begins.
 nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, const agents::Task& task,
@@ -190,11 +192,13 @@ class PlaceCommand : public Command {
     if (log_samples_ && ranks.first()) {
       formats::WriteFile(InFolder("units.json"), PrintUnits(task));
       log.emplace(InFolder("samples.csv"), task, options_.resume);
-      evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
-                               const agents::Evaluation& evaluation) {
-        log->Append(sample, placement, evaluation);
-      };
     }
+    Leanest leanest(task);
+    evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
+                             const agents::Evaluation& evaluation) {
+      if (log) log->Append(sample, placement, evaluation);
+      if (!evaluator.has_best()) leanest.See(placement, evaluation);
+    };
     const bool says_already = options_.resume && std::filesystem::exists(InFolder(kRecord));
     if (!out_.empty() && ranks.first() && !says_already)
       formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
@@ -205,7 +209,15 @@ class PlaceCommand : public Command {
     const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
     const std::string author =
         composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
-    const Found found = {task, evaluator, agent->name(), author, bound, wall.count(), ranks.size()};
+    const Found found = {.task = task,
+                         .evaluator = evaluator,
+                         .agent = agent->name(),
+                         .author = author,
+                         .leanest = leanest,
+                         .is_portfolio = composed != nullptr,
+                         .bound = bound,
+                         .wall_seconds = wall.count(),
+                         .ranks = ranks.size()};
     if (ranks.first()) Save(found);
     if (found.interrupted()) {
       throw Interrupted(fmt::format("stopped after {} of {} samples; {}.", CountText(evaluator.samples()),
@@ -348,8 +360,12 @@ class PlaceCommand : public Command {
   void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
     const sim::Problem& problem = *found.task.problem;
     if (!found.interrupted()) {
-      const MemoryNeed need = FindMemoryNeed(found.task, std::min(kNeedSamples, found.evaluator.budget()),
-                                             options_.threads, &StopRequested());
+      const std::int64_t more = found.is_portfolio ? 0 : kNeedSamples;
+      Progress progress("what it would need", more, more == 0);
+      const MemoryNeed need =
+          FindMemoryNeed(found.task, found.leanest, more, options_.threads, &StopRequested(),
+                         [&](std::int64_t samples) { progress.Update(samples); });
+      progress.Finish();
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =

@@ -1,16 +1,12 @@
 // ONNX Runtime's layer annotations (1.25 or newer): nodes carry `layer_ann` in their metadata, here the name of a device, and
 // the session option `session.layer_assignment_settings` says which provider takes which. A session has one provider of a
 // kind, so one GPU beside the CPU is all that can be said.
-#include <deque>
-#include <filesystem>
-#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "scenarios/exporters/exporters.h"
+#include "scenarios/exporters/onnx_nodes.h"
 #include "scenarios/exporters/placed_modules.h"
-#include "scenarios/importers/onnx.h"
 #include "scenarios/importers/wire_format.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -25,11 +21,6 @@ constexpr std::uint32_t kGraph = 7, kNode = 1, kNodeOutput = 2, kNodeName = 3, k
 
 const sim::Device& DeviceOf(const ExportInput& input, std::size_t op) {
   return input.problem.cluster().devices[static_cast<std::size_t>(input.placement.device[op])];
-}
-
-// In the file: an importer may have named the op by its module.
-std::string NodeNameOf(const sim::Op& op) {
-  return sim::FindString(op.attributes, "onnx_node").value_or(op.name);
 }
 
 // The GPU and the CPU in use; -1 = none.
@@ -92,12 +83,7 @@ void AppendBytes(std::string& out, std::uint32_t number, std::string_view body) 
 
 class Annotator {
  public:
-  explicit Annotator(const ExportInput& input) : input_(input) {
-    const std::vector<sim::Op>& ops = input.problem.graph().ops;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (!ops[i].IsSource()) ops_[NodeNameOf(ops[i])].push_back(i);
-    }
-  }
+  explicit Annotator(const ExportInput& input) : input_(input), ops_(input.problem.graph()) {}
 
   // Everything but the nodes' metadata stays as it stands, byte for byte.
   std::string Model(std::string_view model) {
@@ -139,17 +125,15 @@ class Annotator {
       out += field->head;
       out += field->body;
     }
-    const auto ops = ops_.find(name.empty() ? output : name);
-    if (ops == ops_.end() || ops->second.empty()) {
+    const auto op = ops_.Take(name.empty() ? output : name);
+    if (!op) {
       ++without_;
       return out;
     }
-    const std::size_t op = ops->second.front();
-    if (ops->second.size() > 1) ops->second.pop_front();  // of nodes of one name the next
     ++annotated_;
     std::string entry;
     AppendBytes(entry, 1, kKey);
-    AppendBytes(entry, 2, DeviceOf(input_, op).name);
+    AppendBytes(entry, 2, DeviceOf(input_, *op).name);
     AppendBytes(out, kMetadata, entry);
     return out;
   }
@@ -160,7 +144,7 @@ class Annotator {
   }
 
   const ExportInput& input_;
-  std::map<std::string, std::deque<std::size_t>> ops_;  // by name of the node
+  OpsByNode ops_;
   std::int64_t annotated_ = 0;
   std::int64_t without_ = 0;
 };
@@ -196,16 +180,7 @@ Exported ExportOnnxRuntime(const ExportInput& input) {
 Exported ExportOnnxRuntimeModel(const ExportInput& input) {
   RefuseTraining(input, "onnxruntime-model");
   const Providers providers = FindProviders(input, "onnxruntime-model");
-  const std::string model = std::filesystem::is_regular_file(input.graph_file)
-                                ? formats::ReadFile(input.graph_file)
-                                : std::string();
-  if (!RecognisesOnnx(model)) {
-    throw InputError(
-        fmt::format("onnxruntime-model: annotates the ONNX file that was placed, but the graph is {}; give "
-                    "the model itself as --graph, "
-                    "or take --to onnxruntime.",
-                    input.graph_file));
-  }
+  const std::string model = ReadPlacedOnnx(input, "onnxruntime-model");
   Annotator annotator(input);
   Exported exported = {.text = annotator.Model(model), .notes = {}};
   if (annotator.annotated() == 0) {

@@ -16,4 +16,8 @@ bool RecognisesTrace(const std::string& content);
 ImportedGraph ImportTrace(const std::string& content, const std::string& source,
                           const ImportOptions& options);
 
+// The same of texts: `kineto` is what options.kineto names, where it names a file.
+ImportedGraph ImportTracePair(const std::string& content, const std::string& source,
+                              const std::string& kineto, const ImportOptions& options);
+
 }  // namespace berth::scenarios

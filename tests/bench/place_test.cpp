@@ -62,9 +62,10 @@ TEST(Place, SaysWhenNothingFits) {
 }
 
 TEST(Place, SaysWhenItIsProvenThatNothingFits) {
-  const std::vector<std::string> call = {"place",        "--agent",   "single_gpu", "--graph",
-                                         "inception_v3", "--cluster", kCluster,     "--devices",
-                                         "gpu",          "--memory",  "gpu=301MiB"};
+  const std::vector<std::string> call = {
+      "place",     "--agent", "single_gpu", "--graph", "chain(ops=4,bytes=400000000)",
+      "--cluster", kCluster,  "--devices",  "gpu",     "--memory",
+      "gpu=301MiB"};
   EXPECT_THAT(RunBerth(call).out, HasSubstr("proven that the graph does not fit"));
   auto with_json = call;
   with_json.insert(with_json.end(), {"--json", "-"});

@@ -174,6 +174,30 @@ class Clients(unittest.TestCase):
             with self.assertRaises(Exception):
                 run("annotated.onnx", {"session.layer_assignment_settings": "cpu"})
 
+    @needs("onnx", "onnxruntime")
+    def test_onnx_runtime_names_nodes_as_the_memory_file_does(self):
+        import numpy
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper
+
+        long = "a tensor whose name is longer than one block of the hash"
+        nodes = [helper.make_node("MatMul", ["x", "weight"], [long], name="first"), helper.make_node("Relu", [long], ["y"])]
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in "xy"]
+        weight = onnx.numpy_helper.from_array(numpy.ones((4, 4), numpy.float32), "weight")
+        model = helper.make_model(helper.make_graph(nodes, "net", tensors[:1], tensors[1:], [weight]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, self.folder / "net.onnx")
+        told = self.berth("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to", "onnxruntime-memory").splitlines()
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.enable_mem_pattern = False
+        options.add_session_config_entry("session.collect_node_memory_stats_to_file", "stats.csv")
+        onnxruntime.InferenceSession(self.folder / "net.onnx", options, providers=["CPUExecutionProvider"]).run(None, {"x": numpy.ones((2, 4), numpy.float32)})
+        collected = (self.folder / "stats.csv").read_text().splitlines()
+        self.assertEqual(told[0], collected[0])
+        self.assertEqual({line.partition(",")[0] for line in told}, {line.partition(",")[0] for line in collected})
+        self.assertEqual([line.partition(",")[2] for line in told[1:]], ["32,64,32,0", "0,0,32,0"])
+
     @needs("networkx")
     def test_networkx_reads_the_graphml(self):
         import networkx

@@ -485,6 +485,12 @@ bool RecognisesTrace(const std::string& content) {
 
 ImportedGraph ImportTrace(const std::string& content, const std::string& source,
                           const ImportOptions& options) {
+  const std::string kineto = options.kineto.empty() ? std::string() : formats::ReadFile(options.kineto);
+  return ImportTracePair(content, source, kineto, options);
+}
+
+ImportedGraph ImportTracePair(const std::string& content, const std::string& source,
+                              const std::string& kineto, const ImportOptions& options) {
   if (content.find("\"rf_id\"") == std::string::npos &&
       content.find("\"traceEvents\"") != std::string::npos) {
     throw InputError(
@@ -495,8 +501,7 @@ ImportedGraph ImportTrace(const std::string& content, const std::string& source,
   const trace::ExecutionTrace execution = trace::ReadExecutionTrace(content, source);
   std::optional<trace::Times> times;
   if (!options.kineto.empty())
-    times = trace::ReadTimes(formats::ReadFile(options.kineto), formats::SourceOf(options.kineto), execution,
-                             source);
+    times = trace::ReadTimes(kineto, formats::SourceOf(options.kineto), execution, source);
   Builder builder(execution, times ? &*times : nullptr);
   ImportedGraph imported;
   imported.graph = builder.Build();
