@@ -364,7 +364,7 @@ class PlaceCommand : public Command {
       Progress progress("what it would need", more, more == 0);
       const MemoryNeed need =
           FindMemoryNeed(found.task, found.leanest, more, options_.threads, &StopRequested(),
-                         [&](std::int64_t samples) { progress.Update(samples); });
+                         [&](std::int64_t done) { progress.Update(done); });
       progress.Finish();
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
