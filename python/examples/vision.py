@@ -29,7 +29,7 @@ assert found.placement is not None, "it fits nowhere"
 device_map = json.loads(problem.export(found.placement, "device-map"))
 check_device_map(model, device_map)  # accelerate: every weight has a device
 for number, device in enumerate(problem.device_names):
-    print(f"{device}: {', '.join(module for module, where in device_map.items() if where == number)}")
+    print(f"{device}: {', '.join(module or '(all)' for module, where in device_map.items() if where == number)}")
 print(f"{found.runtime_us / 1e6:.4f} s a step, at least {problem.bounds().runtime_us / 1e6:.4f} s")
 
 # With weights, one image runs through the modules by that map; where the two GPUs are missing, on the CPU all the same.
