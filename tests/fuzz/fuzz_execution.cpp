@@ -1,9 +1,11 @@
 // libFuzzer's entry for the importer of execution traces: what stands behind the first NUL is the Kineto trace. With
 // BERTH_FUZZ_SEEDS=DIR it writes the hand-made pair there first, and its execution trace alone.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
 #include "tests/scenarios/trace_reader.h"
 
