@@ -53,6 +53,14 @@ class Transferable {
       const std::string& path) = 0;  // throws InputError for a file of another agent or other sizes
 };
 
+// An agent that asks others, one after the other.
+class Composed {
+ public:
+  virtual ~Composed() = default;
+  // The name of the one whose sample that was, 1-based; after Search().
+  virtual std::string AuthorOf(std::int64_t sample) const = 0;
+};
+
 enum class AgentKind : std::uint8_t { kBaseline, kConstructive, kSearch, kLearner };
 
 struct AgentRow {

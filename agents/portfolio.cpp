@@ -4,6 +4,10 @@
 //
 // Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
 // exclude (single_gpu without a GPU). Spends the whole budget.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "agents/agents.h"
 
 namespace berth::agents {
@@ -16,7 +20,7 @@ bool Suits(const AgentRow& row, const Task& task) {
   return name != "random" && (row.kind == AgentKind::kBaseline || row.kind == AgentKind::kConstructive);
 }
 
-class Portfolio final : public Agent {
+class Portfolio final : public Agent, public Composed {
  public:
   explicit Portfolio(const Spec& spec) {
     ParameterReader parameters(spec);
@@ -27,15 +31,26 @@ class Portfolio final : public Agent {
   std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
+    const auto ask = [&](const std::string& member) {
+      MakeAgent(member)->Search(task, evaluator, options);
+      last_.emplace_back(evaluator.samples(), member);
+    };
     for (const AgentRow& row : Agents()) {
       if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
-      if (Suits(row, task)) MakeAgent(row.name)->Search(task, evaluator, options);
+      if (Suits(row, task)) ask(row.name);
     }
-    MakeAgent("pilot")->Search(task, evaluator, options);
+    ask("pilot");
+  }
+
+  std::string AuthorOf(std::int64_t sample) const override {
+    const auto author =
+        std::ranges::lower_bound(last_, sample, {}, [](const auto& one) { return one.first; });
+    return author == last_.end() ? "" : author->second;
   }
 
  private:
   std::string name_;
+  std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "bench/problem_json.h"
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -29,8 +30,21 @@ nlohmann::ordered_json ProblemJson(const ProblemSource& source) {
   for (const auto& [key, member] : kLists) {
     if (!(source.*member).empty()) json[key] = source.*member;
   }
+  std::error_code ignored;
+  if (const auto folder = std::filesystem::current_path(ignored); !ignored) json["folder"] = folder.string();
   return json;
 }
+
+namespace {
+
+// A relative path means a file of the folder that the run was made in, unless it is one of this folder.
+void FindFile(std::string& path, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (path.empty() || folder.empty() || std::filesystem::exists(path, ignored)) return;
+  if (std::filesystem::is_regular_file(folder / path, ignored)) path = (folder / path).string();
+}
+
+}  // namespace
 
 ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::string& place) {
   ProblemSource source;
@@ -41,6 +55,9 @@ ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::str
     for (const auto& [key, member] : kLists) {
       if (json.contains(key)) source.*member = json.at(key).get<std::vector<std::string>>();
     }
+    const std::filesystem::path folder = json.value("folder", "");
+    for (std::string* path : {&source.graph, &source.cluster, &source.cost_model}) FindFile(*path, folder);
+    for (std::string& path : source.sheets) FindFile(path, folder);
   } catch (const nlohmann::json::exception&) {
     throw InputError(place + " is not what berth place writes there; give --graph and --cluster.");
   }

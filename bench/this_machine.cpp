@@ -39,7 +39,7 @@ std::string OutputOf(const char* command) {
   return text;
 }
 
-std::string ContentOf(const char* path) {
+std::string ContentOf(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream content;
   content << file.rdbuf();
@@ -75,7 +75,9 @@ struct Gpu {
   std::int64_t memory = 0;  // MiB
   int generation = 0;       // of PCI Express; 0 = not told
   int width = 0;
-  std::string kind;  // of the catalogue
+  std::string uuid;       // "GPU-…"; empty = not told
+  std::size_t index = 0;  // of nvidia-smi
+  std::string kind;       // of the catalogue
 };
 
 std::int64_t Number(const std::string& text) {
@@ -88,17 +90,43 @@ std::vector<Gpu> ReadGpus(const std::string& csv) {
   for (const std::string& line : Split(csv, '\n')) {
     if (line.find(',') == std::string::npos) continue;  // "No devices were found"
     const std::vector<std::string> cells = Split(line, ',');
-    if (cells.size() != 5 || Number(cells[2]) <= 0) {
+    if (cells.size() < 5 || cells.size() > 6 || Number(cells[2]) <= 0) {
       throw InputError(
-          fmt::format("--cluster here: nvidia-smi says \"{}\", but index, name, MiB, PCIe generation and "
-                      "width were asked for; "
+          fmt::format("--cluster here: nvidia-smi says \"{}\", but index, name, MiB, PCIe generation, "
+                      "width and UUID were asked for; "
                       "write the cluster as a file.",
                       line));
     }
     gpus.push_back({cells[1], Number(cells[2]), static_cast<int>(Number(cells[3])),
-                    static_cast<int>(Number(cells[4])), ""});
+                    static_cast<int>(Number(cells[4])), cells.size() == 6 ? cells[5] : "", gpus.size(), ""});
   }
   return gpus;
+}
+
+// Those that CUDA shows a program, in its order: numbers, or UUIDs that may be cut short, up to the first that it cannot find.
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const std::string& visible) {
+  std::vector<Gpu> shown;
+  for (const std::string& wanted : Split(visible, ',')) {
+    if (wanted.starts_with("MIG-")) {
+      throw InputError(
+          fmt::format("--cluster here: CUDA_VISIBLE_DEVICES names {}, a part of a GPU, whose size nvidia-smi "
+                      "does not tell; "
+                      "write the cluster as a file.",
+                      wanted));
+    }
+    const bool is_number = !wanted.empty() && wanted.find_first_not_of("0123456789") == std::string::npos;
+    const auto matches = [&](const Gpu& gpu) {
+      return is_number ? gpu.index == static_cast<std::size_t>(Number(wanted))
+                       : wanted.starts_with("GPU-") && gpu.uuid.starts_with(wanted);
+    };
+    const auto found = std::find_if(gpus.begin(), gpus.end(), matches);
+    if (found == gpus.end()) break;
+    const bool is_twice =
+        std::any_of(shown.begin(), shown.end(), [&](const Gpu& gpu) { return gpu.index == found->index; });
+    if (is_twice) return {};  // as CUDA has it
+    shown.push_back(*found);
+  }
+  return shown;
 }
 
 // "NVIDIA GeForce RTX 4090" as {"rtx4090"}, "NVIDIA A100-SXM4-40GB" as {"a100", "sxm4", "40gb"}.
@@ -194,11 +222,14 @@ std::string PcieOf(const Gpu& gpu) {
 class Writer {
  public:
   Writer(const MachineFacts& facts, const cost_models::Catalogue& catalogue)
-      : facts_(facts), catalogue_(catalogue), gpus_(ReadGpus(facts.gpus)) {}
+      : facts_(facts), catalogue_(catalogue), gpus_(ReadGpus(facts.gpus)) {
+    links_ = NvlinksBetween(facts.topology, gpus_.size());
+    if (facts.visible) Hide();
+  }
 
   ThisMachine Run() {
     for (std::size_t g = 0; g < gpus_.size(); ++g) FindKindOf(g);
-    if (gpus_.empty())
+    if (gpus_.empty() && !facts_.visible)
       machine_.notes.emplace_back(
           "nvidia-smi tells of no GPU (or is not there), so the machine is its CPU alone");
     std::string& yaml = machine_.yaml;
@@ -207,8 +238,8 @@ class Writer {
         "native\n";
     WriteCpuKind();
     yaml += "devices:\n";
-    yaml += fmt::format("  - {{name: cpu0, kind: this-cpu, memory: {}MiB}}  # /proc/meminfo: MemTotal\n",
-                        Memory());
+    yaml += fmt::format("  - {{name: cpu0, kind: this-cpu, memory: {}MiB}}  # {}\n", Memory(),
+                        IsMemoryLimited() ? "limit of the control group" : "/proc/meminfo: MemTotal");
     for (std::size_t g = 0; g < gpus_.size(); ++g) {
       yaml += fmt::format(
           "  - {{name: gpu{}, kind: {}, memory: {}MiB, reserve: 500MiB}}  # {}; reserve assumed\n", g,
@@ -239,26 +270,64 @@ class Writer {
                     g, gpu.name, gpu.memory, gpu.kind, name, formats::JsonString(gpu.name), gpu.memory));
   }
 
+  void Hide() {
+    const std::size_t all = gpus_.size();
+    gpus_ = VisibleGpus(gpus_, *facts_.visible);
+    machine_.notes.push_back(
+        fmt::format("CUDA_VISIBLE_DEVICES is \"{}\": {} of {} GPUs, by the numbers of nvidia-smi",
+                    *facts_.visible, gpus_.size(), all));
+    const auto differs = [&](const Gpu& gpu) { return gpu.name != gpus_.front().name; };
+    if (std::any_of(gpus_.begin(), gpus_.end(), differs))
+      machine_.notes.emplace_back(
+          "the GPUs differ: CUDA numbers them so where CUDA_DEVICE_ORDER is PCI_BUS_ID");
+  }
+
+  std::int64_t TotalMemory() const { return Number(ValueOf(facts_.meminfo, "MemTotal")) / 1024; }
+  bool IsMemoryLimited() const {
+    return facts_.limits.memory > 0 && (TotalMemory() == 0 || facts_.limits.memory >> 20 < TotalMemory());
+  }
   std::int64_t Memory() const {
-    const std::int64_t kib = Number(ValueOf(facts_.meminfo, "MemTotal"));
-    return std::max<std::int64_t>(kib / 1024, 1);
+    return std::max<std::int64_t>(IsMemoryLimited() ? facts_.limits.memory >> 20 : TotalMemory(), 1);
+  }
+
+  // "0-3,8": the hardware threads that this process may run on. Empty = not told.
+  std::set<std::int64_t> AllowedThreads() const {
+    std::set<std::int64_t> allowed;
+    constexpr std::int64_t kMost = 1 << 16;
+    for (const std::string& range : Split(ValueOf(facts_.status, "Cpus_allowed_list"), ',')) {
+      const auto dash = range.find('-');
+      const std::int64_t first = Number(range);
+      const std::int64_t last = dash == std::string::npos ? first : Number(range.substr(dash + 1));
+      for (std::int64_t thread = first; thread <= std::min(last, first + kMost); ++thread)
+        allowed.insert(thread);
+    }
+    return allowed;
   }
 
   // Cores are told, rates are not: those of a core of today.
   void WriteCpuKind() {
+    const std::set<std::int64_t> allowed = AllowedThreads();
     std::set<std::pair<std::string, std::string>> cores;
     std::string package;
     std::int64_t threads = 0;
+    bool is_allowed = true;
     for (const std::string& line : Split(facts_.cpuinfo, '\n')) {
       const auto colon = line.find(':');
       if (colon == std::string::npos) continue;
-      const std::string key = Trimmed(line.substr(0, colon));
-      if (key == "processor") ++threads;
-      if (key == "physical id") package = Trimmed(line.substr(colon + 1));
-      if (key == "core id") cores.emplace(package, Trimmed(line.substr(colon + 1)));
+      const std::string key = Trimmed(line.substr(0, colon)), value = Trimmed(line.substr(colon + 1));
+      if (key == "processor") {
+        is_allowed = allowed.empty() || allowed.contains(Number(value));
+        threads += is_allowed ? 1 : 0;
+      }
+      if (key == "physical id") package = value;
+      if (key == "core id" && is_allowed) cores.emplace(package, value);
     }
-    const auto count =
-        std::max<std::int64_t>(cores.empty() ? threads : static_cast<std::int64_t>(cores.size()), 1);
+    auto count = std::max<std::int64_t>(cores.empty() ? threads : static_cast<std::int64_t>(cores.size()), 1);
+    std::string source = "measured: /proc/cpuinfo";
+    if (facts_.limits.cpus > 0 && facts_.limits.cpus < static_cast<double>(count)) {
+      count = std::max<std::int64_t>(std::llround(facts_.limits.cpus), 1);
+      source = fmt::format("measured: the control group's limit of {:g}", facts_.limits.cpus);
+    }
     const std::string flags = ValueOf(facts_.cpuinfo, "flags");
     const bool wide = flags.find("avx512f") != std::string::npos;
     const double flop = wide ? 64 : flags.find("fma") != std::string::npos ? 32 : 16;
@@ -271,7 +340,7 @@ class Writer {
         "  - name: this-cpu\n"
         "    class: cpu\n"
         "    description: {0}\n"
-        "    cores: {{value: {1}, source: \"measured: /proc/cpuinfo\"}}\n"
+        "    cores: {{value: {1}, source: \"{6}\"}}\n"
         "    peak_f32: {{value: {2:.6g}GFLOP/s, source: \"assumption: {1} cores x {3} GHz x {4:.0f} FLOP a "
         "cycle\"}}\n"
         "    memory_bandwidth: {{value: {5:.6g}GB/s, source: \"assumption: 10 GB/s for each core, 200 at "
@@ -281,7 +350,7 @@ class Writer {
         "    ramp: {{value: 5us, source: \"assumption: waking and joining a thread pool\"}}\n"
         "    launch_cost: {{value: 2us, source: \"assumption: an executor's bookkeeping for one op\"}}\n",
         formats::JsonString(model), count, static_cast<double>(count) * kGigahertz * flop, kGigahertz, flop,
-        bandwidth);
+        bandwidth, source);
     machine_.notes.push_back(fmt::format(
         "the rates of the CPU ({}, {} cores) are assumed; berth-profile and berth calibrate measure them",
         model, count));
@@ -289,13 +358,13 @@ class Writer {
 
   void WriteLinks() {
     std::string& yaml = machine_.yaml;
-    const auto links = NvlinksBetween(facts_.topology, gpus_.size());
+    const auto links = [&](std::size_t a, std::size_t b) { return links_[gpus_[a].index][gpus_[b].index]; };
     int least = 1 << 20, most = 0;
     for (std::size_t a = 0; a < gpus_.size(); ++a) {
       for (std::size_t b = 0; b < gpus_.size(); ++b) {
         if (a == b) continue;
-        least = std::min(least, links[a][b]);
-        most = std::max(most, links[a][b]);
+        least = std::min(least, links(a, b));
+        most = std::max(most, links(a, b));
       }
     }
     // All pairs alike and more links than a GPU could give each: a switch.
@@ -320,32 +389,37 @@ class Writer {
     }
     for (std::size_t a = 0; a < gpus_.size() && !switched; ++a) {
       for (std::size_t b = a + 1; b < gpus_.size(); ++b) {
-        if (links[a][b] == 0) continue;
+        if (links(a, b) == 0) continue;
         yaml += fmt::format(
             "  - {{name: nvlink-gpu{0}-gpu{1}, ends: [gpu{0}, gpu{1}], bandwidth: {2:.4g}GB/s, latency: "
             "8us}}  # nvidia-smi "
             "topo: NV{3}; four fifths of 25 GB/s a link assumed\n",
-            a, b, 0.8 * kNvlinkGigabytes * links[a][b], links[a][b]);
+            a, b, 0.8 * kNvlinkGigabytes * links(a, b), links(a, b));
       }
     }
   }
 
   const MachineFacts& facts_;
   const cost_models::Catalogue& catalogue_;
-  std::vector<Gpu> gpus_;
+  std::vector<Gpu> gpus_;                // those in use
+  std::vector<std::vector<int>> links_;  // between all, by the numbers of nvidia-smi
   std::set<std::string> told_;
   ThisMachine machine_;
 };
 
 }  // namespace
 
-MachineFacts LookAtMachine() {
-  return {
-      .gpus = OutputOf("nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max "
-                       "--format=csv,noheader,nounits 2>/dev/null"),
-      .topology = OutputOf("nvidia-smi topo -m 2>/dev/null"),
-      .cpuinfo = ContentOf("/proc/cpuinfo"),
-      .meminfo = ContentOf("/proc/meminfo")};
+MachineFacts LookAtMachine(const std::string& root) {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return {.gpus = OutputOf(
+              "nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max,uuid "
+              "--format=csv,noheader,nounits 2>/dev/null"),
+          .topology = OutputOf("nvidia-smi topo -m 2>/dev/null"),
+          .visible = visible != nullptr ? std::optional<std::string>(visible) : std::nullopt,
+          .cpuinfo = ContentOf(root + "/proc/cpuinfo"),
+          .meminfo = ContentOf(root + "/proc/meminfo"),
+          .status = ContentOf(root + "/proc/self/status"),
+          .limits = ReadCgroupLimits(root)};
 }
 
 ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalogue& catalogue) {
@@ -355,13 +429,6 @@ ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalo
 void ResolveHere(ProblemSource& source) {
   if (source.cluster != kHere || !source.cluster_text.empty() || std::filesystem::exists(kHere)) return;
   ThisMachine machine = DescribeMachine(LookAtMachine(), cost_models::BuiltinCatalogue());
-  // nvidia-smi lists what the machine has, by numbers of its own.
-  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr) {
-    machine.notes.push_back(fmt::format(
-        "CUDA_VISIBLE_DEVICES is \"{}\", but these are all GPUs of the machine, as nvidia-smi numbers them; "
-        "choose with --devices",
-        visible));
-  }
   for (const std::string& note : machine.notes) Tell(fmt::format("--cluster here: {}\n", note));
   source.cluster_text = std::move(machine.yaml);
 }

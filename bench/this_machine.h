@@ -1,9 +1,11 @@
 // `--cluster here`: a berth.cluster of the machine that the program runs on, from what nvidia-smi and /proc say.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/cgroup.h"
 #include "bench/loaded_problem.h"
 
 namespace berth::bench {
@@ -11,14 +13,17 @@ namespace berth::bench {
 // What was found, as the commands and files printed it; empty = not there.
 struct MachineFacts {
   std::string
-      gpus;  // nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max, csv
-  std::string topology;  // nvidia-smi topo -m
-  std::string cpuinfo;   // /proc/cpuinfo
-  std::string meminfo;   // /proc/meminfo
+      gpus;  // nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max,uuid, csv
+  std::string topology;                // nvidia-smi topo -m
+  std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES
+  std::string cpuinfo;                 // /proc/cpuinfo
+  std::string meminfo;                 // /proc/meminfo
+  std::string status;                  // /proc/self/status
+  CgroupLimits limits;
 };
 
-// Asks `nvidia-smi`, where the PATH has one, and reads /proc.
-MachineFacts LookAtMachine();
+// Asks `nvidia-smi`, where the PATH has one, and reads /proc and /sys below `root`.
+MachineFacts LookAtMachine(const std::string& root = "");
 
 struct ThisMachine {
   std::string yaml;                // a berth.cluster file; every number with its source

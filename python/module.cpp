@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -17,6 +18,7 @@
 #include "agents/plugin.h"
 #include "python/episodes.h"
 #include "python/prepared.h"
+#include "scenarios/importers/aten.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -221,6 +223,18 @@ std::string Explain(const Prepared& problem, const std::string& placement, doubl
                                           : Prepared::Form::kText);
 }
 
+// The text for another program, and notes.
+std::pair<std::string, std::vector<std::string>> Export(const Prepared& problem, const std::string& placement,
+                                                        const std::string& to,
+                                                        const std::string& graph_file) {
+  const py::gil_scoped_release unlocked;
+  const scenarios::ExporterRow& exporter = scenarios::FindExporter(to);
+  const sim::Placement placed = problem.FromText(placement, "placement");
+  scenarios::Exported exported =
+      exporter.print({.problem = problem.problem(), .placement = placed, .graph_file = graph_file});
+  return {std::move(exported.text), std::move(exported.notes)};
+}
+
 py::dict Bounds(const Prepared& problem) {
   agents::LowerBound bound;
   {
@@ -416,6 +430,7 @@ void BindProblem(py::module_& module) {
                                             problem.problem().cluster());
            })
       .def("explain", &Explain)
+      .def("export", &Export)
       .def("bounds", &Bounds);
 }
 
@@ -438,6 +453,12 @@ PYBIND11_MODULE(_core, module) {
   module.def("write_file", &formats::WriteFile);
   module.def("set_plugin_folder", &agents::SetPluginFolder);
   module.def("agents", &AgentRows);
+  module.def("aten_types", [] {
+    py::dict types;
+    for (const scenarios::AtenType& row : scenarios::AtenTypes())
+      types[py::str(row.name)] = py::str(row.type);
+    return types;
+  });
   module.def("workloads", [] { return NamedRows(scenarios::Workloads()); });
   module.def("clusters", [] { return NamedRows(scenarios::Clusters()); });
   module.def("groupers", [] { return NamedRows(agents::Groupers()); });

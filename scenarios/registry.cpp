@@ -8,6 +8,7 @@
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
+#include "scenarios/importers/trace.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
@@ -55,7 +56,9 @@ std::string NameOf(const std::string& text) {
 void RefuseOptions(const std::string& source, const ImportOptions& options) {
   if (options.empty()) return;
   throw InputError(
-      source + ": --dim, --training and --strict are for ONNX models; a profiled graph is taken as it is");
+      source +
+      ": --dim, --training and --strict are for ONNX models, --kineto and --gpu for execution traces; "
+      "a profiled graph is taken as it is");
 }
 
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
@@ -198,7 +201,20 @@ const std::vector<ImporterRow>& Importers() {
          return ImportedGraph{ImportDopplerGraph(content, source)};
        }},
       {"onnx", "ONNX models: inference as exported, or with backward and update ops", RecognisesOnnx,
-       ImportOnnx},
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         if (!options.kineto.empty() || !options.gpu.empty())
+           throw InputError(source +
+                            ": --kineto and --gpu are for execution traces; an ONNX model has no times");
+         return ImportOnnx(content, source, options);
+       }},
+      {"trace", "execution traces of torch, with a Kineto trace of the same run as measured graphs",
+       RecognisesTrace,
+       [](const std::string& content, const std::string& source, const ImportOptions& options) {
+         if (!options.dims.empty() || !options.training.empty() || options.strict)
+           throw InputError(
+               source + ": --dim, --training and --strict are for ONNX models; a trace is taken as it is");
+         return ImportTrace(content, source, options);
+       }},
   };
   return rows;
 }

@@ -37,8 +37,10 @@ struct ImportOptions {
   std::vector<std::pair<std::string, std::int64_t>> dims = {};  // values of symbolic dimensions
   std::string training = {};  // an optimizer: backward and update ops are added; empty: the graph as it is
   bool strict = false;        // refuse ops whose cost is not known
+  std::string kineto = {};    // a Kineto trace of the run that an execution trace is of
+  std::string gpu = {};       // the kind of device whose times that has; empty: taken for every GPU
 
-  bool empty() const { return dims.empty() && training.empty() && !strict; }
+  bool empty() const { return dims.empty() && training.empty() && !strict && kineto.empty() && gpu.empty(); }
 };
 
 struct ImportedGraph {

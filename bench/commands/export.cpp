@@ -12,6 +12,7 @@
 #include "bench/placement_source.h"
 #include "bench/problem_json.h"
 #include "bench/reference.h"
+#include "bench/tables/fingerprint.h"
 #include "bench/this_machine.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
@@ -64,6 +65,12 @@ class ExportCommand : public Command {
     CheckStandardInput(source_, what_);
     ResolveHere(source_);
     const LoadedProblem loaded(source_);
+    if (!fingerprint_.empty() && GraphFingerprint(loaded.graph()) != fingerprint_) {
+      throw InputError(
+          fmt::format("{}: is not the graph that was placed any more; place it anew, or give --graph and "
+                      "--cluster to take it all the same.",
+                      source_.graph));
+    }
     const sim::Placement placement = LoadPlacement(what_, loaded.problem());
     const scenarios::Exported exported =
         exporter.print({.problem = loaded.problem(), .placement = placement, .graph_file = source_.graph});
@@ -95,6 +102,8 @@ class ExportCommand : public Command {
       throw InputError(record + ": does not say what the run is of; give --graph and --cluster.");
     const ProblemSource said = source_;
     source_ = ReadProblemJson(json["source"], record + ": source");
+    if (const auto told = json.find("graph_fingerprint"); told != json.end() && told->is_string())
+      fingerprint_ = told->get<std::string>();
     if (source_.graph == "-")
       throw InputError(record + ": the graph came on standard input; give it with --graph.");
     // What the command line says wins.
@@ -106,6 +115,7 @@ class ExportCommand : public Command {
   }
 
   ProblemSource source_;
+  std::string fingerprint_;  // of the graph that the run placed; empty = not told
   std::string what_;
   std::string to_;
   std::string out_ = "-";

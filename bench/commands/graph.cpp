@@ -168,6 +168,13 @@ class ImportCommand {
                    "ONNX: add a loss, backward ops and the updates of this optimizer")
         ->option_text("sgd|momentum|adam|rmsprop");
     app.add_flag("--strict", options_.strict, "ONNX: refuse ops whose cost is not known");
+    app.add_option("--kineto", options_.kineto,
+                   "execution traces: the Kineto trace of the same run, whose times the ops get")
+        ->option_text("FILE");
+    app.add_option(
+           "--gpu", options_.gpu,
+           "execution traces: the kind of the GPU that it was, `a100`; else its times count for every GPU")
+        ->option_text("KIND");
     JsonFile(app.add_option("--json", json_,
                             "write the graph's sizes and what was noted to this file; - is standard output"))
         ->option_text("FILE");
@@ -177,6 +184,7 @@ class ImportCommand {
 
   void Run() {
     CheckStandardOutput(json_, out_);
+    if (!options_.gpu.empty()) CheckGpu();
     for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
     const std::string content = formats::ReadFile(file_);
     for (const scenarios::ImporterRow& row : scenarios::Importers()) {
@@ -213,6 +221,14 @@ class ImportCommand {
       if (error == std::errc() && stop == end) return {text.substr(0, equals), size};
     }
     throw InputError("--dim " + text + ": write the name of a dimension and a whole number: --dim batch=8");
+  }
+
+  void CheckGpu() const {
+    const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
+    const sim::DeviceKind* kind = catalogue.FindDevice(options_.gpu);
+    if (kind != nullptr && kind->device_class == sim::DeviceClass::kGpu) return;
+    throw InputError(fmt::format("--gpu {}: is no kind of GPU{}; `berth list devices` has them.",
+                                 options_.gpu, DidYouMean(options_.gpu, catalogue.DeviceNames())));
   }
 
   std::string file_;

@@ -29,6 +29,7 @@
 #include "bench/run_folder.h"
 #include "bench/sample_log.h"
 #include "bench/search_source.h"
+#include "bench/tables/fingerprint.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -41,6 +42,9 @@ struct Found {
   const agents::Task& task;
   const agents::Evaluator& evaluator;
   std::string agent;
+  std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
+  const Leanest& leanest;
+  bool is_portfolio;
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
@@ -50,7 +54,7 @@ struct Found {
 
 constexpr const char* kRecord = "run.json";
 constexpr std::size_t kColumns = 80;
-constexpr std::int64_t kNeedSamples = 50;  // for each size of memory that is tried where nothing fits
+constexpr std::int64_t kNeedSamples = 50;  // of the portfolio, where another agent found nothing that fits
 
 // What a search is, known before it begins.
 nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, const agents::Task& task,
@@ -58,6 +62,7 @@ nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, c
   return {{"agent", agent},
           {"scenario", search.name()},
           {"graph", task.problem->graph().name},
+          {"graph_fingerprint", GraphFingerprint(task.problem->graph())},
           {"cluster", task.problem->cluster().name},
           {"cost_model", task.problem->costs().cost_model},
           {"grouper", task.units.grouper},
@@ -101,6 +106,7 @@ nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, co
     json["samples_to_best"] = evaluator.samples_to_best();
     json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
     json["best_runtime_us"] = sim::ToMicros(evaluator.best_runtime());
+    if (!found.author.empty()) json["found_by"] = found.author;
   }
   return json;
 }
@@ -186,11 +192,13 @@ class PlaceCommand : public Command {
     if (log_samples_ && ranks.first()) {
       formats::WriteFile(InFolder("units.json"), PrintUnits(task));
       log.emplace(InFolder("samples.csv"), task, options_.resume);
-      evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
-                               const agents::Evaluation& evaluation) {
-        log->Append(sample, placement, evaluation);
-      };
     }
+    Leanest leanest(task);
+    evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
+                             const agents::Evaluation& evaluation) {
+      if (log) log->Append(sample, placement, evaluation);
+      if (!evaluator.has_best()) leanest.See(placement, evaluation);
+    };
     const bool says_already = options_.resume && std::filesystem::exists(InFolder(kRecord));
     if (!out_.empty() && ranks.first() && !says_already)
       formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
@@ -198,7 +206,18 @@ class PlaceCommand : public Command {
     agent->Search(task, evaluator, options_);
     progress.Finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    const Found found = {task, evaluator, agent->name(), bound, wall.count(), ranks.size()};
+    const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
+    const std::string author =
+        composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
+    const Found found = {.task = task,
+                         .evaluator = evaluator,
+                         .agent = agent->name(),
+                         .author = author,
+                         .leanest = leanest,
+                         .is_portfolio = composed != nullptr,
+                         .bound = bound,
+                         .wall_seconds = wall.count(),
+                         .ranks = ranks.size()};
     if (ranks.first()) Save(found);
     if (found.interrupted()) {
       throw Interrupted(fmt::format("stopped after {} of {} samples; {}.", CountText(evaluator.samples()),
@@ -244,7 +263,8 @@ class PlaceCommand : public Command {
     ClaimFolder({.path = out_,
                  .record = kRecord,
                  .run = Begun(task, agent.name()),
-                 .same = {"agent", "scenario", "graph", "cluster", "cost_model", "grouper", "units", "seed"},
+                 .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
+                          "grouper", "units", "seed"},
                  .alike = {"budget"},
                  .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
                            "placement.html", "samples.csv"},
@@ -323,6 +343,7 @@ class PlaceCommand : public Command {
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
     fmt::print("{}\n", PrintPlaceReport(MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    if (!found.author.empty()) fmt::print("Found by {}, one of the portfolio.\n", found.author);
     fmt::print(
         "{}",
         Wrapped(
@@ -339,8 +360,12 @@ class PlaceCommand : public Command {
   void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
     const sim::Problem& problem = *found.task.problem;
     if (!found.interrupted()) {
-      const MemoryNeed need = FindMemoryNeed(found.task, std::min(kNeedSamples, found.evaluator.budget()),
-                                             options_.threads, &StopRequested());
+      const std::int64_t more = found.is_portfolio ? 0 : kNeedSamples;
+      Progress progress("what it would need", more, more == 0);
+      const MemoryNeed need =
+          FindMemoryNeed(found.task, found.leanest, more, options_.threads, &StopRequested(),
+                         [&](std::int64_t done) { progress.Update(done); });
+      progress.Finish();
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,57 +16,16 @@ namespace {
 
 constexpr double kPrecision = 0.05;
 
-// The task on the same cluster with other memory.
-class RaisedMemory {
- public:
-  RaisedMemory(const agents::Task& task, const std::vector<sim::DeviceIndex>& devices, sim::Bytes capacity)
-      : cluster_(task.problem->cluster()) {
-    std::vector<std::string> names;
-    for (const sim::DeviceIndex device : task.devices) names.push_back(task.device(device).name);
-    for (const sim::DeviceIndex device : devices) {
-      sim::Device& raised = cluster_.devices[static_cast<std::size_t>(device)];
-      raised.memory = std::max(raised.memory, capacity + raised.reserve);
-    }
-    problem_ = std::make_unique<sim::Problem>(task.problem->graph(), cluster_, task.problem->costs());
-    task_ = agents::MakeTask(*problem_, task.units.grouper, names);
+// Whether it is proven that nothing fits where those devices have so much.
+bool ProvenTooLittle(const agents::Task& task, const std::vector<sim::DeviceIndex>& devices,
+                     sim::Bytes capacity) {
+  sim::Cluster cluster = task.problem->cluster();
+  for (const sim::DeviceIndex device : devices) {
+    sim::Device& raised = cluster.devices[static_cast<std::size_t>(device)];
+    raised.memory = std::max(raised.memory, capacity + raised.reserve);
   }
-
-  bool ProvenTooLittle() const { return agents::ComputeLowerBound(*problem_, task_.devices).nothing_fits; }
-
-  std::optional<sim::Placement> Place(std::int64_t samples, int threads,
-                                      const std::atomic<bool>* stop) const {
-    agents::Evaluator::Options limits;
-    limits.budget = samples;
-    limits.threads = threads;
-    limits.stop = stop;
-    agents::Evaluator evaluator(task_, limits);
-    agents::SearchOptions options;
-    options.threads = threads;
-    agents::MakeAgent("portfolio")->Search(task_, evaluator, options);
-    if (!evaluator.has_best()) return std::nullopt;
-    return agents::Expand(task_, evaluator.best());
-  }
-
-  // By device.
-  std::vector<sim::DeviceUse> Uses(const sim::Placement& placement) const {
-    return sim::MakeSimulator(*problem_)->Run(placement).devices;
-  }
-
- private:
-  sim::Cluster cluster_;
-  std::unique_ptr<sim::Problem> problem_;
-  agents::Task task_;
-};
-
-// Halves (low, high] until it is narrow; `holds` of a size, then of all above it.
-template <typename Holds>
-sim::Bytes Smallest(sim::Bytes low, sim::Bytes high, const std::atomic<bool>* stop, const Holds& holds) {
-  while (static_cast<double>(high - low) > kPrecision * static_cast<double>(high)) {
-    if (stop != nullptr && *stop) break;
-    const sim::Bytes middle = low + (high - low) / 2;
-    (holds(middle) ? high : low) = middle;
-  }
-  return high;
+  const sim::Problem problem(task.problem->graph(), cluster, task.problem->costs());
+  return agents::ComputeLowerBound(problem, task.devices).nothing_fits;
 }
 
 std::string JoinDevices(const std::vector<sim::DeviceIndex>& devices, const sim::Cluster& cluster) {
@@ -79,11 +37,29 @@ std::string JoinDevices(const std::vector<sim::DeviceIndex>& devices, const sim:
 
 }  // namespace
 
-MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int threads,
-                          const std::atomic<bool>* stop) {
-  const sim::Cluster& cluster = task.problem->cluster();
+Leanest::Leanest(const agents::Task& task) : task_(task), devices_(agents::Accelerators(task)) {}
+
+void Leanest::See(const agents::UnitPlacement& placement, const agents::Evaluation& evaluation) {
+  if (evaluation.stopped) return;
+  sim::Bytes most = 0;
+  for (std::size_t d = 0; d < evaluation.peak.size(); ++d) {
+    const auto device = static_cast<sim::DeviceIndex>(d);
+    if (std::ranges::find(devices_, device) != devices_.end()) {
+      most = std::max(most, evaluation.peak[d]);
+    } else if (evaluation.peak[d] > task_.device(device).capacity()) {
+      return;
+    }
+  }
+  if (placement_ && most >= most_) return;
+  most_ = most;
+  placement_ = placement;
+}
+
+MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples, int threads,
+                          const std::atomic<bool>* stop, std::function<void(std::int64_t)> on_sample) {
+  const auto stopped = [&] { return stop != nullptr && *stop; };
   MemoryNeed need;
-  need.devices = agents::Accelerators(task);
+  need.devices = seen.devices();
   sim::Bytes smallest = std::numeric_limits<sim::Bytes>::max();
   for (const sim::DeviceIndex device : need.devices)
     smallest = std::min(smallest, task.device(device).capacity());
@@ -95,43 +71,45 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int th
   const sim::Bytes everything =
       std::max(smallest, 2 * (totals.persistent_bytes + totals.output_bytes) + workspace +
                              1024 * static_cast<sim::Bytes>(task.problem->graph().size()));
-  if (RaisedMemory(task, need.devices, everything).ProvenTooLittle()) {
+  if (ProvenTooLittle(task, need.devices, everything)) {
     need.too_little = everything;
     need.never = true;
     return need;
   }
-  if (RaisedMemory(task, need.devices, smallest).ProvenTooLittle()) {
-    need.too_little = smallest;
-    const sim::Bytes open = Smallest(smallest, everything, stop, [&](sim::Bytes capacity) {
-      const bool nothing = RaisedMemory(task, need.devices, capacity).ProvenTooLittle();
-      if (nothing) need.too_little = std::max(need.too_little, capacity);
-      return !nothing;
-    });
-    smallest = std::min(open, everything);
+  if (samples > 0) {
+    agents::Evaluator::Options limits;
+    limits.budget = samples;
+    limits.threads = threads;
+    limits.stop = stop;
+    if (on_sample) limits.on_sample = [&](const agents::Evaluator& now) { on_sample(now.samples()); };
+    agents::Evaluator evaluator(task, limits);
+    evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
+                             const agents::Evaluation& evaluation) { seen.See(placement, evaluation); };
+    agents::SearchOptions options;
+    options.threads = threads;
+    agents::MakeAgent("portfolio")->Search(task, evaluator, options);
   }
-  std::optional<sim::Placement> found;
-  Smallest(std::max(need.too_little, smallest / 2), everything, stop, [&](sim::Bytes capacity) {
-    const auto placement = RaisedMemory(task, need.devices, capacity).Place(samples, threads, stop);
-    if (placement) {
-      found = placement;
-      need.enough = capacity;
+  sim::Bytes open = everything;  // not proven to be too little
+  if (seen.placement()) {
+    need.placement = agents::Expand(task, *seen.placement());
+    const sim::Outcome& outcome = sim::MakeSimulator(*task.problem)->Run(need.placement);
+    for (const sim::DeviceIndex device : need.devices) {
+      const sim::Bytes peak = outcome.devices[static_cast<std::size_t>(device)].peak;
+      need.enough = std::max(need.enough, peak);
+      if (const sim::Bytes capacity = task.device(device).capacity(); peak > capacity)
+        need.shortage.push_back({device, peak - capacity});
     }
-    return placement.has_value();
-  });
-  need.stopped = stop != nullptr && *stop;
-  if (!found) return need;
-  const std::vector<sim::DeviceUse> uses = RaisedMemory(task, need.devices, need.enough).Uses(*found);
-  // What it takes, not what it was given.
-  sim::Bytes most = 0;
-  for (const sim::DeviceIndex device : need.devices) {
-    const sim::Bytes peak = uses[static_cast<std::size_t>(device)].peak;
-    most = std::max(most, peak);
-    if (const sim::Bytes capacity = cluster.devices[static_cast<std::size_t>(device)].capacity();
-        peak > capacity)
-      need.shortage.push_back({device, peak - capacity});
+    open = need.enough;
   }
-  need.enough = most;
-  need.placement = std::move(*found);
+  if (ProvenTooLittle(task, need.devices, smallest)) {
+    need.too_little = smallest;
+    while (static_cast<double>(open - need.too_little) > kPrecision * static_cast<double>(open) &&
+           !stopped()) {
+      const sim::Bytes middle = need.too_little + (open - need.too_little) / 2;
+      (ProvenTooLittle(task, need.devices, middle) ? need.too_little : open) = middle;
+    }
+  }
+  need.stopped = stopped();
   return need;
 }
 

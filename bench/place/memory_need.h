@@ -1,11 +1,14 @@
-// What memory a graph needs that does not fit: found by searching with more of it.
+// What memory a graph needs that does not fit: what the leanest placement takes that a search came by.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agents/evaluator.h"
 #include "agents/task.h"
 
 namespace berth::bench {
@@ -25,10 +28,27 @@ struct MemoryNeed {
   std::vector<Short> shortage;  // where it needs more than there is
 };
 
-// Raises the memory of those devices to one size, as little as lets the portfolio place the task's graph (to 5 %), with
-// `samples` for each size tried. `stop`: ends early with what is known by then.
-MemoryNeed FindMemoryNeed(const agents::Task& task, std::int64_t samples, int threads,
-                          const std::atomic<bool>* stop);
+// Of the placements that a search samples, whether they fit or not, the one whose fullest device takes least; the other
+// devices, whose memory is not to be raised, must have enough.
+class Leanest {
+ public:
+  explicit Leanest(const agents::Task& task);
+  void See(const agents::UnitPlacement& placement,
+           const agents::Evaluation& evaluation);  // Evaluator::observer
+  const std::optional<agents::UnitPlacement>& placement() const { return placement_; }
+  const std::vector<sim::DeviceIndex>& devices() const { return devices_; }
+
+ private:
+  const agents::Task& task_;
+  std::vector<sim::DeviceIndex> devices_;  // whose memory may be raised
+  sim::Bytes most_ = 0;                    // that one of them takes
+  std::optional<agents::UnitPlacement> placement_;
+};
+
+// `seen`: of the search that found nothing. `samples`: of the portfolio, which looks on; 0 = `seen` was its search. `stop`:
+// ends early with what is known by then. `on_sample` gets how many there were; may be empty.
+MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples, int threads,
+                          const std::atomic<bool>* stop, std::function<void(std::int64_t)> on_sample = {});
 
 // Sentences: how many bytes are missing where, and what would be enough.
 std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster);

@@ -25,6 +25,12 @@ std::string Fingerprint::ToString() const {
   return fmt::format("{:016x}", hash_);
 }
 
+std::string GraphFingerprint(const sim::OpGraph& graph) {
+  Fingerprint fingerprint;
+  fingerprint.Add(formats::PrintGraph(graph));
+  return fingerprint.ToString();
+}
+
 Fingerprint FingerprintOf(const sim::Problem& problem) {
   Fingerprint fingerprint;
   fingerprint.Add(formats::PrintGraph(problem.graph()));

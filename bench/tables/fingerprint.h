@@ -21,6 +21,9 @@ class Fingerprint {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
+// Of a graph alone, whatever it was read from.
+std::string GraphFingerprint(const sim::OpGraph& graph);
+
 // Graph, cluster with rules and links, and the price of every op.
 Fingerprint FingerprintOf(const sim::Problem& problem);
 

@@ -1,6 +1,7 @@
 """A graph on a cluster: simulate one placement, evaluate many, search the best, bound it from below."""
 
 import json
+import warnings
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -203,6 +204,14 @@ class Problem:
     def render(self, path: str, placement: Placement, faster: float = 2) -> None:
         """Writes a page (HTML that fetches nothing) with the timeline, memory, critical path and graph of the placement's run."""
         _core.write_file(str(path), self._core.explain(self._placement_text(placement), faster, "page"))
+
+    def export(self, placement: Placement, to: str) -> str:
+        """The placement as another program takes it (`berth list exporters`): `json.loads(problem.export(found.placement, "device-map"))`
+        is for accelerate. What one should know of it is a warning."""
+        text, notes = self._core.export(self._placement_text(placement), to, self.graph.name)
+        for note in notes:
+            warnings.warn(f"{to}: {note}", stacklevel=2)
+        return text
 
     def placement(self, name: str) -> np.ndarray:
         """[units] int32: of a placement file, or of an agent that needs no search."""

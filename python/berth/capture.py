@@ -156,6 +156,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             "control": sorted({*memory.readers, *control} - {gradient.rpartition(":")[0]} - {""}), "colocate": variable["colocate"], "phase": "update",
             "group": variable["group"], "attributes": {**variable["attributes"], "slots": slots}})
 
+    def freeze(self, weight: Any) -> None:
+        """Optimizers make their state when a gradient comes: without one there is none."""
+        variable = self._memories[weight.untyped_storage()._cdata].variable
+        variable["persistent_bytes"] = variable["outputs"][0]["bytes"]
+
     # ---- tensors
 
     def _unique(self, name: str) -> str:
@@ -478,6 +483,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
             recorder.update(kind, slots, weight)
         else:
             idle.append(path)
+            recorder.freeze(weight)
     attributes: Dict[str, Any] = {"captured_from": f"torch {torch.__version__}", "mode": "training" if train else "inference",
                                   "parameters": sum(weight.numel() for weight in module.parameters())}
     if train:

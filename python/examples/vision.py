@@ -1,12 +1,15 @@
-"""A torchvision model on two unequal GPUs: captured without weights, placed, and told module by module.
+"""A torchvision model on two unequal GPUs: captured without weights, placed module by module, and given to accelerate.
 
     python vision.py [model] [batch] [samples]     model: a name of torchvision.models
 """
 
+import json
 import sys
 
 import torch
 import torchvision
+from accelerate import dispatch_model
+from accelerate.utils import check_device_map
 
 import berth
 from berth import capture
@@ -19,15 +22,21 @@ with torch.device("meta"):
     model = torchvision.models.get_model(name, weights=None)
     images = torch.empty(int(batch), 3, 224, 224)
 graph = capture.graph(model, (images,), train=True, optimizer="momentum", name=name)
-problem = berth.Problem(graph, MACHINE, grouper="neighbour(groups=64)")
-found = problem.search("local_search", samples=int(samples))
+problem = berth.Problem(graph, MACHINE, grouper="module")
+found = problem.search("portfolio", samples=int(samples))
 assert found.placement is not None, "it fits nowhere"
-run = problem.simulate(found.placement)
 
-modules = {}  # the devices of each module's weights: what a device map says
-for op, device in zip(graph.to_dict()["ops"], run.op_device):
-    if op["type"] == "Variable":
-        modules.setdefault(op["attributes"]["module"], set()).add(problem.device_names[device])
-for device in problem.device_names:
-    print(f"{device}: {sum(devices == {device} for devices in modules.values())} of {len(modules)} modules")
-print(f"{run.runtime_us / 1e6:.4f} s a step, at least {problem.bounds().runtime_us / 1e6:.4f} s")
+device_map = json.loads(problem.export(found.placement, "device-map"))
+check_device_map(model, device_map)  # accelerate: every weight has a device
+for number, device in enumerate(problem.device_names):
+    print(f"{device}: {', '.join(module or '(all)' for module, where in device_map.items() if where == number)}")
+print(f"{found.runtime_us / 1e6:.4f} s a step, at least {problem.bounds().runtime_us / 1e6:.4f} s")
+
+# With weights, one image runs through the modules by that map; where the two GPUs are missing, on the CPU all the same.
+model = torchvision.models.get_model(name, weights=None).eval()
+image = torch.rand(1, 3, 224, 224)
+whole = model(image)
+missing = torch.cuda.device_count() < len(problem.device_names)
+split = dispatch_model(model, {module: "cpu" if missing else where for module, where in device_map.items()}, force_hooks=True)
+torch.testing.assert_close(split(image).cpu(), whole)
+print(f"accelerate runs it in {len(device_map)} parts{' on the CPU' if missing else ''}: same result")

@@ -10,6 +10,7 @@ Exported ExportDeviceMap(const ExportInput& input);
 Exported ExportPipeline(const ExportInput& input);
 Exported ExportOnnxRuntime(const ExportInput& input);
 Exported ExportOnnxRuntimeModel(const ExportInput& input);
+Exported ExportOnnxRuntimeMemory(const ExportInput& input);
 Exported ExportLlamaCpp(const ExportInput& input);
 Exported ExportDot(const ExportInput& input);
 Exported ExportGraphMl(const ExportInput& input);

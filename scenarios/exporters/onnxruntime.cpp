@@ -1,14 +1,12 @@
 // ONNX Runtime's layer annotations (1.25 or newer): nodes carry `layer_ann` in their metadata, here the name of a device, and
 // the session option `session.layer_assignment_settings` says which provider takes which. A session has one provider of a
 // kind, so one GPU beside the CPU is all that can be said.
-#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "scenarios/exporters/exporters.h"
+#include "scenarios/exporters/onnx_nodes.h"
 #include "scenarios/exporters/placed_modules.h"
-#include "scenarios/importers/onnx.h"
 #include "scenarios/importers/wire_format.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -18,8 +16,8 @@ namespace berth::scenarios {
 namespace {
 
 constexpr const char* kKey = "layer_ann";
-// Fields of onnx.proto: ModelProto.graph, GraphProto.node, NodeProto.name and .metadata_props.
-constexpr std::uint32_t kGraph = 7, kNode = 1, kNodeName = 3, kMetadata = 9;
+// Fields of onnx.proto: ModelProto.graph, GraphProto.node, NodeProto.output, .name and .metadata_props.
+constexpr std::uint32_t kGraph = 7, kNode = 1, kNodeOutput = 2, kNodeName = 3, kMetadata = 9;
 
 const sim::Device& DeviceOf(const ExportInput& input, std::size_t op) {
   return input.problem.cluster().devices[static_cast<std::size_t>(input.placement.device[op])];
@@ -85,7 +83,7 @@ void AppendBytes(std::string& out, std::uint32_t number, std::string_view body) 
 
 class Annotator {
  public:
-  explicit Annotator(const ExportInput& input) : input_(input) {}
+  explicit Annotator(const ExportInput& input) : input_(input), ops_(input.problem.graph()) {}
 
   // Everything but the nodes' metadata stays as it stands, byte for byte.
   std::string Model(std::string_view model) {
@@ -116,24 +114,26 @@ class Annotator {
 
   std::string Node(std::string_view node) {
     std::string name;
+    std::string output;
     std::string out;
     for (std::string_view rest = node; !rest.empty();) {
       const auto field = TakeField(rest);
       if (!field) throw InputError(input_.graph_file + ": is cut off or no ONNX model");
       if (field->number == kNodeName) name = std::string(field->body);
+      if (field->number == kNodeOutput && output.empty()) output = std::string(field->body);
       if (field->number == kMetadata && IsAnnotation(field->body)) continue;
       out += field->head;
       out += field->body;
     }
-    const sim::OpIndex op = input_.problem.graph().Find(name);
-    if (op < 0) {
+    const auto op = ops_.Take(name.empty() ? output : name);
+    if (!op) {
       ++without_;
       return out;
     }
     ++annotated_;
     std::string entry;
     AppendBytes(entry, 1, kKey);
-    AppendBytes(entry, 2, DeviceOf(input_, static_cast<std::size_t>(op)).name);
+    AppendBytes(entry, 2, DeviceOf(input_, *op).name);
     AppendBytes(out, kMetadata, entry);
     return out;
   }
@@ -144,6 +144,7 @@ class Annotator {
   }
 
   const ExportInput& input_;
+  OpsByNode ops_;
   std::int64_t annotated_ = 0;
   std::int64_t without_ = 0;
 };
@@ -165,7 +166,8 @@ Exported ExportOnnxRuntime(const ExportInput& input) {
   for (std::size_t i = 0; i < input.problem.graph().ops.size(); ++i) {
     const sim::Op& op = input.problem.graph().ops[i];
     if (op.IsSource()) continue;
-    text += separator + formats::JsonString(op.name) + ": " + formats::JsonString(DeviceOf(input, i).name);
+    text +=
+        separator + formats::JsonString(NodeNameOf(op)) + ": " + formats::JsonString(DeviceOf(input, i).name);
     separator = ",\n    ";
   }
   return {
@@ -178,16 +180,7 @@ Exported ExportOnnxRuntime(const ExportInput& input) {
 Exported ExportOnnxRuntimeModel(const ExportInput& input) {
   RefuseTraining(input, "onnxruntime-model");
   const Providers providers = FindProviders(input, "onnxruntime-model");
-  const std::string model = std::filesystem::is_regular_file(input.graph_file)
-                                ? formats::ReadFile(input.graph_file)
-                                : std::string();
-  if (!RecognisesOnnx(model)) {
-    throw InputError(
-        fmt::format("onnxruntime-model: annotates the ONNX file that was placed, but the graph is {}; give "
-                    "the model itself as --graph, "
-                    "or take --to onnxruntime.",
-                    input.graph_file));
-  }
+  const std::string model = ReadPlacedOnnx(input, "onnxruntime-model");
   Annotator annotator(input);
   Exported exported = {.text = annotator.Model(model), .notes = {}};
   if (annotator.annotated() == 0) {

@@ -16,6 +16,8 @@ const std::vector<ExporterRow>& Exporters() {
        ExportOnnxRuntime},
       {"onnxruntime-model", "the ONNX model that was placed, with those annotations in its nodes",
        ExportOnnxRuntimeModel},
+      {"onnxruntime-memory", "the memory that each node takes, as ONNX Runtime 1.23 or newer reads it (CSV)",
+       ExportOnnxRuntimeMemory},
       {"llama.cpp", "arguments for llama.cpp: --tensor-split or --override-tensor", ExportLlamaCpp},
       {"dot", "a picture for Graphviz, a box for each device", ExportDot},
       {"graphml", "ops, tensors and devices for networkx, Gephi, yEd", ExportGraphMl},

@@ -72,6 +72,30 @@ TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
   EXPECT_EQ(RunBerth({"export", *folder_ / "run", "--to", "graphml"}).status, 0);
 }
 
+// A graph file by a relative path: found again from elsewhere, and not taken for what it was once it has changed.
+TEST(Export, KnowsTheGraphThatWasPlaced) {
+  const TempFolder folder, elsewhere;
+  const auto in = [](const TempFolder& where, const std::string& command) {
+    return testing::RunShell("cd " + where.path() + " && " + command);
+  };
+  ASSERT_EQ(in(folder, "BERTH graph convert 'chain(ops=3)' --out net.json && BERTH place net.json --cluster '" + kCluster +
+                           "' --devices gpu --samples 5 --out run")
+                .status,
+            0);
+  const std::string take = "BERTH export " + (folder / "run") + " --to dot";
+  const ProgramResult here = in(folder, take), there = in(elsewhere, take);
+  EXPECT_EQ(there.status, 0) << there.err;
+  EXPECT_EQ(there.out, here.out);
+  ASSERT_EQ(in(folder, "BERTH graph convert 'chain(ops=3,us=7)' --out net.json").status, 0);
+  for (const TempFolder* where : {&folder, &elsewhere}) {
+    const ProgramResult changed = in(*where, take);
+    EXPECT_EQ(changed.status, 2);
+    EXPECT_THAT(changed.err, HasSubstr("is not the graph that was placed any more"));
+  }
+  std::filesystem::remove(folder / "net.json");
+  EXPECT_THAT(in(elsewhere, take).err, HasSubstr("'net.json' is neither a file nor a workload"));
+}
+
 TEST(Export, RefusesWhatItCannotRead) {
   const TempFolder folder;
   ExpectRefused({"export", "expert", "--to", "dot"}, "give --graph G --cluster C");

@@ -49,6 +49,25 @@ TEST(Place, HasItsKeysAndFiles) {
   EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
 }
 
+// The placement of the member that is told is the one that was found.
+TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
+  const std::vector<std::string> call = {"--graph", "diamond(width=6)", "--cluster", kCluster, "--json", "-"};
+  const auto place = [&](const std::string& agent, const std::string& samples) {
+    std::vector<std::string> words = {"place", "--agent", agent, "--samples", samples};
+    words.insert(words.end(), call.begin(), call.end());
+    return JsonOf(RunBerth(words));
+  };
+  const auto first = place("portfolio", "1");
+  ASSERT_TRUE(first.contains("found_by"));
+  EXPECT_EQ(first["best_runtime_us"], place(first["found_by"], "1")["best_runtime_us"]);
+  const auto all = place("portfolio", "200");
+  EXPECT_GE(all["samples_to_best"], 1);
+  EXPECT_FALSE(place("random", "5").contains("found_by"));
+  const std::string told =
+      RunBerth({"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "200"}).out;
+  EXPECT_THAT(told, HasSubstr("Found by " + all["found_by"].get<std::string>() + ", one of the portfolio."));
+}
+
 TEST(Place, SaysWhenNothingFits) {
   const TempFolder folder;
   const auto json =
@@ -62,15 +81,16 @@ TEST(Place, SaysWhenNothingFits) {
 }
 
 TEST(Place, SaysWhenItIsProvenThatNothingFits) {
-  const std::vector<std::string> call = {"place",        "--agent",   "single_gpu", "--graph",
-                                         "inception_v3", "--cluster", kCluster,     "--devices",
-                                         "gpu",          "--memory",  "gpu=301MiB"};
+  const std::vector<std::string> call = {
+      "place",     "--agent", "single_gpu", "--graph", "chain(ops=4,bytes=400000000)",
+      "--cluster", kCluster,  "--devices",  "gpu",     "--memory",
+      "gpu=301MiB"};
   EXPECT_THAT(RunBerth(call).out, HasSubstr("proven that the graph does not fit"));
   auto with_json = call;
   with_json.insert(with_json.end(), {"--json", "-"});
   const auto json = JsonOf(RunBerth(with_json));
   EXPECT_TRUE(json["proven_infeasible"]);
-  EXPECT_EQ(json["reference"], "expert, which does not fit");
+  EXPECT_EQ(json["reference"], "gpu0, which does not fit");
 }
 
 // Ctrl-C in a search of hours: the status that is documented, and the best so far is written. How far it came by then is the

@@ -14,6 +14,7 @@
 namespace berth::bench {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::RunShell;
@@ -101,6 +102,80 @@ TEST(ThisMachine, ReadsNvlinksFromTheTopology) {
   EXPECT_EQ(switched.links[1].kind, "nvswitch-h100");
 }
 
+// Two cards of four, in the order in which CUDA shows them; links stay those of the cards.
+TEST(ThisMachine, TakesTheGpusThatCudaMaySee) {
+  MachineFacts facts{
+      .gpus = "", .topology = "\tGPU0\tGPU1\tGPU2\tGPU3\n", .cpuinfo = kCpu, .meminfo = kMemory};
+  for (int g = 0; g < 4; ++g) {
+    const std::string number = std::to_string(g);
+    facts.gpus += number +
+                  (g < 2 ? ", Tesla V100-SXM2-16GB, 16160, 3, 16, GPU-" : ", Tesla T4, 15360, 3, 16, GPU-") +
+                  "abc" + number + "\n";
+    facts.topology += "GPU" + number;
+    for (int other = 0; other < 4; ++other)
+      facts.topology += other == g ? "\t X " : other + g == 1 ? "\tNV2" : "\tPHB";
+    facts.topology += "\n";
+  }
+  const auto kinds = [&](const std::string& visible) {
+    facts.visible = visible;
+    std::string text;
+    for (const sim::Device& device :
+         ClusterOf(DescribeMachine(facts, cost_models::BuiltinCatalogue())).devices)
+      text += device.kind + " ";
+    return text;
+  };
+  EXPECT_EQ(kinds("0,1"), "this-cpu v100 v100 ");
+  EXPECT_EQ(kinds("3, 0"), "this-cpu t4 v100 ");
+  EXPECT_EQ(kinds("GPU-abc2,GPU-abc1"), "this-cpu t4 v100 ");
+  EXPECT_EQ(kinds("1,7,0"), "this-cpu v100 ") << "what stands behind one that is not there is not seen";
+  EXPECT_EQ(kinds("1,1"), "this-cpu ");
+  for (const char* none : {"", "-1", "NoDevFiles"}) EXPECT_EQ(kinds(none), "this-cpu ") << none;
+  EXPECT_THROW(kinds("MIG-GPU-abc0/1/0"), InputError);
+
+  facts.visible = "1,0";
+  const ThisMachine two = DescribeMachine(facts, cost_models::BuiltinCatalogue());
+  ASSERT_EQ(ClusterOf(two).links.size(), 3U) << "two of PCI Express and the bond of two NVLinks";
+  EXPECT_EQ(ClusterOf(two).links[2].bandwidth, 40'000'000'000);
+  EXPECT_THAT(two.notes[0], HasSubstr("CUDA_VISIBLE_DEVICES is \"1,0\": 2 of 4 GPUs"));
+  facts.visible = "0,2";
+  EXPECT_EQ(ClusterOf(DescribeMachine(facts, cost_models::BuiltinCatalogue())).links.size(), 2U);
+  EXPECT_THAT(DescribeMachine(facts, cost_models::BuiltinCatalogue()).notes,
+              Contains(HasSubstr("PCI_BUS_ID")));
+}
+
+TEST(ThisMachine, KeepsToItsControlGroupAndItsThreads) {
+  const auto describe = [](const MachineFacts& facts) {
+    return DescribeMachine(facts, cost_models::BuiltinCatalogue());
+  };
+  MachineFacts facts{
+      .cpuinfo = kCpu, .meminfo = kMemory, .limits = {.cpus = 1, .memory = sim::Bytes{512} << 20}};
+  EXPECT_EQ(ClusterOf(describe(facts)).devices[0].memory, sim::Bytes{512} << 20);
+  EXPECT_THAT(describe(facts).yaml,
+              HasSubstr("cores: {value: 1, source: \"measured: the control group's limit of 1\"}"));
+  facts.limits = {.cpus = 64, .memory = sim::Bytes{1} << 40};
+  EXPECT_EQ(ClusterOf(describe(facts)).devices[0].memory, sim::Bytes{16000} << 20) << "no more than there is";
+  EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 2,"));
+  facts.status = "Name:\tberth\nCpus_allowed_list:\t0,2\n";  // both threads of one core
+  EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 1,"));
+  facts.status = "Cpus_allowed_list:\t1-2\n";
+  EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 2,"));
+}
+
+TEST(ThisMachine, LooksBelowARoot) {
+  const TempFolder root;
+  for (const char* folder : {"/proc/self", "/sys/fs/cgroup"})
+    std::filesystem::create_directories(root.path() + folder);
+  formats::WriteFile(root.path() + "/proc/cpuinfo", kCpu);
+  formats::WriteFile(root.path() + "/proc/meminfo", kMemory);
+  formats::WriteFile(root.path() + "/proc/self/status", "Cpus_allowed_list:\t0-3\n");
+  formats::WriteFile(root.path() + "/proc/self/cgroup", "0::/\n");
+  formats::WriteFile(root.path() + "/sys/fs/cgroup/cpu.max", "100000 100000\n");
+  const MachineFacts facts = LookAtMachine(root.path());
+  EXPECT_EQ(facts.meminfo, kMemory);
+  EXPECT_THAT(facts.status, HasSubstr("0-3"));
+  EXPECT_EQ(facts.limits.cpus, 1);
+}
+
 TEST(ThisMachine, RefusesWhatItCannotRead) {
   for (const char* gpus : {"0, GPU\n", "0, GPU, [N/A], 3, 16\n", "0, a, b, 1000, 3, 16\n"}) {
     EXPECT_THROW(Describe(gpus), InputError) << gpus;
@@ -110,9 +185,9 @@ TEST(ThisMachine, RefusesWhatItCannotRead) {
 // As a user calls it, with an nvidia-smi that is a script.
 TEST(ThisMachine, IsWhatClusterHereMeans) {
   const TempFolder folder;
-  formats::WriteFile(
-      folder / "nvidia-smi",
-      "#!/bin/sh\ncase \"$1\" in\n--query-gpu=*) echo '0, NVIDIA A10, 23028, 4, 16' ;;\nesac\n");
+  formats::WriteFile(folder / "nvidia-smi",
+                     "#!/bin/sh\ncase \"$1\" in\n--query-gpu=*) echo '0, NVIDIA A10, 23028, 4, 16, GPU-1'; "
+                     "echo '1, NVIDIA A10, 23028, 4, 16, GPU-2' ;;\nesac\n");
   std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);
   const auto placed = RunShell("export CUDA_VISIBLE_DEVICES=0; PATH=" + folder.path() +
                                ":$PATH BERTH place 'chain(ops=4)' --cluster here --samples 5 --out run && "
@@ -121,7 +196,7 @@ TEST(ThisMachine, IsWhatClusterHereMeans) {
   EXPECT_THAT(placed.out, HasSubstr("gpu0"));
   EXPECT_THAT(placed.out, HasSubstr("</graphml>"));
   EXPECT_THAT(placed.err, HasSubstr("the rates of the CPU"));
-  EXPECT_THAT(placed.err, HasSubstr("CUDA_VISIBLE_DEVICES is \"0\", but these are all GPUs of the machine"));
+  EXPECT_THAT(placed.err, HasSubstr("CUDA_VISIBLE_DEVICES is \"0\": 1 of 2 GPUs"));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ FOLDERS = {
     "profiler/main": ("sim", "sim/formats", "profiler"),
     "profiler/executor": ("sim", "profiler"),
     "cost_models": ("sim", "sim/formats", "profiler"),
-    "scenarios": ("sim", "sim/formats"),
+    "scenarios": ("sim", "sim/formats", "profiler"),
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
     "agents/mpi": ("sim", "agents"),

@@ -193,6 +193,8 @@ class Capture(unittest.TestCase):
             self.assertEqual(capture.main([path + ":fn", "--out", out]), 0)
             self.assertEqual(said.getvalue(), "")
             self.assertEqual(capture.main([path + ":fn", "--train", "--out", out]), 0)
+            ops = by_name(berth.Graph.load(out))
+        self.assertEqual((ops["used.weight"]["persistent_bytes"], ops["idle.weight"]["persistent_bytes"]), (3 * 48, 48), "no slots of adam")
         self.assertEqual(said.getvalue(), "warning: no gradient reaches these weights, which are not updated: idle.weight, idle.bias\n")
 
     def test_tensors_of_the_cpu_become_shapes_wherever_they_stand(self):

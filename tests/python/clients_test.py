@@ -142,8 +142,10 @@ class Clients(unittest.TestCase):
         tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in "xy"]
         graph = helper.make_graph(nodes, "net", tensors[:1], tensors[1:], weights)
         # Another annotation that was there gives way, other metadata stays.
-        for key, value in (("layer_ann", "old"), ("namespace", "kept")):
-            entry = graph.node[0].metadata_props.add()
+        # The exporter's word for the module renames the op, not the node.
+        scopes = "['', 'block', 'block.1', 'matmul']"
+        for node, key, value in ((0, "layer_ann", "old"), (0, "namespace", "kept"), (2, "pkg.torch.onnx.name_scopes", scopes)):
+            entry = graph.node[node].metadata_props.add()
             entry.key, entry.value = key, value
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(model, self.folder / "net.onnx")
@@ -155,10 +157,12 @@ class Clients(unittest.TestCase):
         annotated = onnx.load(self.folder / "annotated.onnx")
         onnx.checker.check_model(annotated)
         found = [{entry.key: entry.value for entry in node.metadata_props} for node in annotated.graph.node]
-        self.assertEqual(found, [{"namespace": "kept", "layer_ann": "cpu0"}, {"layer_ann": "cpu0"}, {"layer_ann": "cpu0"}])
+        self.assertEqual(found, [{"namespace": "kept", "layer_ann": "cpu0"}, {"layer_ann": "cpu0"},
+                                 {"pkg.torch.onnx.name_scopes": scopes, "layer_ann": "cpu0"}])
         for node in annotated.graph.node:
             node.ClearField("metadata_props")
-        model.graph.node[0].ClearField("metadata_props")
+        for node in model.graph.node:
+            node.ClearField("metadata_props")
         self.assertEqual(annotated, model)  # nothing else has changed
 
         def run(file, settings):
@@ -173,6 +177,30 @@ class Clients(unittest.TestCase):
             # The option is read: one that says nothing it can read is refused.
             with self.assertRaises(Exception):
                 run("annotated.onnx", {"session.layer_assignment_settings": "cpu"})
+
+    @needs("onnx", "onnxruntime")
+    def test_onnx_runtime_names_nodes_as_the_memory_file_does(self):
+        import numpy
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper
+
+        long = "a tensor whose name is longer than one block of the hash"
+        nodes = [helper.make_node("MatMul", ["x", "weight"], [long], name="first"), helper.make_node("Relu", [long], ["y"])]
+        tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in "xy"]
+        weight = onnx.numpy_helper.from_array(numpy.ones((4, 4), numpy.float32), "weight")
+        model = helper.make_model(helper.make_graph(nodes, "net", tensors[:1], tensors[1:], [weight]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, self.folder / "net.onnx")
+        told = self.berth("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to", "onnxruntime-memory").splitlines()
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.enable_mem_pattern = False
+        options.add_session_config_entry("session.collect_node_memory_stats_to_file", "stats.csv")
+        onnxruntime.InferenceSession(self.folder / "net.onnx", options, providers=["CPUExecutionProvider"]).run(None, {"x": numpy.ones((2, 4), numpy.float32)})
+        collected = (self.folder / "stats.csv").read_text().splitlines()
+        self.assertEqual(told[0], collected[0])
+        self.assertEqual({line.partition(",")[0] for line in told}, {line.partition(",")[0] for line in collected})
+        self.assertEqual([line.partition(",")[2] for line in told[1:]], ["32,64,32,0", "0,0,0,0"], "the ReLU works in place")
 
     @needs("networkx")
     def test_networkx_reads_the_graphml(self):

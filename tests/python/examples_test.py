@@ -1,6 +1,7 @@
 """The scripts of python/examples run and show what they promise. Run by run.py."""
 
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
@@ -53,17 +54,37 @@ class Examples(unittest.TestCase):
         self.assertLess(bound, two)
         self.assertLess(two, one)
 
-    @unittest.skipUnless(importlib.util.find_spec("torchvision"), "no torchvision; build/python-environment/bin/pip install torch torchvision")
-    def test_a_model_of_torchvision_is_placed_on_two_unequal_gpus(self):
-        told = run("vision.py", "squeezenet1_1", "8", "50")
-        big, small, weights = (int(number) for number in re.search(r"big: (\d+) of (\d+) modules\nsmall: (\d+)", told).group(1, 3, 2))
-        self.assertGreaterEqual(big + small, weights)
-        self.assertGreater(big, small)
+    @unittest.skipUnless(importlib.util.find_spec("torchvision") and importlib.util.find_spec("accelerate"),
+                         "no torchvision or no accelerate; build/python-environment/bin/pip install torch torchvision accelerate")
+    def test_a_model_of_torchvision_is_placed_on_two_unequal_gpus_and_runs_in_accelerate(self):
+        told = run("vision.py", "resnet18", "320", "50")  # more than the big one has room for
+        big, small = (line.partition(": ")[2].split(", ") for line in told.splitlines()[:2])
+        self.assertTrue(all(big) and all(small), told)
+        self.assertFalse(set(big) & set(small))
         placed, bound = (float(time) for time in re.findall(r"([\d.]+) s", told))
         self.assertLessEqual(bound, placed)
+        self.assertIn("same result", told)
+
+    def latencies(self, *graphs):
+        told = run("latency.py", *map(str, graphs), "--samples", "60").splitlines()[1:]
+        return {line.split()[0]: [float(time) if time != "memory" else float("inf") for time in re.findall(r"[\d.]+|memory", line[40:])] for line in told}
+
+    def test_greedy_of_others_beside_ours(self):
+        graphs = pathlib.Path(__file__).resolve().parents[1] / "scenarios" / "data"
+        for name, (greedy, ours, bound) in self.latencies(graphs / "msr_small.json").items():
+            self.assertEqual(name, "msr_small")
+            self.assertLessEqual(bound, ours)
+            self.assertLessEqual(ours, greedy)
+
+    @unittest.skipUnless(os.environ.get("BERTH_DATA"), "BERTH_DATA names no folder with dnn-partitioning/latency-inputs")
+    def test_greedy_of_others_on_their_graphs(self):
+        graphs = sorted(pathlib.Path(os.environ["BERTH_DATA"], "dnn-partitioning", "latency-inputs").rglob("*bert_l-3*.json"))
+        for greedy, ours, bound in self.latencies(*graphs).values():
+            self.assertLessEqual(bound, ours)
+            self.assertLess(ours, greedy)
 
     def test_every_example_has_a_test(self):
-        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "gpt_block.py", "onnx20.py", "ppo.py", "ppo_torch.py", "speed.py", "transformer.py", "vision.py"})
+        self.assertEqual({path.name for path in EXAMPLES.glob("*.py")}, {"evaluate.py", "gpt_block.py", "latency.py", "onnx20.py", "ppo.py", "ppo_torch.py", "speed.py", "transformer.py", "vision.py"})
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ TensorIndex Resolver::Pack(const onnx::NodeProto& node, const std::vector<Tensor
   const TensorIndex packed =
       Add({.name = made.name(), .elem_type = Info(parts[0]).elem_type, .shape = shape, .value = nullptr},
           PlaceOf(node));
-  result_.steps.push_back({scope.prefix + made.name(), &made, true, parts, {packed}});
+  result_.steps.push_back({scope.prefix + made.name(), "", &made, true, parts, {packed}});
   return packed;
 }
 
@@ -235,7 +235,7 @@ std::vector<TensorIndex> Resolver::Unpack(const onnx::NodeProto& node, TensorInd
         Add({.name = made.name(), .elem_type = Info(whole).elem_type, .shape = shape, .value = nullptr},
             PlaceOf(node)));
   }
-  result_.steps.push_back({scope.prefix + made.name(), &made, true, {whole}, slices});
+  result_.steps.push_back({scope.prefix + made.name(), "", &made, true, {whole}, slices});
   return slices;
 }
 

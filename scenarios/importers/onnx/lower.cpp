@@ -269,9 +269,17 @@ bool Lowering::IsWeight(TensorIndex index) const {
   return tensor.op >= 0 && builder_.IsViewOfVariable(tensor);
 }
 
+void Lowering::SayNode(const Step& step, OpSpec& spec) {
+  if (said_ == &step || training()) return;
+  said_ = &step;
+  if (!step.node_name.empty() && spec.name != step.node_name)
+    AddAttribute(spec.attributes, "onnx_node", PlainText(step.node_name));
+}
+
 Tensor Lowering::Emit(const Step& step, OpSpec spec) {
   const bool own_outputs = !spec.outputs.empty();
   if (spec.name.empty()) spec.name = Unique(step.name);
+  SayNode(step, spec);
   std::vector<TensorIndex> bound;
   for (const TensorIndex output : step.outputs) {
     if (output == kAbsent) continue;
@@ -295,6 +303,7 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
 
 Tensor Lowering::EmitBefore(const Step& step, OpSpec spec) {
   spec.name = Unique(step.name);
+  SayNode(step, spec);
   return builder_.Append(spec);
 }
 

@@ -65,6 +65,8 @@ class Lowering {
 
  private:
   void Guess(const Step& step);
+  // The first op of a node says what the file calls it, where that is another name: what exports go by.
+  void SayNode(const Step& step, OpSpec& spec);
 
   const ResolvedModel& model_;
   GraphBuilder& builder_;
@@ -72,6 +74,7 @@ class Lowering {
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_;
   std::map<std::string, Guessed> guessed_;
+  const Step* said_ = nullptr;  // the step that has an op
 };
 
 // Rules of types that multiply and add (contractions.cpp), or are not simply one op of their tensors

@@ -51,6 +51,7 @@ constexpr bool IsTensorData(std::uint32_t field) {
 // it is put behind the name. The others are kept under numbers that no library knows.
 constexpr int kDefaultsField = 10011;
 constexpr int kHintsField = 10012;
+constexpr int kNodeNameField = 10013;
 constexpr bool IsOverload(Message message, std::uint32_t field) {
   return (message == Message::kNode && field == 8) || (message == Message::kFunction && field == 13);
 }
@@ -120,6 +121,7 @@ class Skeleton {
     std::string name;
     std::string overload;
     std::string module;
+    std::string node_name;
     if (depth > kDeepest) Fail(rest, "messages are nested too deep");
     while (!rest.empty()) {
       const std::string_view at = rest;
@@ -130,6 +132,7 @@ class Skeleton {
         continue;
       }
       if (field->wire_type == 2 && IsName(message, field->number)) name = field->body;
+      if (field->wire_type == 2 && message == Message::kNode && field->number == 3) node_name = field->body;
       if (field->wire_type == 2 && IsOverload(message, field->number)) {
         overload = field->body;
         continue;
@@ -147,7 +150,10 @@ class Skeleton {
       }
       AppendBytes(out, number, child ? Copy(field->body, *child, depth + 1) : std::string(field->body));
     }
-    if (!module.empty()) AppendBytes(out, 3, module + "/" + name);
+    if (!module.empty()) {
+      AppendBytes(out, 3, module + "/" + name);
+      AppendBytes(out, kNodeNameField, node_name);
+    }
     if (!overload.empty()) {
       std::string told = name;
       told += ':';
@@ -193,16 +199,24 @@ void CheckOperatorSets(const onnx::ModelProto& model, const std::string& source)
 
 namespace {
 
+template <typename From>
+std::vector<std::string> KeptTexts(const From& from, int field) {
+  std::vector<std::string> kept;
+  const auto& unknown = from.GetReflection()->GetUnknownFields(from);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& one = unknown.field(i);
+    if (one.number() == field && one.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      kept.push_back(one.length_delimited());
+  }
+  return kept;
+}
+
 template <typename Message>
 std::vector<Message> Kept(const onnx::FunctionProto& function, int field) {
   std::vector<Message> kept;
-  const auto& unknown = function.GetReflection()->GetUnknownFields(function);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const auto& one = unknown.field(i);
-    if (one.number() != field || one.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-      continue;
+  for (const std::string& text : KeptTexts(function, field)) {
     Message message;
-    if (message.ParseFromString(one.length_delimited())) kept.push_back(std::move(message));
+    if (message.ParseFromString(text)) kept.push_back(std::move(message));
   }
   return kept;
 }
@@ -215,6 +229,11 @@ std::vector<onnx::AttributeProto> DefaultsOf(const onnx::FunctionProto& function
 
 std::vector<onnx::ValueInfoProto> HintsOf(const onnx::FunctionProto& function) {
   return Kept<onnx::ValueInfoProto>(function, kHintsField);
+}
+
+std::string NameInFile(const onnx::NodeProto& node) {
+  const std::vector<std::string> kept = KeptTexts(node, kNodeNameField);
+  return kept.empty() ? node.name() : kept.front();
 }
 
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source) {

@@ -18,6 +18,9 @@ inline constexpr std::size_t kLargestData = std::size_t{64} << 10;  // [B]
 // know.
 onnx::ModelProto ReadModel(std::string_view content, const std::string& source);
 
+// As the file has it, where ReadModel() has put the module that the exporter says in its place; may be empty.
+std::string NameInFile(const onnx::NodeProto& node);
+
 // What a function says that younger files do: attributes that its callers may leave out, types of its tensors.
 std::vector<onnx::AttributeProto> DefaultsOf(const onnx::FunctionProto& function);
 std::vector<onnx::ValueInfoProto> HintsOf(const onnx::FunctionProto& function);

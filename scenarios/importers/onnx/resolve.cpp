@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/order.h"
 #include "scenarios/importers/onnx/resolver.h"
 #include "sim/error.h"
@@ -235,10 +236,15 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
     Fail(node, "contradicts the rules of its op: " + PlainReason(error.what()) + "; export the model again");
   }
   Step step{.name = scope.prefix + NameOf(node),
+            .node_name = "",
             .node = &node,
             .standard = IsStandard(node, scope.opset),
             .inputs = inputs,
             .outputs = {}};
+  if (scope.outer == nullptr && scope.prefix.empty()) {
+    step.node_name = NameInFile(node);
+    for (int i = 0; i < node.output_size() && step.node_name.empty(); ++i) step.node_name = node.output(i);
+  }
   const bool constant = node.op_type() == "Constant" && step.standard;
   const int first_type =
       !infos.empty() && infos[0] != nullptr ? infos[0]->elem_type : 0;  // before tensors move

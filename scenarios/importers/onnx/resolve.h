@@ -25,7 +25,8 @@ using TensorIndex = int;
 inline constexpr TensorIndex kAbsent = -1;  // an optional input or output that is left out
 
 struct Step {
-  std::string name;  // of the node; of its first output where it has none. Not unique
+  std::string name;       // of the node; of its first output where it has none. Not unique
+  std::string node_name;  // likewise, as the file has it; empty for nodes of subgraphs and functions
   const onnx::NodeProto* node = nullptr;
   bool standard = true;  // the ONNX library knows the op
   std::vector<TensorIndex> inputs;

@@ -176,6 +176,7 @@ TEST(OnnxNewerSets, NodesAreNamedByTheModuleThatTheirExporterSays) {
       ImportOnnx(shell.SerializeAsString() + Field(7, graph), "model.onnx", {}).graph;
   const sim::Op& op = OpNamed(imported, "layer1.0.act/Relu");
   EXPECT_EQ(op.group, "layer1.0");
+  EXPECT_EQ(sim::FindString(op.attributes, "onnx_node"), "node_relu_1") << "what exports go by";
 }
 
 }  // namespace

@@ -1,0 +1,526 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/importers/aten.h"
+#include "scenarios/importers/trace.h"
+#include "scenarios/importers/trace/nodes.h"
+#include "scenarios/importers/trace/op_flops.h"
+#include "scenarios/importers/trace/times.h"
+#include "sim/error.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/source.h"
+
+namespace berth::scenarios {
+namespace {
+
+using trace::kNoNode;
+using trace::Node;
+using trace::Tensor;
+
+// "_foreach_add_" of "aten::_foreach_add_".
+std::string_view LocalName(std::string_view name) {
+  const auto colons = name.rfind("::");
+  return colons == std::string_view::npos ? name : name.substr(colons + 2);
+}
+
+// As scenarios/importers/aten.h calls it.
+std::string_view PlainName(std::string_view name) {
+  std::string_view local = LocalName(name);
+  if (local.ends_with('_') && !local.ends_with("__")) local.remove_suffix(1);
+  return local;
+}
+
+// The type of an op that PyTorch's kernels implement; null where it is not known as one.
+std::optional<std::string_view> KnownType(const Node& node) {
+  if (!node.has_schema || !node.name.starts_with("aten::")) return std::nullopt;
+  const std::string_view name = PlainName(node.name);
+  if (name == "convolution") return "Conv2D";
+  if (name == "convolution_backward") return "Conv2DBackpropFilter";
+  const AtenType* row = FindAtenType(name);
+  return row != nullptr ? std::optional(row->type) : std::nullopt;
+}
+
+std::string DtypeOf(std::string_view type) {
+  static const std::map<std::string_view, std::string_view> kTypes = {{"float", "f32"},
+                                                                      {"double", "f64"},
+                                                                      {"c10::Half", "f16"},
+                                                                      {"c10::BFloat16", "bf16"},
+                                                                      {"long", "i64"},
+                                                                      {"long int", "i64"},
+                                                                      {"int", "i32"},
+                                                                      {"short", "i16"},
+                                                                      {"short int", "i16"},
+                                                                      {"signed char", "i8"},
+                                                                      {"unsigned char", "u8"},
+                                                                      {"bool", "bool"},
+                                                                      {"c10::Float8_e4m3fn", "f8"},
+                                                                      {"c10::Float8_e5m2", "f8"}};
+  const auto found = kTypes.find(type);
+  return found == kTypes.end() ? "" : std::string(found->second);
+}
+
+sim::Output OutputOf(const Tensor& tensor) {
+  sim::Output output;
+  output.bytes = tensor.bytes();
+  output.dtype = DtypeOf(tensor.type);
+  if (!output.dtype.empty()) output.shape = tensor.shape;
+  if (tensor.shape.empty() && tensor.elements != 1) output.dtype.clear();  // a shape that was not told
+  return output;
+}
+
+// One op of the graph: a node, or its share where it is one call for a list of tensors.
+struct Call {
+  const Node* node = nullptr;
+  std::vector<Tensor> inputs;
+  std::set<std::int64_t> written;  // storages
+  std::vector<Tensor> outputs;
+  std::string suffix;
+  double share = 1;
+};
+
+// What is known of one storage.
+struct Storage {
+  sim::TensorRef base;  // the output that it began as
+  struct View {
+    sim::TensorRef output;
+    int version;
+  };
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, View>
+      views;        // by tensor, offset and elements
+  int version = 0;  // counts writes
+  sim::OpIndex writer = -1;
+  std::vector<sim::OpIndex> readers;  // since the last write
+};
+
+class Builder {
+ public:
+  Builder(const trace::ExecutionTrace& execution, const trace::Times* times)
+      : execution_(execution), times_(times) {}
+
+  sim::OpGraph Build() {
+    FindOps();
+    for (std::size_t i = 0; i < execution_.nodes.size(); ++i) {
+      if (op_[i] != i) continue;
+      for (const Call& call : CallsOf(i)) AddOp(call, i);
+    }
+    ColocateWriters();
+    return std::move(graph_);
+  }
+
+  double device_us() const { return device_us_; }
+  double host_us() const { return host_us_; }
+  std::int64_t untimed() const { return untimed_; }
+  const std::map<std::string, std::int64_t>& unknown() const { return unknown_; }
+  std::size_t variables() const { return variables_.size(); }
+
+ private:
+  // ---- which nodes are ops
+
+  // Shows what it was given, in another shape or as it is.
+  static bool IsView(const Node& node) {
+    if (!node.has_schema || node.outputs.empty()) return false;
+    return std::ranges::all_of(node.outputs,
+                               [&](const Tensor& output) {
+                                 return std::ranges::any_of(
+                                     node.inputs, [&](const trace::Argument& argument) {
+                                       return !argument.is_written &&
+                                              std::ranges::any_of(argument.tensors, [&](const Tensor& input) {
+                                                return input.storage == output.storage;
+                                              });
+                                     });
+                               }) &&
+           std::ranges::none_of(node.inputs, &trace::Argument::is_written);
+  }
+
+  bool IsOp(std::size_t i) const {
+    const Node& node = execution_.nodes[i];
+    const bool has_work = times_ != nullptr && times_->nodes[i].device_us > 0;
+    if (node.has_schema) return node.is_leaf || has_work || KnownType(node) || IsView(node);
+    return node.is_leaf && (has_work || !node.outputs.empty());
+  }
+
+  void FindOps() {
+    const auto& nodes = execution_.nodes;
+    op_.assign(nodes.size(), kNoNode);
+    phase_.assign(nodes.size(), "forward");
+    device_of_.assign(nodes.size(), 0);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::size_t parent = nodes[i].parent;
+      if (parent != kNoNode) phase_[i] = phase_[parent];
+      if (nodes[i].name.starts_with("autograd::engine::evaluate_function")) phase_[i] = "backward";
+      if (nodes[i].name.starts_with("Optimizer.step")) phase_[i] = "update";
+      op_[i] = parent != kNoNode ? op_[parent] : kNoNode;
+      if (op_[i] == kNoNode && IsOp(i)) op_[i] = i;
+      if (op_[i] != kNoNode && times_ != nullptr) device_of_[op_[i]] += times_->nodes[i].device_us;
+    }
+  }
+
+  // ---- calls
+
+  // PyTorch's optimizers make one call for all weights, which are updated one by one all the same.
+  static std::size_t Parts(const Node& node) {
+    const std::string_view name = LocalName(node.name);
+    const bool is_list_op = name.starts_with("_foreach_") || name.starts_with("_fused_");
+    return is_list_op && !node.inputs.empty() && node.inputs[0].is_list ? node.inputs[0].tensors.size() : 1;
+  }
+
+  std::vector<Call> CallsOf(std::size_t i) const {
+    const Node& node = execution_.nodes[i];
+    const std::size_t parts = std::max<std::size_t>(Parts(node), 1);
+    sim::Bytes all = 0;
+    for (std::size_t part = 0; parts > 1 && part < parts; ++part) all += node.inputs[0].tensors[part].bytes();
+    std::vector<Call> calls(parts);
+    for (std::size_t part = 0; part < parts; ++part) {
+      Call& call = calls[part];
+      call.node = &node;
+      for (const trace::Argument& argument : node.inputs) {
+        const bool is_split = parts > 1 && argument.is_list && argument.tensors.size() == parts;
+        for (std::size_t t = is_split ? part : 0; t < (is_split ? part + 1 : argument.tensors.size()); ++t) {
+          call.inputs.push_back(argument.tensors[t]);
+          if (argument.is_written) call.written.insert(argument.tensors[t].storage);
+        }
+      }
+      call.outputs = node.outputs;
+      if (parts > 1) {
+        call.outputs.clear();
+        if (node.outputs.size() == parts) call.outputs = {node.outputs[part]};
+        call.suffix = fmt::format(".{}", part);
+        call.share =
+            all > 0 ? static_cast<double>(node.inputs[0].tensors[part].bytes()) / static_cast<double>(all)
+                    : 1 / static_cast<double>(parts);
+      }
+      if (!node.has_schema) {  // what it gives back and was given, it has written
+        for (const Tensor& input : call.inputs) {
+          if (std::ranges::find(call.outputs, input.storage, &Tensor::storage) != call.outputs.end())
+            call.written.insert(input.storage);
+        }
+      }
+    }
+    return calls;
+  }
+
+  // ---- tensors
+
+  static auto KeyOf(const Tensor& tensor) { return std::tuple(tensor.id, tensor.offset, tensor.elements); }
+
+  // What was there before the recording: weights, the optimizer's state, inputs.
+  Storage& Found(const Tensor& tensor) {
+    const auto [at, is_new] = storages_.try_emplace(tensor.storage);
+    if (!is_new) return at->second;
+    sim::Op op;
+    op.name = fmt::format("tensor#{}", tensor.id);
+    op.type = "Variable";
+    op.phase = "forward";
+    op.outputs = {OutputOf(tensor)};
+    op.persistent_bytes = (tensor.offset + tensor.elements) * tensor.element_bytes;
+    op.attributes = {{"traced_on", {tensor.device}}};
+    at->second.base = {graph_.size(), 0};
+    at->second.views[KeyOf(tensor)] = {at->second.base, 0};
+    variables_.emplace(at->second.base.op, at->second.base.op);
+    while (!names_.insert(op.name).second) op.name += "'";
+    graph_.ops.push_back(std::move(op));
+    return at->second;
+  }
+
+  // The output that it is; `waits` gets the op that has written into its storage since.
+  sim::TensorRef Read(const Tensor& tensor, std::vector<sim::OpIndex>& waits) {
+    const Storage& storage = storages_.at(tensor.storage);
+    const auto view = storage.views.find(KeyOf(tensor));
+    const auto [output, version] =
+        view != storage.views.end() ? view->second : Storage::View{storage.base, 0};
+    if (view == storage.views.end() && variables_.contains(output.op)) Grow(output.op, tensor);
+    if (version < storage.version) waits.push_back(storage.writer);
+    return output;
+  }
+
+  // Another part of the same storage.
+  void Grow(sim::OpIndex variable, const Tensor& tensor) {
+    sim::Op& op = graph_.ops[static_cast<std::size_t>(variable)];
+    op.persistent_bytes =
+        std::max(op.persistent_bytes, (tensor.offset + tensor.elements) * tensor.element_bytes);
+  }
+
+  // ---- ops
+
+  void AddOp(const Call& call, std::size_t i) {
+    const Node& node = *call.node;
+    const bool is_view = IsView(node);
+    if (is_view && device_of_[i] == 0 && ShowsTheSame(call)) return;
+    for (const Tensor& input : call.inputs) Found(input);
+    const sim::OpIndex index = graph_.size();
+    sim::Op op;
+    op.name = fmt::format("{}#{}{}", LocalName(node.name), node.id, call.suffix);
+    op.type = TypeOf(node, is_view);
+    op.phase = phase_[i];
+    std::vector<Tensor> inputs = call.inputs;
+    const std::string_view name = PlainName(node.name);
+    const bool is_bias_first = name == "addmm" || name == "baddbmm" || name == "addbmm" || name == "addmv";
+    if (is_bias_first && inputs.size() > 1) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
+    std::vector<sim::OpIndex> waits;
+    for (const Tensor& input : inputs) op.inputs.push_back(Read(input, waits));
+    if (!is_view) op.flops = trace::FlopsOf(op.type, inputs, call.outputs);
+    const bool on_gpu = AddOutputs(call, inputs, op);
+    AddWaits(call, inputs, index, waits, op);
+    op.attributes = {{"torch_op", {node.name}}, {"traced_on", {on_gpu ? GpuOf(call) : "cpu"}}};
+    AddTime(call, i, is_view, on_gpu, op);
+    graph_.ops.push_back(std::move(op));
+    Remember(call, index);
+  }
+
+  std::string TypeOf(const Node& node, bool is_view) {
+    if (is_view) return "Reshape";
+    if (const auto known = KnownType(node)) return std::string(*known);
+    std::string type = node.name;
+    for (std::size_t at; (at = type.find("::")) != std::string::npos;) type.replace(at, 2, ".");
+    ++unknown_[type];
+    return type;
+  }
+
+  // aten::to, contiguous() and the like, where there is nothing to do.
+  static bool ShowsTheSame(const Call& call) {
+    return std::ranges::all_of(call.outputs, [&](const Tensor& output) {
+      return std::ranges::any_of(call.inputs,
+                                 [&](const Tensor& input) { return KeyOf(input) == KeyOf(output); });
+    });
+  }
+
+  static std::string GpuOf(const Call& call) {
+    for (const auto* tensors : {&call.outputs, &call.inputs}) {
+      for (const Tensor& tensor : *tensors) {
+        if (tensor.device != "cpu") return tensor.device;
+      }
+    }
+    return "gpu";
+  }
+
+  // Returns whether it ran on a GPU.
+  bool AddOutputs(const Call& call, const std::vector<Tensor>& inputs, sim::Op& op) const {
+    bool on_gpu = false;
+    for (const auto* tensors : {&call.outputs, &inputs})
+      for (const Tensor& tensor : *tensors) on_gpu = on_gpu || tensor.device != "cpu";
+    for (const Tensor& tensor : call.outputs) {
+      sim::Output output = OutputOf(tensor);
+      const auto input = std::ranges::find(inputs, tensor.storage, &Tensor::storage);
+      if (input != inputs.end()) {
+        output.storage = sim::Output::Storage::kInput;
+        output.alias = op.inputs[static_cast<std::size_t>(input - inputs.begin())];
+      }
+      op.outputs.push_back(std::move(output));
+    }
+    return on_gpu;
+  }
+
+  void AddWaits(const Call& call, const std::vector<Tensor>& inputs, sim::OpIndex index,
+                std::vector<sim::OpIndex>& waits, sim::Op& op) {
+    for (const Tensor& input : inputs) storages_.at(input.storage).readers.push_back(index);
+    for (const std::int64_t written : call.written) {
+      Storage& storage = storages_.at(written);
+      std::ranges::copy_if(storage.readers, std::back_inserter(waits),
+                           [&](auto reader) { return reader != index; });
+      ++storage.version;
+      storage.writer = index;
+      storage.readers.clear();
+      if (variables_.contains(storage.base.op)) writes_.emplace_back(index, storage.base.op);
+    }
+    std::ranges::sort(waits);
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+    for (const sim::OpIndex wait : waits) {
+      const bool is_input =
+          std::ranges::any_of(op.inputs, [&](const auto& input) { return input.op == wait; });
+      if (!is_input) op.control.push_back(wait);
+    }
+  }
+
+  // Without what a view or an op of another kind of device costs the host, which cost models know as dispatch.
+  void AddTime(const Call& call, std::size_t i, bool is_view, bool on_gpu, sim::Op& op) {
+    if (times_ == nullptr) return;
+    const trace::NodeTime& told = times_->nodes[i];
+    if (!told.is_told && device_of_[i] == 0) {
+      untimed_ += is_view ? 0 : 1;
+      return;
+    }
+    if (is_view && device_of_[i] == 0) return;
+    const double us = call.share * (on_gpu ? device_of_[i] : told.host_us);
+    (on_gpu ? device_us_ : host_us_) += us;
+    op.cost_us_by_kind = {{on_gpu ? "gpu" : "cpu", us}};
+  }
+
+  void Remember(const Call& call, sim::OpIndex index) {
+    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+      const Tensor& tensor = call.outputs[o];
+      const sim::TensorRef output{index, static_cast<std::int32_t>(o)};
+      const bool is_new = graph_.ops.back().outputs[o].storage == sim::Output::Storage::kOwn;
+      // An address is used again: what is given out without having been given is a new storage.
+      const bool is_first = std::ranges::find(call.outputs, tensor.storage, &Tensor::storage) ==
+                            call.outputs.begin() + static_cast<std::ptrdiff_t>(o);
+      if (is_new && is_first) storages_[tensor.storage] = {.base = output, .views = {}, .readers = {}};
+      Storage& storage = storages_.at(tensor.storage);
+      storage.views[KeyOf(tensor)] = {output, storage.version};
+    }
+  }
+
+  // ---- variables
+
+  sim::OpIndex Leader(sim::OpIndex variable) {
+    for (sim::OpIndex* leader = &variables_.at(variable); *leader != variable;
+         leader = &variables_.at(variable)) {
+      *leader = variables_.at(*leader);
+      variable = *leader;
+    }
+    return variable;
+  }
+
+  // What writes a variable is where it is; what writes two binds them.
+  void ColocateWriters() {
+    std::map<sim::OpIndex, sim::OpIndex> first;  // variable by writer
+    for (const auto& [writer, variable] : writes_) {
+      const auto [known, is_new] = first.emplace(writer, variable);
+      if (!is_new) variables_[Leader(variable)] = Leader(known->second);
+    }
+    for (const auto& [writer, variable] : writes_) {
+      const sim::OpIndex leader = Leader(variable);
+      for (const sim::OpIndex op : {writer, variable})
+        graph_.ops[static_cast<std::size_t>(op)].colocate = graph_.ops[static_cast<std::size_t>(leader)].name;
+    }
+  }
+
+  const trace::ExecutionTrace& execution_;
+  const trace::Times* times_;
+  sim::OpGraph graph_;
+  std::vector<std::size_t> op_;     // of each node the op that it is part of
+  std::vector<const char*> phase_;  // of each node
+  std::vector<double> device_of_;   // of each op [us]
+  std::unordered_map<std::int64_t, Storage> storages_;
+  std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
+  std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
+  std::set<std::string> names_;
+  std::map<std::string, std::int64_t> unknown_;
+  double device_us_ = 0;
+  double host_us_ = 0;
+  std::int64_t untimed_ = 0;
+};
+
+// "aten.foo (3), aten.bar (1)", the most frequent first.
+std::string CountedText(const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::greater<>(), [](const auto& one) { return one.second; });
+  constexpr std::size_t kMost = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMost); ++i)
+    text += fmt::format("{}{} ({})", i > 0 ? ", " : "", sorted[i].first, sorted[i].second);
+  return sorted.size() > kMost ? text + fmt::format(" and {} more", sorted.size() - kMost) : text;
+}
+
+std::vector<std::string> TimeNotes(const Builder& builder, const trace::Times& times,
+                                   const ImportOptions& options) {
+  std::vector<std::string> notes;
+  const auto share = [](double part, double whole) { return whole > 0 ? 100 * part / whole : 0; };
+  if (times.device_us > 0) {
+    notes.push_back(
+        fmt::format("ops take {:.6g} us of the {:.6g} us that the trace's device{} worked ({:.1f} %); {:.6g} "
+                    "us from its first record to "
+                    "its last",
+                    builder.device_us(), times.device_us, times.gpu.empty() ? "" : " (" + times.gpu + ")",
+                    share(builder.device_us(), times.device_us), times.step_us));
+    if (options.gpu.empty())
+      notes.emplace_back(
+          "every GPU is taken to be as fast as the one recorded; --gpu KIND says which kind it is");
+  }
+  if (builder.host_us() > 0) {
+    notes.push_back(fmt::format("ops on the CPU take {:.6g} us{}", builder.host_us(),
+                                times.device_us > 0
+                                    ? std::string()
+                                    : fmt::format(" of the {:.6g} us from the first to the last ({:.1f} %)",
+                                                  times.step_us, share(builder.host_us(), times.step_us))));
+  }
+  if (builder.untimed() > 0)
+    notes.push_back(
+        fmt::format("{} ops are not in the Kineto trace: cost models price them", builder.untimed()));
+  return notes;
+}
+
+std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTrace& execution,
+                               const trace::Times* times, const ImportOptions& options) {
+  std::vector<std::string> notes;
+  if (times != nullptr) {
+    notes = TimeNotes(builder, *times, options);
+  } else {
+    notes.emplace_back(
+        "has no times: cost models price its ops (`berth graph import` with --kineto takes those measured)");
+  }
+  notes.push_back(fmt::format(
+      "{} tensors were there before: weights, the optimizer's state and inputs are told alike, so all "
+      "are variables",
+      builder.variables()));
+  if (!builder.unknown().empty()) {
+    notes.push_back(
+        fmt::format("not known, priced by the bytes they move alone where no time is measured: {}",
+                    CountedText(builder.unknown())));
+  }
+  const auto count = [&](std::string_view part) {
+    return std::ranges::count_if(execution.nodes,
+                                 [&](const Node& node) { return node.name.find(part) != std::string::npos; });
+  };
+  if (const auto steps = count("ProfilerStep#"); steps > 1)
+    notes.push_back(fmt::format("holds {} steps, one behind the other; record one", steps));
+  if (count("record_param_comms") + count("c10d::") > 0)
+    notes.emplace_back("holds collectives, whose times include waiting for other processes");
+  return notes;
+}
+
+}  // namespace
+
+bool RecognisesTrace(const std::string& content) {
+  const auto has = [&](const char* text) { return content.find(text) != std::string::npos; };
+  if (has("\"berth.") || !has("{")) return false;
+  return (has("\"nodes\"") && has("\"rf_id\"")) || has("\"traceEvents\"");
+}
+
+ImportedGraph ImportTrace(const std::string& content, const std::string& source,
+                          const ImportOptions& options) {
+  const std::string kineto = options.kineto.empty() ? std::string() : formats::ReadFile(options.kineto);
+  return ImportTracePair(content, source, kineto, options);
+}
+
+ImportedGraph ImportTracePair(const std::string& content, const std::string& source,
+                              const std::string& kineto, const ImportOptions& options) {
+  if (content.find("\"rf_id\"") == std::string::npos &&
+      content.find("\"traceEvents\"") != std::string::npos) {
+    throw InputError(
+        source +
+        ": is a Kineto trace, which tells times and no tensors; give the execution trace of the same run "
+        "(torch.profiler.ExecutionTraceObserver), and this one with --kineto");
+  }
+  const trace::ExecutionTrace execution = trace::ReadExecutionTrace(content, source);
+  std::optional<trace::Times> times;
+  if (!options.kineto.empty())
+    times = trace::ReadTimes(kineto, formats::SourceOf(options.kineto), execution, source);
+  Builder builder(execution, times ? &*times : nullptr);
+  ImportedGraph imported;
+  imported.graph = builder.Build();
+  sim::OpGraph& graph = imported.graph;
+  graph.name = formats::NameFromSource(source.ends_with(".gz") ? source.substr(0, source.size() - 3) : source);
+  graph.attributes = {{"captured_from", {"torch execution trace " + execution.schema}}};
+  if (times) {
+    graph.attributes.emplace_back("traced_step_us", sim::Attribute{times->step_us});
+    graph.attributes.emplace_back("traced_device_us", sim::Attribute{times->device_us});
+  }
+  if (!options.gpu.empty()) {
+    for (sim::Op& op : graph.ops) {
+      for (auto& [kind, us] : op.cost_us_by_kind) kind = kind == "gpu" ? options.gpu : kind;
+    }
+  }
+  imported.notes = Notes(builder, execution, times ? &*times : nullptr, options);
+  if (graph.ops.empty()) throw InputError(source + ": holds no op of PyTorch; record while the model runs");
+  formats::CheckedAt(source, [&] { graph.Finish(); });
+  return imported;
+}
+
+}  // namespace berth::scenarios

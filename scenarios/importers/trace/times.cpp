@@ -1,0 +1,109 @@
+#include "scenarios/importers/trace/times.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "profiler/correlation.h"
+#include "profiler/kineto.h"
+#include "profiler/sanitiser.h"
+#include "sim/error.h"
+
+namespace berth::scenarios::trace {
+namespace {
+
+constexpr double kNanosPerMicro = 1e3;
+
+double Micros(profiler::Nanos nanos) {
+  return static_cast<double>(nanos) / kNanosPerMicro;
+}
+
+// Newer traces say the record's number, older ones use it as the external id.
+std::int64_t RecordOf(const profiler::Marker& marker) {
+  const auto record = sim::FindNumber(marker.attributes, "Record function id");
+  return record && *record >= 1 && *record < 9e15 ? static_cast<std::int64_t>(*record) : marker.external;
+}
+
+// Of each marker its node; kNoNode where the execution trace lacks it.
+std::vector<std::size_t> NodesOf(const std::vector<profiler::Marker>& markers,
+                                 const ExecutionTrace& execution) {
+  std::unordered_map<std::int64_t, std::size_t> by_record;
+  for (std::size_t i = 0; i < execution.nodes.size(); ++i) {
+    if (execution.nodes[i].record > 0) by_record.emplace(execution.nodes[i].record, i);
+  }
+  std::vector<std::size_t> nodes;
+  for (const profiler::Marker& marker : markers) {
+    const auto found = by_record.find(RecordOf(marker));
+    const bool is_same = found != by_record.end() && execution.nodes[found->second].name == marker.name;
+    nodes.push_back(is_same ? found->second : kNoNode);
+  }
+  return nodes;
+}
+
+// First start and last end.
+class Span {
+ public:
+  void Add(profiler::Nanos start, profiler::Nanos end) {
+    first_ = std::min(first_, start);
+    last_ = std::max(last_, end);
+  }
+  double us() const { return last_ > first_ ? Micros(last_ - first_) : 0; }
+
+ private:
+  profiler::Nanos first_ = INT64_MAX / 4;
+  profiler::Nanos last_ = INT64_MIN / 4;
+};
+
+}  // namespace
+
+Times ReadTimes(const std::string& kineto, const std::string& source, const ExecutionTrace& execution,
+                const std::string& execution_source) {
+  profiler::KinetoTrace read = profiler::ParseKineto(kineto, source);
+  profiler::ActivityTrace trace = std::move(read.trace);
+  std::size_t records = 0;
+  profiler::ForEachDeviceWork(trace, [&](const auto&) { ++records; });
+  if (records > 0) {  // of a CPU alone there is no device to be told of
+    profiler::SanitisedTrace clean = profiler::Sanitise(std::move(trace));
+    if (clean.verdict == profiler::SanitisedTrace::Verdict::kRefused)
+      throw InputError(fmt::format("{}: {}", source, clean.sentence));
+    trace = std::move(clean.trace);
+  }
+  Times times;
+  times.nodes.resize(execution.nodes.size());
+  times.gpu = read.gpu;
+  const std::vector<std::size_t> node_of = NodesOf(trace.markers, execution);
+  Span host, device;
+  std::size_t ops = 0, matched = 0;
+  for (std::size_t i = 0; i < node_of.size(); ++i) {
+    if (node_of[i] == kNoNode) continue;
+    const profiler::Marker& marker = trace.markers[i];
+    NodeTime& time = times.nodes[node_of[i]];
+    time.is_told = true;
+    time.host_us = std::max(0.0, Micros(marker.end - marker.start));
+    host.Add(marker.start, marker.end);
+  }
+  for (std::size_t i = 0; i < execution.nodes.size(); ++i) {
+    ops += execution.nodes[i].has_schema ? 1 : 0;
+    matched += execution.nodes[i].has_schema && times.nodes[i].is_told ? 1 : 0;
+  }
+  if (2 * matched < ops || matched == 0) {
+    throw InputError(
+        fmt::format("{}: has {} of the {} ops of {} (same number and name); both must be of one run of "
+                    "torch.profiler with an ExecutionTraceObserver",
+                    source, matched, ops, execution_source));
+  }
+  for (const profiler::LinkedWork& linked : profiler::Correlate(trace).work) {
+    const profiler::DeviceWork& work = profiler::WorkAt(trace, linked.work);
+    device.Add(work.start, work.end);
+    times.device_us += Micros(linked.device_time);
+    const std::size_t node =
+        linked.op == profiler::kNobody ? kNoNode : node_of[static_cast<std::size_t>(linked.op)];
+    if (node != kNoNode) times.nodes[node].device_us += Micros(linked.device_time);
+  }
+  times.step_us = records > 0 ? device.us() : host.us();
+  return times;
+}
+
+}  // namespace berth::scenarios::trace

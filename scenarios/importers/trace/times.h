@@ -1,0 +1,30 @@
+// How long the nodes of an execution trace took, by a Kineto trace of the same run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/importers/trace/nodes.h"
+
+namespace berth::scenarios::trace {
+
+struct NodeTime {
+  bool is_told = false;  // the Kineto trace has this node
+  double host_us = 0;    // from its begin to its end on the host, what it calls included
+  double device_us = 0;  // of the kernels, copies and memsets that it asked for itself
+};
+
+struct Times {
+  std::vector<NodeTime> nodes;  // as in the execution trace
+  std::string gpu;              // as the trace calls it; empty = none
+  double device_us = 0;         // of all device work in the trace, in nodes or not
+  double step_us =
+      0;  // from the first to the last: of the device work; where there is none, of the nodes on the host
+};
+
+// Throws InputError where the Kineto trace is of another run, or is not to be trusted.
+Times ReadTimes(const std::string& kineto, const std::string& source, const ExecutionTrace& execution,
+                const std::string& execution_source);
+
+}  // namespace berth::scenarios::trace
