@@ -9,6 +9,7 @@
 #include "bench/tables/claims.h"
 #include "bench/tables/discussion.h"
 #include "bench/tables/learned.h"
+#include "bench/tables/method_order.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
 
@@ -190,6 +191,9 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
                      ? std::string("nothing")
                      : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
   if (!learners.empty()) facts.emplace_back("networks", Specs(learners));
+  for (const MethodOrder& order : OrdersOfMethods(results))
+    facts.emplace_back(fmt::format("order of methods, Kendall's tau against the paper, {}", order.block),
+                       OrderText(order));
   return facts;
 }
 
