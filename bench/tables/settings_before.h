@@ -7,7 +7,8 @@
 
 namespace berth::bench {
 
-// "HDP (14 rows), SGDP (12 of 14 rows)": the columns of each block, of the cells that were run; empty where there is none.
+// "HDP (14 rows), RNN (6 of 12 rows: Rules of the published simulator)": columns, of the cells that were run; empty where
+// there is none.
 // Of learners that this build lacks today's settings are not known, so they are in none.
 std::string SettingsBefore(const TableResults& results);
 

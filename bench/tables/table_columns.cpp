@@ -18,7 +18,7 @@ constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell
                                         "grouper", "samples", "zero_shot", "last"};
 constexpr std::string_view kSet[] = {"set", "devices"};
 constexpr std::string_view kSets[] = {"controls", "baselines"};
-constexpr std::string_view kCells[] = {"predicted", "searched"};
+constexpr std::string_view kCells[] = {"fitted", "predicted", "searched"};  // as CellKind has them
 
 std::vector<TableColumn> ShippedColumns(std::string_view set) {
   const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
@@ -51,8 +51,7 @@ TableColumn ReadColumn(const Value& value, std::int64_t groups) {
   if (const auto key = fields.Find("key")) column.key = KeyIn(*key);
   if (column.title.empty()) column.title = column.key;
   column.title = fields.Name("title", column.title);
-  if (const auto cell = fields.Find("cell"))
-    column.kind = cell->Choice(kCells) == 0 ? CellKind::kPredicted : CellKind::kSearched;
+  if (const auto cell = fields.Find("cell")) column.kind = static_cast<CellKind>(cell->Choice(kCells));
   column.devices = fields.String("devices", "");
   if (const auto grouper = fields.Find("grouper")) column.grouper = GrouperIn(*grouper);
   if (const auto samples = fields.Find("samples")) {
