@@ -7,6 +7,9 @@
 //                  first
 //   rule=halves    contiguous stages of equal cost together, one part for each GPU
 //   rule=one       everything on the first GPU
+//   rule=fill      each GPU filled to its memory in turn, in topological order depth first, the rest on the CPU: the
+//                  greedy baseline of msr-fiddle/dnn-partitioning (NeurIPS 2020, appendix F; read: greedy.cpp), which
+//                  counts weights and outputs as held throughout
 // The stage is the `stage` attribute of the ops, which the builders set. Ops without one follow what they
 // read, and variables, constants and placeholders follow their first consumer. A graph without any stages is
 // cut into contiguous parts of equal cost in topological order, by `layers`, `modulo` and `halves` alike. One
@@ -110,6 +113,55 @@ std::vector<std::int32_t> EqualStages(const Task& task, sim::DeviceIndex priced,
   return part;
 }
 
+// Depth first: what became ready last is next. Units of a cycle, which never become ready, are last.
+std::vector<UnitIndex> DepthFirst(const Task& task) {
+  const auto units = static_cast<std::size_t>(task.units.size());
+  std::vector<int> waits(units, 0);
+  for (const UnitEdge& edge : task.edges) ++waits[static_cast<std::size_t>(edge.to)];
+  std::vector<UnitIndex> ready, order;
+  for (UnitIndex unit = task.units.size() - 1; unit >= 0; --unit) {
+    if (waits[static_cast<std::size_t>(unit)] == 0) ready.push_back(unit);
+  }
+  std::vector<bool> taken(units, false);
+  while (!ready.empty()) {
+    const UnitIndex unit = ready.back();
+    ready.pop_back();
+    order.push_back(unit);
+    taken[static_cast<std::size_t>(unit)] = true;
+    const auto of_unit = std::ranges::equal_range(task.edges, unit, {}, &UnitEdge::from);
+    for (const UnitEdge& edge : of_unit) {
+      if (--waits[static_cast<std::size_t>(edge.to)] == 0) ready.push_back(edge.to);
+    }
+  }
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    if (!taken[static_cast<std::size_t>(unit)]) order.push_back(unit);
+  }
+  return order;
+}
+
+UnitPlacement Filled(const Task& task) {
+  const std::vector<sim::DeviceIndex> gpus = DevicesOf(task, sim::DeviceClass::kGpu);
+  const std::vector<sim::DeviceIndex> cpus = DevicesOf(task, sim::DeviceClass::kCpu);
+  if (gpus.empty() || cpus.empty())
+    throw InputError(
+        "expert(rule=fill) fills GPUs and puts the rest on a CPU; the devices to place on need both");
+  UnitPlacement placement(task.units.ops.size(), cpus.front());
+  auto gpu = gpus.begin();
+  sim::Bytes used = 0;
+  for (const UnitIndex unit : DepthFirst(task)) {
+    const auto at = static_cast<std::size_t>(unit);
+    const sim::Bytes size = task.persistent[at] + task.output[at];
+    if (gpu == gpus.end() || size > task.device(*gpu).capacity()) continue;
+    if (used + size > task.device(*gpu).capacity()) {
+      used = 0;
+      if (++gpu == gpus.end()) continue;
+    }
+    used += size;
+    placement[at] = *gpu;
+  }
+  return placement;
+}
+
 UnitPlacement GivenPlacement(const Task& task) {
   UnitPlacement placement;
   const auto device_of = [&](sim::OpIndex op) { return task.expert[static_cast<std::size_t>(op)]; };
@@ -146,6 +198,7 @@ UnitPlacement ByRule(const Task& task, const std::string& rule) {
   const std::int32_t stages =
       task.stage.empty() ? 0 : 1 + *std::max_element(task.stage.begin(), task.stage.end());
   const bool staged = stages > 0 && (rule == "layers" || rule == "modulo");
+  if (rule == "fill") return Filled(task);
   std::vector<std::int32_t> part(task.units.ops.size(), 0);
   if (rule == "branches") {
     part = Branches(task);
@@ -169,7 +222,7 @@ class Expert final : public Agent {
  public:
   explicit Expert(const Spec& spec) {
     ParameterReader parameters(spec);
-    rule_ = parameters.Choice("rule", {"auto", "layers", "modulo", "branches", "halves", "one"});
+    rule_ = parameters.Choice("rule", {"auto", "layers", "modulo", "branches", "halves", "one", "fill"});
     parameters.Finish();
     name_ = parameters.Canonical();
   }

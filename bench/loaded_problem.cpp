@@ -109,6 +109,13 @@ void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets) {
       ->option_text("FILE");
 }
 
+void DeclareProblem(CLI::App& app, ProblemSource& source) {
+  app.add_option("--graph", source.graph, "a workload or a graph file")->required()->option_text("G");
+  app.add_option("--cluster", source.cluster, "a cluster, a cluster file, or here: this machine")
+      ->required()
+      ->option_text("C");
+}
+
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--cost-model", source.cost_model,
                  "what prices ops without a measured time: a name or parameter file")
@@ -181,7 +188,8 @@ void OverrideRules(sim::Cluster& cluster, const std::string& rules) {
                                rules, DidYouMean(rules, {"native", "published"})));
 }
 
-std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection) {
+std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection,
+                                       const std::string& option) {
   std::vector<bool> chosen(cluster.devices.size(), false);
   for (std::size_t at = 0; at < selection.size();) {
     const std::size_t comma = std::min(selection.find(',', at), selection.size());
@@ -192,7 +200,7 @@ std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::s
     }
     if (!found) {
       throw InputError(fmt::format(
-          "--devices {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", selection,
+          "{} {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", option, selection,
           selector, cluster.name, DidYouMean(selector, Selectors(cluster)), DeviceList(cluster)));
     }
     at = comma + 1;

@@ -35,6 +35,9 @@ struct ProblemSource {
 // standard error.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 
+// The required options --graph and --cluster, which may be `here` (ResolveHere(), this_machine.h).
+void DeclareProblem(CLI::App& app, ProblemSource& source);
+
 // The options --cost-model, --sheet, --rules, --interconnect and --memory.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
@@ -77,6 +80,8 @@ void OverrideMemory(sim::Cluster& cluster, const std::string& setting);
 void OverrideRules(sim::Cluster& cluster, const std::string& rules);
 
 // Devices by name, kind or class ("gpu0,gpu1", "gpu"), comma-separated, in cluster order; empty = none named.
-std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection);
+// `option`: what gave them, for the message.
+std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection,
+                                       const std::string& option = "--devices");
 
 }  // namespace berth::bench

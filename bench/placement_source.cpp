@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "agents/agent.h"
@@ -42,6 +43,15 @@ bool IsFile(const std::string& name_or_path) {
 }
 
 }  // namespace
+
+void DeclarePlacedProblem(CLI::App& app, ProblemSource& source, std::string& placement) {
+  DeclareProblem(app, source);
+  app.add_option("--placement", placement,
+                 "a placement file (- is standard input), a human-expert file of "
+                 "msr-fiddle/dnn-partitioning, or an agent that needs no search")
+      ->required()
+      ->option_text("P");
+}
 
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
   if (IsFile(name_or_path)) return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());

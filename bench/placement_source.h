@@ -11,6 +11,9 @@
 
 namespace berth::bench {
 
+// The required options --graph, --cluster and --placement.
+void DeclarePlacedProblem(CLI::App& app, ProblemSource& source, std::string& placement);
+
 // "-" is a file on standard input. Throws InputError for a file of neither format, an unknown agent, an agent that searches, and an agent that
 // makes no placement of this problem.
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem);

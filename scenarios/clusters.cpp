@@ -18,11 +18,10 @@ struct Tree {
   int gpus_per_switch;
   const char* bandwidth;
   const char* bandwidth_source;
+  // The published simulator of Placeto keeps a channel busy for 25 us beside each copy; two links of 12.5 us are as much.
+  const char* hop_latency = "12.5us";
 };
 
-// The published simulator of Placeto keeps a channel busy for 25 us beside each copy; two links of 12.5 us
-// are as much.
-constexpr const char* kHopLatency = "12.5us";
 constexpr const char* kGpuMemorySource =
     "visible memory and what the framework keeps: docs/protocol.md#memory [recalled: medium]";
 constexpr const char* kWhyProgram =
@@ -63,12 +62,12 @@ std::string PrintTree(const Tree& tree, const TreeChoices& chosen) {
   yaml.Line("links:");
   for (int i = 0; i < switches; ++i) {
     yaml.Line(fmt::format("  - {{name: pcie-host{0}, ends: [cpu0, plx{0}], bandwidth: {1}, latency: {2}}}", i,
-                          tree.bandwidth, kHopLatency),
+                          tree.bandwidth, tree.hop_latency),
               i == 0 ? tree.bandwidth_source : "");
   }
   for (int gpu = 0; gpu < choices.gpus; ++gpu) {
     yaml.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], bandwidth: {2}, latency: {3}}}",
-                          gpu, gpu / tree.gpus_per_switch, tree.bandwidth, kHopLatency));
+                          gpu, gpu / tree.gpus_per_switch, tree.bandwidth, tree.hop_latency));
   }
   return yaml.text();
 }
@@ -153,6 +152,46 @@ std::string DopplerCluster(const Spec& spec) {
   for (int gpu = 0; gpu < gpus; ++gpu) {
     text += fmt::format("  - {{name: link{0}, ends: [gpu{0}, all], bandwidth: 10TB/s, latency: 0us}}{1}\n",
                         gpu, gpu == 0 ? "  # 10^10 units of its graphs are 1 ms" : "");
+  }
+  return text;
+}
+
+std::string BaechiCluster(const Spec& spec) {
+  return TreeCluster(
+      spec,
+      {.what = "Testbed of BaechiPyTorch's log: four cards of 8 GB that it does not name; a P100 of PCI "
+               "Express is as fast on one of them.",
+       .cpu_kind = "cpu-broadwell",
+       .cpu_memory = "256GiB",
+       .cpu_source = "CPU and memory assumed: not published, and never the limit",
+       .gpu_kind = "p100-pcie-16gb",
+       .gpu_memory = "7611MiB",
+       .gpus_per_switch = 4,
+       .bandwidth = "5.59GB/s",
+       .bandwidth_source = "read: 1.788e-7 ms a byte, 0.1 ms a copy (BaechiPyTorch, main_training/config.py)",
+       .hop_latency = "50us"});
+}
+
+// The deployment of msr-fiddle/dnn-partitioning: accelerators of little memory that reach each other through the memory of
+// a CPU, each over a link of its own, of the speed that its files' costs have.
+std::string MsrCluster(const Spec& spec) {
+  ParameterReader read(spec);
+  const auto gpus = static_cast<int>(read.Int("gpus", 6, 1, 32));
+  const auto mebibytes = read.Int("mebibytes", 600, 1, 1 << 20);
+  FinishReading(spec, read);
+  std::string text = fmt::format(
+      "# Accelerators beside a CPU, as in the inputs of msr-fiddle/dnn-partitioning (NeurIPS 2020).\n"
+      "format: berth.cluster\nversion: 1\nname: \"{}\"\ninterconnect: fair\n"
+      "dispatch: {{per: device, order: ready, cost: 0us}}\ndevices:\n"
+      "  - {{name: cpu0, kind: cpu-broadwell, memory: 1TiB}}  # graphs bring their costs; its memory is no "
+      "limit\n",
+      read.Canonical());
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: {}MiB}}\n", gpu, mebibytes);
+  text += "links:\n";
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    text += fmt::format("  - {{name: link{0}, ends: [gpu{0}, cpu0], bandwidth: 2GiB/s, latency: 0us}}{1}\n",
+                        gpu, gpu == 0 ? "  # an edge's cost is its size over this" : "");
   }
   return text;
 }

@@ -19,6 +19,8 @@ std::string H200Cluster(const Spec& spec);
 std::string WorkstationCluster(const Spec& spec);
 std::string PcieTreeCluster(const Spec& spec);
 std::string H100HostsCluster(const Spec& spec);
+std::string BaechiCluster(const Spec& spec);
 std::string DopplerCluster(const Spec& spec);
+std::string MsrCluster(const Spec& spec);
 
 }  // namespace berth::scenarios

@@ -182,8 +182,12 @@ const std::vector<ClusterRow>& Clusters() {
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", kHost, PcieTreeCluster},
       {"h100_hosts", "DGX H100s on InfiniBand; nics=host: one for all GPUs of a host",
        "gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu", H100HostsCluster},
+      {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them (also copies=blocking)",
+       kTree, BaechiCluster},
       {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",
        "gpus=4", DopplerCluster},
+      {"msr", "accelerators beside a CPU, as in the inputs of msr-fiddle/dnn-partitioning",
+       "gpus=6,mebibytes=600", MsrCluster},
   };
   return rows;
 }

@@ -25,15 +25,7 @@ namespace {
 class ExplainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "a cluster, a cluster file, or here: this machine")
-        ->required()
-        ->option_text("C");
-    app.add_option("--placement", placement_,
-                   "a placement file (- is standard input), a human-expert file of "
-                   "msr-fiddle/dnn-partitioning, or an agent that needs no search")
-        ->required()
-        ->option_text("P");
+    DeclarePlacedProblem(app, source_, placement_);
     Real(
         app.add_option("--faster", faster_, "how many times as fast a device or link is made, one at a time"),
         1, sim::kMostFaster)

@@ -27,15 +27,7 @@ namespace {
 class SimulateCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "a cluster, a cluster file, or here: this machine")
-        ->required()
-        ->option_text("C");
-    app.add_option("--placement", placement_,
-                   "a placement file (- is standard input), a human-expert file of "
-                   "msr-fiddle/dnn-partitioning, or an agent that needs no search")
-        ->required()
-        ->option_text("P");
+    DeclarePlacedProblem(app, source_, placement_);
     DeclareProblemOptions(app, source_);
     JsonFile(app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output"))
         ->option_text("FILE");

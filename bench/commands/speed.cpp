@@ -15,6 +15,7 @@
 #include "bench/provenance.h"
 #include "bench/random_placements.h"
 #include "bench/reference.h"
+#include "bench/this_machine.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
@@ -24,8 +25,7 @@ namespace {
 class SpeedCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
-    app.add_option("--cluster", source_.cluster, "a cluster or a cluster file")->required()->option_text("C");
+    DeclareProblem(app, source_);
     Whole(app.add_option("--placements", placements_, "how many random placements"), 1, 10'000'000)
         ->capture_default_str()
         ->option_text("N");
@@ -43,6 +43,7 @@ class SpeedCommand : public Command {
   }
 
   void Run() override {
+    ResolveHere(source_);
     const LoadedProblem loaded(source_);
     const std::vector<sim::Placement> placements =
         DrawPlacements(loaded.graph(), loaded.cluster(), placements_, seed_);

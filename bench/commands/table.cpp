@@ -20,6 +20,7 @@
 #include "bench/tables/learned.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
+#include "bench/tables/settings_before.h"
 #include "bench/tables/stale.h"
 #include "bench/tables/store.h"
 #include "bench/tables/table_file.h"
@@ -360,7 +361,10 @@ class TableCommand : public Command {
     const TableResults results(table, ParseRows(rows, (Folder() / "rows.csv").string()), Gate());
     formats::MakeFolder(Folder().string());
     if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
-    Write(BuildRenderedTable(results), true);
+    RenderedTable rendered = BuildRenderedTable(results);
+    if (const std::string before = SettingsBefore(results); !before.empty())
+      rendered.facts.emplace_back("run with settings before today's", before);
+    Write(rendered, true);
   }
 
   void Write(const RenderedTable& rendered, bool has_rows) const {

@@ -1,4 +1,4 @@
-// What two tables of the papers compute beside their cells; their files name it (registry.cpp).
+// What some tables compute beside their cells; their files name it (registry.cpp).
 #pragma once
 
 #include "bench/tables/table.h"
@@ -7,5 +7,6 @@ namespace berth::bench {
 
 extern const TableAnalysis kPretraining;     // what pre-training without rewards saves, on three clocks
 extern const TableAnalysis kGeneralisation;  // policies on graphs that they have not seen, over families
+extern const TableAnalysis kUnits;           // what the unit of placement gives, and what the agent
 
 }  // namespace berth::bench

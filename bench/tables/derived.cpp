@@ -15,7 +15,7 @@ std::vector<TableResults> ReadExported(const std::string& folder) {
   std::vector<TableResults> tables;
   for (const TableRow& row : Tables()) {
     const std::filesystem::path path = std::filesystem::path(folder) / row.name / "rows.csv";
-    if (!std::filesystem::exists(path)) continue;
+    if (!row.compared || !std::filesystem::exists(path)) continue;
     tables.emplace_back(row.definition(), ParseRows(formats::ReadFile(path.string()), path.string()));
   }
   if (tables.empty()) {

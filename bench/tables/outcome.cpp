@@ -9,6 +9,7 @@
 #include "bench/tables/claims.h"
 #include "bench/tables/discussion.h"
 #include "bench/tables/learned.h"
+#include "bench/tables/method_order.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
 
@@ -48,7 +49,10 @@ std::string CloseText(const TableResults& results) {
 
 std::string MemoryText(const TableResults& results) {
   const MemoryAgreement agreement = CompareMemory(results);
-  if (agreement.cells == 0) return {};
+  const bool any_oom = std::ranges::any_of(results.table().blocks.front().lines, [](const TableLine& line) {
+    return std::ranges::any_of(line.published, [](const auto& cell) { return cell.second.out_of_memory; });
+  });
+  if (agreement.cells == 0 || !any_oom) return {};
   return fmt::format(
       "Whether a fixed placement fits in memory is said as published in {} of {} cells, as sizes were chosen "
       "to.",
@@ -180,16 +184,23 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
       }
     }
   }
+  const bool chosen = std::ranges::any_of(table.blocks.front().columns, [](const TableColumn& column) {
+    return column.kind == CellKind::kFitted;
+  });
   std::vector<std::string> fitted;
   for (const TableParameter& parameter : table.parameters) fitted.push_back(parameter.name());
   std::vector<std::pair<std::string, std::string>> facts = {
       {"machines", Specs(clusters)},
       {"fitted", !fitted.empty() ? fmt::format("{} number{} for the whole table: {}", fitted.size(),
                                                fitted.size() == 1 ? "" : "s", fmt::join(fitted, ", "))
+                 : chosen ? std::string("nothing but which machine it is, chosen to meet the cells marked f")
                  : table.testbed.empty()
                      ? std::string("nothing")
                      : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
   if (!learners.empty()) facts.emplace_back("networks", Specs(learners));
+  for (const MethodOrder& order : OrdersOfMethods(results))
+    facts.emplace_back(fmt::format("order of methods, Kendall's tau against the paper, {}", order.block),
+                       OrderText(order));
   return facts;
 }
 

@@ -25,6 +25,15 @@ const std::vector<TableRow>& Tables() {
       {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows"},
       {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB"},
       {"mars-pretraining", "Mars (ICPP 2021): with and without pre-training, ten seeds, on three clocks"},
+      {"baechi", "Baechi in PyTorch (SoCC 2020): Inception-V3 on four GPUs of 8 GB, as its log has it",
+       false},
+      {"doppler", "DOPPLER's graphs under its simulator's rules (ICLR 2026), from a data folder", false},
+      {"latency", "one sample under memory limits: inputs of msr-fiddle/dnn-partitioning, from a data folder",
+       false},
+      {"modern", "language models of today on machines of today: what search gains over stages by hand",
+       false},
+      {"units", "the 14 rows of sgdp with five units of placement: what the unit gives, and what the agent",
+       false},
   };
   return rows;
 }
@@ -40,7 +49,7 @@ const TableDefinition& TableRow::definition() const {
 }
 
 const TableAnalysis* FindAnalysis(const std::string& name) {
-  for (const TableAnalysis* analysis : {&kPretraining, &kGeneralisation}) {
+  for (const TableAnalysis* analysis : {&kPretraining, &kGeneralisation, &kUnits}) {
     if (name == analysis->name) return analysis;
   }
   return nullptr;

@@ -42,6 +42,7 @@ struct TableColumn {
   std::int64_t samples = 0;  // budget of its own; 0 = the table's
   bool zero_shot = false;    // applies the policy of its block's training and learns nothing more
   bool last = false;         // the cell is the last placement tried, not the best
+  std::string place;         // "sgdp.yaml:7: columns[0]", for messages; may be empty
 };
 
 struct TableLine {       // a row of the table
@@ -178,6 +179,7 @@ struct TableDefinition {
 struct TableRow {
   const char* name;
   const char* what;
+  bool compared = true;  // bounds, budget and robustness are made of its rows: those of the papers' tables
   const TableDefinition& definition() const;  // read at the first call
 };
 const std::vector<TableRow>& Tables();

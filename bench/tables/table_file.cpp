@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "BenchData.h"
 #include "agents/agent.h"
+#include "bench/loaded_problem.h"
 #include "bench/options.h"
 #include "bench/tables/claims.h"
+#include "bench/tables/table_columns.h"
+#include "bench/tables/table_values.h"
+#include "bench/tables/testbed.h"
 #include "cost_models/cost_models.h"
 #include "scenarios/families.h"
 #include "scenarios/scenarios.h"
@@ -34,11 +38,6 @@ constexpr std::string_view kTop[] = {"format",      "version", "name",     "titl
                                      "assumptions", "claims",  "analysis", "quick_cells"};
 constexpr std::string_view kBudget[] = {"samples", "seeds", "grouper"};
 constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
-constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell", "devices",
-                                        "grouper", "samples", "zero_shot", "last"};
-constexpr std::string_view kSet[] = {"set", "devices"};
-constexpr std::string_view kSets[] = {"controls", "baselines"};
-constexpr std::string_view kCells[] = {"predicted", "searched"};
 constexpr std::string_view kRow[] = {
     "workload",  "cluster",           "gpus",         "key", "title", "model", "grouper", "agents", "fitted",
     "published", "published_samples", "paper_samples"};
@@ -57,86 +56,6 @@ constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000;
 constexpr std::int64_t kMaxGpus = 4096;
 constexpr double kPicosPerSecond = 1e12;
 
-// Keys stand in patterns of --cells, in names of files and of folders.
-std::string KeyIn(const Value& value) {
-  const std::string key = value.Name();
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  };
-  if (!std::ranges::all_of(key, plain) || key.front() == '.' || key.front() == '-')
-    value.Fail(fmt::format(
-        "is \"{}\"; a key has letters, digits, _ - and . alone and starts with none of the last two", key));
-  return key;
-}
-
-// "chain_ops_4" of "chain(ops=4)".
-std::string KeyOf(const std::string& spec) {
-  std::string key;
-  for (const char c : spec) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter) key += c;
-    if (!letter && !key.empty() && key.back() != '_') key += '_';
-  }
-  while (!key.empty() && key.back() == '_') key.pop_back();
-  return key.empty() ? "_" : key;
-}
-
-bool HasKey(const Value& value, std::string_view key) {
-  if (!value.IsObject()) return false;
-  for (const auto member : value.members()) {
-    if (member.key == key) return true;
-  }
-  return false;
-}
-
-// An InputError of something that the file names, told at its place.
-template <typename Function>
-auto At(const std::string& place, Function function) {
-  try {
-    return function();
-  } catch (const InputError& error) {
-    throw InputError(place + ": " + error.what());
-  }
-}
-
-template <typename Entries>
-std::vector<std::string> KeysOf(const Entries& entries) {
-  std::vector<std::string> keys;
-  for (const auto& entry : entries) keys.push_back(entry.key);
-  return keys;
-}
-
-template <typename Entry>
-void Add(Entry entry, const Value& value, std::vector<Entry>& entries) {
-  if (std::ranges::any_of(entries, [&](const Entry& other) { return other.key == entry.key; }))
-    value.Fail(fmt::format("has the key {} of another; give it a `key` of its own", entry.key));
-  entries.push_back(std::move(entry));
-}
-
-std::string OneOf(const Value& value, const std::vector<std::string>& known, const std::string& what) {
-  const std::string name = value.Name();
-  if (std::ranges::find(known, name) == known.end())
-    value.Fail(fmt::format("is {}, which is no {}{}; there are {}", name, what, DidYouMean(name, known),
-                           JoinNames(known)));
-  return name;
-}
-
-std::vector<std::string> SomeOf(const Value& value, const std::vector<std::string>& known,
-                                const std::string& what) {
-  std::vector<std::string> names;
-  for (const Value item : value.items()) names.push_back(OneOf(item, known, what));
-  if (names.empty()) value.Fail("is empty");
-  return names;
-}
-
-// "inception_v3(batch=64)" with "gradients=free" is "inception_v3(batch=64,gradients=free)".
-std::string WithOption(const std::string& spec, const std::string& option) {
-  if (option.empty()) return spec;
-  if (spec.back() != ')') return fmt::format("{}({})", spec, option);
-  return fmt::format("{},{})", spec.substr(0, spec.size() - 1), option);
-}
-
 std::string ForGpus(std::string cluster, int gpus) {
   constexpr std::string_view kMark = "{gpus}";
   if (const std::size_t at = cluster.find(kMark); at != std::string::npos)
@@ -154,7 +73,7 @@ class TableReader {
     const Fields top(document_.root(), kTop);
     table_.name = KeyIn(top.Require("name"));
     table_.title = top.Name("title", table_.name);
-    defaults_ = {top.String("cluster", ""), top.String("grouper", "colocation")};
+    defaults_ = {top.String("cluster", ""), GrouperOf(top, "colocation")};
     ReadBudgets(top);
     if (const auto columns = top.Find("columns")) shared_.columns = ReadColumns(*columns, 0);
     if (const auto rows = top.Find("rows")) shared_.lines = ReadRows(*rows, defaults_);
@@ -199,6 +118,11 @@ class TableReader {
     return sentences;
   }
 
+  static std::string GrouperOf(const Fields& fields, const std::string& otherwise) {
+    const auto grouper = fields.Find("grouper");
+    return grouper ? GrouperIn(*grouper) : otherwise;
+  }
+
   static void ReadBudget(const Fields& fields, TableBudget& budget) {
     budget.samples = fields.Int("samples", budget.samples, 1, kMaxSamples);
     budget.seeds = static_cast<int>(fields.Int("seeds", budget.seeds, 1, kMaxSeeds));
@@ -217,89 +141,13 @@ class TableReader {
         if (!value) continue;
         const Fields fields(*value, kBudget);
         ReadBudget(fields, *budget);
-        budget->grouper = fields.String("grouper", "");
+        budget->grouper = GrouperOf(fields, "");
       }
       return;
     }
     ReadBudget(top, table_.standard);
     table_.paper = table_.standard;
     table_.quick = {std::max<std::int64_t>(1, table_.standard.samples / 10), 1, {}};
-  }
-
-  // `groups`: how many units the block's rows have where that is known, for `samples: pass`.
-  static std::vector<TableColumn> ReadColumns(const Value& list, std::int64_t groups) {
-    std::vector<TableColumn> columns;
-    for (const Value item : list.items()) {
-      if (HasKey(item, "set")) {
-        const Fields fields(item, kSet);
-        const std::size_t set = fields.Require("set").Choice(kSets);
-        for (TableColumn& column : ShippedColumns(kSets[set])) {
-          column.devices = fields.String("devices", "");
-          Add(std::move(column), item, columns);
-        }
-      } else {
-        Add(ReadColumn(item, groups), item, columns);
-      }
-    }
-    if (columns.empty()) list.Fail("is empty; a column is an agent of `berth list agents`");
-    return columns;
-  }
-
-  static std::vector<TableColumn> ShippedColumns(std::string_view set) {
-    const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
-    return ReadColumns(Fields(document.root(), kSets).Require(set), 0);
-  }
-
-  static const agents::AgentRow& AgentIn(const Value& value) {
-    const std::string name = At(value.Place(), [&] { return Spec::Parse(value.Name()).name; });
-    if (const agents::AgentRow* row = agents::FindAgent(name)) return *row;
-    std::vector<std::string> known;
-    for (const agents::AgentRow& row : agents::Agents()) known.emplace_back(row.name);
-    value.Fail(fmt::format("names no agent{}; there are {}", DidYouMean(name, known), JoinNames(known)));
-  }
-
-  static TableColumn ReadColumn(const Value& value, std::int64_t groups) {
-    TableColumn column;
-    column.kind = CellKind::kPredicted;
-    const auto is_of = [&](const Value& agent) {
-      const agents::AgentRow& row = AgentIn(agent);
-      column.agent = agent.Name();
-      column.key = KeyOf(column.agent);
-      column.title = column.agent;
-      column.sampled = agents::Samples(row);
-      column.learner = row.kind == agents::AgentKind::kLearner;
-      if (column.sampled || row.kind != agents::AgentKind::kBaseline) column.kind = CellKind::kSearched;
-    };
-    if (!value.IsObject()) {
-      is_of(value);
-      return column;
-    }
-    const Fields fields(value, kColumn);
-    if (const auto agent = fields.Find("agent")) {
-      is_of(*agent);
-    } else if (!fields.Has("key")) {
-      value.Fail("has no `agent`; only a column whose rows each name theirs goes without, and has a `key`");
-    }
-    if (const auto key = fields.Find("key")) column.key = KeyIn(*key);
-    if (column.title.empty()) column.title = column.key;
-    column.title = fields.Name("title", column.title);
-    if (const auto cell = fields.Find("cell"))
-      column.kind = cell->Choice(kCells) == 0 ? CellKind::kPredicted : CellKind::kSearched;
-    column.devices = fields.String("devices", "");
-    column.grouper = fields.String("grouper", "");
-    if (const auto samples = fields.Find("samples")) {
-      if (samples->IsNumber()) {
-        column.samples = samples->Int(1, kMaxSamples);
-      } else {
-        if (samples->Text() != "pass")
-          samples->Fail("is neither a count nor `pass`, one sample for each group");
-        if (groups == 0) samples->Fail("is a pass, but the block's `grouper` gives no number of groups");
-        column.samples = groups + 1;  // and the start
-      }
-    }
-    column.zero_shot = fields.Bool("zero_shot", false);
-    column.last = fields.Bool("last", false);
-    return column;
   }
 
   std::string Beside(const std::string& name) const {
@@ -311,7 +159,7 @@ class TableReader {
   std::string WorkloadIn(const Value& value) const {
     std::string workload = Beside(value.Name());
     std::error_code ignored;
-    if (fs::is_regular_file(workload, ignored)) return workload;
+    if (fs::is_regular_file(workload, ignored) || IsOfDataFolder(workload)) return workload;
     const std::string name = At(value.Place(), [&] { return Spec::Parse(workload).name; });
     std::vector<std::string> known;
     for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
@@ -342,7 +190,7 @@ class TableReader {
     line.cluster = Beside(ForGpus(fields.String("cluster", defaults.cluster), line.gpus));
     if (line.cluster.empty() || line.cluster == "-")
       value.Fail("has no `cluster`, and the file gives none for all rows");
-    line.grouper = fields.Name("grouper", defaults.grouper);
+    line.grouper = GrouperOf(fields, defaults.grouper);
     line.paper_samples = fields.Int("paper_samples", 0, 1, kMaxSamples);
     if (const auto agents = fields.Find("agents")) {
       for (const auto [column, agent] : agents->members()) {
@@ -376,7 +224,7 @@ class TableReader {
     if (const auto rules = fields.Find("rules")) block.rules = kRules[rules->Choice(kRules)];
     block.memory_limits = fields.Bool("memory_limits", true);
     const Defaults defaults{fields.String("cluster", defaults_.cluster),
-                            fields.String("grouper", defaults_.grouper)};
+                            GrouperOf(fields, defaults_.grouper)};
     block.columns = ColumnsOf(fields, value, defaults);
     block.lines = RowsOf(fields, value, defaults);
     if (const auto training = fields.Find("training")) {
@@ -518,7 +366,7 @@ class TableReader {
                 fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
         }
         for (const TableColumn& column : block.columns) CheckAgent(line, column);
-        if (line.gpus == 0) line.gpus = GpusOf(line);
+        CheckMachine(line, block.columns);
       }
     }
   }
@@ -533,10 +381,19 @@ class TableReader {
                                    line.place, column.key, agent, column.sampled ? "draws no" : "draws"));
   }
 
-  static int GpusOf(const TableLine& line) {
-    const sim::Cluster cluster =
-        At(line.place, [&] { return scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue()); });
-    return static_cast<int>(std::ranges::count_if(cluster.devices, [](const sim::Device& device) {
+  // The cluster is one, and has the devices that columns name.
+  void CheckMachine(TableLine& line, const std::vector<TableColumn>& columns) {
+    auto [found, is_new] = clusters_.try_emplace(line.cluster);
+    if (is_new) {
+      found->second = At(
+          line.place, [&] { return scenarios::LoadCluster(line.cluster, cost_models::BuiltinCatalogue()); });
+    }
+    const sim::Cluster& cluster = found->second;
+    for (const TableColumn& column : columns) {
+      At(column.place, [&] { SelectDevices(cluster, column.devices, "devices"); });
+    }
+    if (line.gpus > 0) return;
+    line.gpus = static_cast<int>(std::ranges::count_if(cluster.devices, [](const sim::Device& device) {
       return device.device_class != sim::DeviceClass::kCpu;
     }));
   }
@@ -564,6 +421,7 @@ class TableReader {
   const formats::Document document_;
   const std::string folder_;
   Defaults defaults_;
+  std::map<std::string, sim::Cluster> clusters_;
   TableBlock shared_;  // columns and rows that blocks have which give none
   TableDefinition table_;
 };
@@ -595,7 +453,8 @@ TableDefinition ReadTable(const std::string& path) {
       for (const TableColumn& column : block.columns) {
         const std::string& agent = line.AgentOf(column);
         if (!made.insert(agent).second) continue;
-        At(fmt::format("{}: column {}", path, column.key), [&] {
+        const std::string& place = column.agent.empty() ? line.place : column.place;
+        At(fmt::format("{}: column {}", place, column.key), [&] {
           try {
             const auto made_once = agents::MakeAgent(agent);
             if (column.zero_shot && dynamic_cast<agents::Transferable*>(made_once.get()) == nullptr)

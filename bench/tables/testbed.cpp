@@ -1,5 +1,6 @@
 #include "bench/tables/testbed.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,6 +11,22 @@
 #include "sim/spec.h"
 
 namespace berth::bench {
+namespace {
+
+constexpr std::string_view kDataFolder = "$BERTH_DATA/";
+
+// "$BERTH_DATA/x" with the folder in its place, where the environment names one.
+std::string Resolved(const std::string& workload) {
+  const char* const folder = std::getenv("BERTH_DATA");
+  if (!IsOfDataFolder(workload) || folder == nullptr) return workload;
+  return (std::filesystem::path(folder) / workload.substr(kDataFolder.size())).string();
+}
+
+}  // namespace
+
+bool IsOfDataFolder(const std::string& workload) {
+  return workload.starts_with(kDataFolder);
+}
 
 std::string TestbedPath(const TableDefinition& table) {
   return fmt::format("results/{}/testbed.json", table.testbed.empty() ? table.name : table.testbed);
@@ -30,13 +47,15 @@ Testbed::~Testbed() = default;
 std::unique_ptr<LoadedProblem> Testbed::Load(const TableBlock& block, const TableLine& line) const {
   sim::Cluster cluster = scenarios::LoadCluster(line.cluster, *catalogue_);
   OverrideRules(cluster, block.rules);
-  return std::make_unique<LoadedProblem>(scenarios::LoadGraph(line.workload), std::move(cluster),
+  return std::make_unique<LoadedProblem>(scenarios::LoadGraph(Resolved(line.workload)), std::move(cluster),
                                          *cost_model_);
 }
 
 std::string CannotRun(const TableLine& line) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(line.workload, ignored)) return {};
+  if (std::filesystem::is_regular_file(Resolved(line.workload), ignored)) return {};
+  if (IsOfDataFolder(line.workload))
+    return fmt::format("{} is not there; docs/reproducing.md says where it comes from", line.workload);
   const std::string name = Spec::Parse(line.workload).name;
   for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
     if (row.name == name) return {};

@@ -15,6 +15,9 @@ namespace berth::bench {
 // results/<table>/testbed.json, of the table whose testbed holds.
 std::string TestbedPath(const TableDefinition& table);
 
+// Whether a workload is a file below the folder of other people's data, which the environment names: "$BERTH_DATA/x".
+bool IsOfDataFolder(const std::string& workload);
+
 class Testbed {
  public:
   // `path` of a testbed.json; empty or missing file = the catalogue alone. Throws InputError for a damaged
@@ -34,7 +37,7 @@ class Testbed {
   bool calibrated_ = false;
 };
 
-// Why a row cannot be run in this build ("workload bert is not built"); empty if it can.
+// Why a row cannot be run here ("workload bert is not built", its file is not there); empty if it can.
 std::string CannotRun(const TableLine& line);
 
 }  // namespace berth::bench

@@ -78,6 +78,24 @@ TEST(Expert, HalvesKeepForwardAndBackwardOfAStageTogether) {
   EXPECT_THAT(Record("expert(rule=halves)", task), ElementsAre(ElementsAre(1, 2, 2, 1)));
 }
 
+// Depth first from the first of two chains, each op of 40 bytes on GPUs of 100: two fit on each, the fifth goes to the CPU.
+TEST(Expert, FillsGpusInTurnAndLeavesTheRestToTheCpu) {
+  auto c = std::make_unique<Case>();
+  c->Add("a", {10}, {}, 4).persistent_bytes = 36;
+  c->Add("b", {10}, {}, 4).persistent_bytes = 36;
+  c->Add("a2", {10}, {0}, 4).persistent_bytes = 36;
+  c->Add("b2", {10}, {1}, 4).persistent_bytes = 36;
+  c->Add("a3", {10}, {2}, 4).persistent_bytes = 36;
+  c->UseGpus(2);
+  for (sim::Device& device : c->cluster.devices) {
+    if (device.device_class == sim::DeviceClass::kGpu) device.memory = 100;
+  }
+  c->Finish();
+  // Order a a2 a3 b b2: a and a2 on the first, a3 and b on the second.
+  EXPECT_THAT(Record("expert(rule=fill)", MakeTask(*c->problem, "")),
+              ElementsAre(ElementsAre(1, 2, 1, 0, 2)));
+}
+
 TEST(Expert, AsksTheGraphForTheRule) {
   const auto c = Staged("branch");
   const Task task = MakeTask(*c->problem, "");

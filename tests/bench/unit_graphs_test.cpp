@@ -21,11 +21,12 @@ struct Row {
   std::string workload, cluster, grouper;
 };
 
-// One row of each workload and grouper in the tables: the first, which is the smallest.
+// One row of each workload and grouper in the papers' tables: the first, which is the smallest.
 std::vector<Row> Rows() {
   std::set<std::pair<std::string, std::string>> seen;
   std::vector<Row> rows;
   for (const TableRow& table : Tables()) {
+    if (!table.compared) continue;
     for (const TableBlock& block : table.definition().blocks) {
       for (const TableLine& line : block.lines) {
         if (seen.emplace(Spec::Parse(line.workload).name, line.grouper).second)

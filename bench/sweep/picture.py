@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the README's picture from results/placeto/rows.csv: the best step time found against the placements sampled.
 
-    docs/picture.py [ROWS] [OUT]     default: results/placeto/rows.csv, docs/picture.svg
+    bench/sweep/picture.py [ROWS] [OUT]     default: results/placeto/rows.csv, docs/picture.svg
 
 Inception-V3 on two K80, native rules; lines are medians over the seeds of a cell. The same rows give the same bytes.
 """
@@ -13,7 +13,7 @@ import re
 import statistics
 import sys
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 BLOCK, ROW = "native", "inception_v3_2"
 PUBLISHED = os.path.join(ROOT, "bench", "data", "tables", "placeto.yaml")
 LINES = [  # column, label, colour

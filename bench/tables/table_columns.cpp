@@ -1,0 +1,93 @@
+#include "bench/tables/table_columns.h"
+
+#include <string_view>
+
+#include "BenchData.h"
+#include "agents/agent.h"
+#include "bench/options.h"
+#include "bench/tables/table_values.h"
+#include "sim/formats/yaml_reader.h"
+
+namespace berth::bench {
+namespace {
+
+using formats::Fields;
+using formats::Value;
+
+constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell", "devices",
+                                        "grouper", "samples", "zero_shot", "last"};
+constexpr std::string_view kSet[] = {"set", "devices"};
+constexpr std::string_view kSets[] = {"controls", "baselines"};
+constexpr std::string_view kCells[] = {"fitted", "predicted", "searched"};  // as CellKind has them
+
+std::vector<TableColumn> ShippedColumns(std::string_view set) {
+  const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
+  return ReadColumns(Fields(document.root(), kSets).Require(set), 0);
+}
+
+TableColumn ReadColumn(const Value& value, std::int64_t groups) {
+  TableColumn column;
+  column.place = value.Place();
+  column.kind = CellKind::kPredicted;
+  const auto is_of = [&](const Value& agent) {
+    const agents::AgentRow& row = AgentIn(agent);
+    column.agent = agent.Name();
+    column.key = KeyOf(column.agent);
+    column.title = column.agent;
+    column.sampled = agents::Samples(row);
+    column.learner = row.kind == agents::AgentKind::kLearner;
+    if (column.sampled || row.kind != agents::AgentKind::kBaseline) column.kind = CellKind::kSearched;
+  };
+  if (!value.IsObject()) {
+    is_of(value);
+    return column;
+  }
+  const Fields fields(value, kColumn);
+  if (const auto agent = fields.Find("agent")) {
+    is_of(*agent);
+  } else if (!fields.Has("key")) {
+    value.Fail("has no `agent`; only a column whose rows each name theirs goes without, and has a `key`");
+  }
+  if (const auto key = fields.Find("key")) column.key = KeyIn(*key);
+  if (column.title.empty()) column.title = column.key;
+  column.title = fields.Name("title", column.title);
+  if (const auto cell = fields.Find("cell")) column.kind = static_cast<CellKind>(cell->Choice(kCells));
+  column.devices = fields.String("devices", "");
+  if (const auto grouper = fields.Find("grouper")) column.grouper = GrouperIn(*grouper);
+  if (const auto samples = fields.Find("samples")) {
+    if (samples->IsNumber()) {
+      column.samples = samples->Int(1, kMaxSamples);
+    } else {
+      if (samples->Text() != "pass")
+        samples->Fail("is neither a count nor `pass`, one sample for each group");
+      if (groups == 0) samples->Fail("is a pass, but the block's `grouper` gives no number of groups");
+      column.samples = groups + 1;  // and the start
+    }
+  }
+  column.zero_shot = fields.Bool("zero_shot", false);
+  column.last = fields.Bool("last", false);
+  return column;
+}
+
+}  // namespace
+
+std::vector<TableColumn> ReadColumns(const Value& list, std::int64_t groups) {
+  std::vector<TableColumn> columns;
+  for (const Value item : list.items()) {
+    if (HasKey(item, "set")) {
+      const Fields fields(item, kSet);
+      const std::size_t set = fields.Require("set").Choice(kSets);
+      for (TableColumn& column : ShippedColumns(kSets[set])) {
+        column.devices = fields.String("devices", "");
+        column.place = item.Place();
+        Add(std::move(column), item, columns);
+      }
+    } else {
+      Add(ReadColumn(item, groups), item, columns);
+    }
+  }
+  if (columns.empty()) list.Fail("is empty; a column is an agent of `berth list agents`");
+  return columns;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,64 @@
+// What table units says, on made-up rows: two units, two agents.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/tables/analyses.h"
+#include "bench/tables/rendered_table.h"
+#include "tests/bench/tiny_table.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MakeRecord;
+using ::testing::SizeIs;
+
+TableDefinition TwoUnits() {
+  TableDefinition table = testing::TinyTable();
+  table.analysis = &kUnits;
+  for (TableLine& line : table.blocks[0].lines) line.published.clear();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks[0].key = "ops", table.blocks[1].key = "groups";
+  table.blocks[0].title = "ops", table.blocks[1].title = "groups";
+  return table;
+}
+
+// Seconds of (random, learner) with ops, then with groups.
+std::vector<CellRecord> Rows(const char* row, double a, double b, double c, double d) {
+  std::vector<CellRecord> records = {
+      MakeRecord(row, "random", "searched", 1, a), MakeRecord(row, "learner", "searched", 1, b),
+      MakeRecord(row, "random", "searched", 1, c), MakeRecord(row, "learner", "searched", 1, d)};
+  for (std::size_t i = 0; i < records.size(); ++i) records[i].block = i < 2 ? "ops" : "groups";
+  return records;
+}
+
+TEST(Units, SpreadsOverUnitsAndOverAgents) {
+  const TableDefinition table = TwoUnits();
+  // The best is 1 s: random 8 and 2 times it, the learner 4 and 1. Units differ by 4 for each agent, agents by 2 for each unit.
+  std::vector<CellRecord> records = Rows("rnnlm", 8, 4, 2, 1);
+  for (CellRecord& record : Rows("nmt_2", 16, 8, 4, 2)) records.push_back(std::move(record));
+  const RenderedTable rendered = BuildRenderedTable(TableResults(table, records));
+  EXPECT_THAT(
+      rendered.outcome.front(),
+      HasSubstr(
+          "worst unit takes 4.00 times as long as with its best, one unit with its worst agent 2.00 times"));
+  EXPECT_THAT(rendered.outcome.front(), HasSubstr("the unit explains more than the agent"));
+  ASSERT_TRUE(rendered.summary.has_value());
+  ASSERT_THAT(rendered.summary->lines, SizeIs(2));
+  EXPECT_EQ(rendered.summary->lines[0].cells[0].ours, "8.00");
+  EXPECT_EQ(rendered.summary->lines[1].cells[1].ours, "1.00");
+}
+
+// A row that a unit cannot place, or where a column was not run, is left out of that column, which says so.
+TEST(Units, ColumnsAreComparedOnTheRowsThatAllUnitsHave) {
+  const TableDefinition table = TwoUnits();
+  std::vector<CellRecord> records = Rows("rnnlm", 8, 4, 2, 1);
+  records.push_back(MakeRecord("nmt_2", "random", "searched", 1, 5.0));
+  records.back().block = "ops";
+  const RenderedTable rendered = BuildRenderedTable(TableResults(table, records));
+  EXPECT_EQ(rendered.summary->columns[0].title, "random, 1 row");
+  EXPECT_EQ(rendered.summary->lines[0].cells[0].ours, "8.00");
+}
+
+}  // namespace
+}  // namespace berth::bench
