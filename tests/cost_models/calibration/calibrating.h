@@ -24,8 +24,8 @@ inline std::string ErrorOf(const std::vector<NamedRecording>& probes, const Cali
 
 // The recording of all probes, changed.
 template <typename Change>
-std::vector<NamedRecording> With(const Change& change) {
-  std::vector<NamedRecording> probes = FabricatedProbes({});
+std::vector<NamedRecording> With(const Change& change, const Truth& truth = {}) {
+  std::vector<NamedRecording> probes = FabricatedProbes(truth);
   change(probes.front().recording);
   return probes;
 }

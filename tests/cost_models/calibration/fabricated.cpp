@@ -229,6 +229,7 @@ std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files) {
   std::size_t next = 0;
   for (const profiler::Probe& probe : profiler::Probes()) {
     if (probe.device != nullptr && std::string_view(probe.device) == "cpu") continue;
+    if (!truth.two_gpus && std::string_view(probe.name).find("_peer") != std::string_view::npos) continue;
     made[next++ % made.size()].recording.Put(probe.name, Measured(maker.Result(probe.name, probe)));
   }
   return made;

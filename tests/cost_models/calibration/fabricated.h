@@ -17,6 +17,7 @@ struct Truth {
   double alpha_us = 2.5;  // of pinned copies: latency
   double gigabytes = 52;  // and bandwidth [GB/s]; to the host a tenth slower. Copies between GPUs the same
   double both = 0.78;
+  bool two_gpus = false;
   double peer_both = 0.91;
   double launch_us = 3.1;
   double event_pair_us = 1.4;

@@ -18,6 +18,7 @@ using testing::FabricatedProbes;
 using testing::FabricatedSteps;
 using ::testing::HasSubstr;
 using testing::LinkOf;
+using testing::Truth;
 using testing::With;
 
 TEST(CalibrateRecordings, TwoMachinesAreNotMixed) {
@@ -220,30 +221,32 @@ TEST(CalibrateRecordings, AMissingProbeIsSaid) {
 }
 
 TEST(CalibrateRecordings, CopiesBetweenGpusSayWhichWayTheyWent) {
-  const CalibrationResult through_host = CalibrateAll(With([](profiler::Recording& recording) {
+  const Truth truth{.two_gpus = true};
+  const auto through_host = [](profiler::Recording& recording) {
     for (auto& [name, part] : recording.parts) {
       if (name != "copy_peer_there") continue;
       auto& rows = std::get<sim::Attributes>(part.result.value).front().second;
       for (sim::Attribute& row : std::get<sim::Attribute::List>(rows.value))
         std::get<sim::Attributes>(row.value).emplace_back("through_host", sim::Attribute{true});
     }
-  }));
-  EXPECT_THAT(through_host.notes,
+  };
+  EXPECT_THAT(CalibrateAll(With(through_host, truth)).notes,
               Contains(HasSubstr("h200-peer: the two GPUs do not reach each other's memory")));
-  const CalibrationResult one_way = CalibrateAll(With([](profiler::Recording& recording) {
+  const auto one_way = [](profiler::Recording& recording) {
     std::erase_if(recording.parts, [](const auto& part) { return part.first == "copy_peer_there"; });
-  }));
-  EXPECT_THAT(one_way.notes,
+  };
+  EXPECT_THAT(CalibrateAll(With(one_way, truth)).notes,
               Contains(HasSubstr("copies between two GPUs were measured in one direction; there is no link "
                                  "kind h200-peer")));
-  EXPECT_THAT(ErrorOf(With([](profiler::Recording& recording) {
-                for (auto& [name, part] : recording.parts) {
-                  if (name != "copy_both_peer") continue;
-                  auto& rows = std::get<sim::Attributes>(part.result.value).front().second;
-                  auto& row = std::get<sim::Attribute::List>(rows.value).front();
-                  std::get<sim::Attributes>(row.value).front().second = {std::string("sideways")};
-                }
-              })),
+  const auto sideways = [](profiler::Recording& recording) {
+    for (auto& [name, part] : recording.parts) {
+      if (name != "copy_both_peer") continue;
+      auto& rows = std::get<sim::Attributes>(part.result.value).front().second;
+      auto& row = std::get<sim::Attribute::List>(rows.value).front();
+      std::get<sim::Attributes>(row.value).front().second = {std::string("sideways")};
+    }
+  };
+  EXPECT_THAT(ErrorOf(With(sideways, truth)),
               HasSubstr("copy_both_peer.rows[0].direction must be back or there"));
 }
 
