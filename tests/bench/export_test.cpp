@@ -78,10 +78,11 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
   const auto in = [](const TempFolder& where, const std::string& command) {
     return testing::RunShell("cd " + where.path() + " && " + command);
   };
-  ASSERT_EQ(in(folder, "BERTH graph convert 'chain(ops=3)' --out net.json && BERTH place net.json --cluster '" + kCluster +
-                           "' --devices gpu --samples 5 --out run")
-                .status,
-            0);
+  ASSERT_EQ(
+      in(folder, "BERTH graph convert 'chain(ops=3)' --out net.json && BERTH place net.json --cluster '" +
+                     kCluster + "' --devices gpu --samples 5 --out run")
+          .status,
+      0);
   const std::string take = "BERTH export " + (folder / "run") + " --to dot";
   const ProgramResult here = in(folder, take), there = in(elsewhere, take);
   EXPECT_EQ(there.status, 0) << there.err;

@@ -506,7 +506,8 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
   ImportedGraph imported;
   imported.graph = builder.Build();
   sim::OpGraph& graph = imported.graph;
-  graph.name = formats::NameFromSource(source.ends_with(".gz") ? source.substr(0, source.size() - 3) : source);
+  graph.name =
+      formats::NameFromSource(source.ends_with(".gz") ? source.substr(0, source.size() - 3) : source);
   graph.attributes = {{"captured_from", {"torch execution trace " + execution.schema}}};
   if (times) {
     graph.attributes.emplace_back("traced_step_us", sim::Attribute{times->step_us});
