@@ -99,6 +99,15 @@ auto At(const std::string& place, Function function) {
     throw InputError(place + ": " + error.what());
   }
 }
+// To find the place of a row takes a walk along the rows before it.
+template <typename Function>
+auto At(const Value& value, Function function) {
+  try {
+    return function();
+  } catch (const InputError& error) {
+    throw InputError(value.Place() + ": " + error.what());
+  }
+}
 
 template <typename Entries>
 std::vector<std::string> KeysOf(const Entries& entries) {
@@ -251,7 +260,7 @@ class TableReader {
   }
 
   static const agents::AgentRow& AgentIn(const Value& value) {
-    const std::string name = At(value.Place(), [&] { return Spec::Parse(value.Name()).name; });
+    const std::string name = At(value, [&] { return Spec::Parse(value.Name()).name; });
     if (const agents::AgentRow* row = agents::FindAgent(name)) return *row;
     std::vector<std::string> known;
     for (const agents::AgentRow& row : agents::Agents()) known.emplace_back(row.name);
@@ -312,7 +321,7 @@ class TableReader {
     std::string workload = Beside(value.Name());
     std::error_code ignored;
     if (fs::is_regular_file(workload, ignored)) return workload;
-    const std::string name = At(value.Place(), [&] { return Spec::Parse(workload).name; });
+    const std::string name = At(value, [&] { return Spec::Parse(workload).name; });
     std::vector<std::string> known;
     for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
     if (std::ranges::find(known, name) == known.end())
@@ -394,7 +403,7 @@ class TableReader {
 
   // How many groups "neighbour(groups=128)" makes; 0 where it does not say.
   static std::int64_t GroupsOf(const Value& value, const std::string& grouper) {
-    return At(value.Place(), [&] {
+    return At(value, [&] {
       Spec spec = Spec::Parse(grouper);
       std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
       return ParameterReader(spec).Int("groups", 0, 1, kMaxSamples);
@@ -445,7 +454,7 @@ class TableReader {
   static std::vector<std::string> Members(const Fields& of, const std::string& half) {
     const Value family = of.Require("family");
     std::vector<std::string> members =
-        At(family.Place(), [&] { return scenarios::FamilyMembers(family.Name() + ":" + half); });
+        At(family, [&] { return scenarios::FamilyMembers(family.Name() + ":" + half); });
     for (std::string& member : members) member = WithOption(member, of.String("with", ""));
     return members;
   }
@@ -456,9 +465,8 @@ class TableReader {
     const std::string family = fields.Require("family").Name();
     std::vector<TableLine> lines;
     for (const std::string& member : Members(fields, "test")) {
-      const std::string index = At(value.Place(), [&] {
-        return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0));
-      });
+      const std::string index =
+          At(value, [&] { return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0)); });
       TableLine line;
       line.place = value.Place();
       line.key = KeyOf(family) + "_" + index;
@@ -495,6 +503,7 @@ class TableReader {
 
   // What rows say of columns, and how many GPUs they have where they do not say.
   void CheckRows() {
+    std::map<std::string, int> gpus;  // by cluster
     std::set<std::string> known;
     for (const TableBlock& block : table_.blocks) {
       for (const TableColumn& column : block.columns) known.insert(column.key);
@@ -518,7 +527,10 @@ class TableReader {
                 fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
         }
         for (const TableColumn& column : block.columns) CheckAgent(line, column);
-        if (line.gpus == 0) line.gpus = GpusOf(line);
+        if (line.gpus != 0) continue;
+        const auto [counted, fresh] = gpus.emplace(line.cluster, 0);
+        if (fresh) counted->second = GpusOf(line);
+        line.gpus = counted->second;
       }
     }
   }
