@@ -123,8 +123,9 @@ TEST_F(Files, RefusesDecompressionBombs) {
   for (int i = 0; i < 20; ++i) bomb += frame;
   ASSERT_LT(bomb.size(), 64u << 10);
   Put("bomb.json", bomb);
-  EXPECT_EQ(MessageOf([&] { ReadFile(Path("bomb.json")); }),
-            Path("bomb.json") + ": decompresses to more than 64 MiB; decompress it by hand where that is meant");
+  EXPECT_EQ(
+      MessageOf([&] { ReadFile(Path("bomb.json")); }),
+      Path("bomb.json") + ": decompresses to more than 64 MiB; decompress it by hand where that is meant");
 }
 
 TEST_F(Files, RefusesPathsThatLeadNowhere) {
