@@ -52,11 +52,31 @@ std::optional<Frame> FrameAt(std::string_view text, std::size_t at) {
   return frame;
 }
 
+bool IsTime(double seconds) {
+  return seconds >= 0 && seconds < 1e12;
+}
+
+// Agents index it by device and by op.
+bool IsAnswer(const Task& task, const Evaluation& evaluation, const sim::RunOptions& asked) {
+  const bool starts = asked.record == sim::RunOptions::Record::kOps && !evaluation.stopped;
+  const auto ops = task.problem->graph().ops.size();
+  const auto devices = task.problem->cluster().devices.size();
+  const auto below = [](auto index, std::size_t size) {
+    return index >= 0 && static_cast<std::size_t>(index) < size;
+  };
+  const auto negative = [](std::int64_t value) { return value < 0; };
+  return (!evaluation.stopped || asked.cutoff) && !negative(evaluation.runtime) &&
+         evaluation.feasible == !evaluation.oom &&
+         (!evaluation.oom || (below(evaluation.oom->device, devices) && below(evaluation.oom->op, ops))) &&
+         evaluation.peak.size() == devices && std::ranges::none_of(evaluation.peak, negative) &&
+         evaluation.start.size() == (starts ? ops : 0) && std::ranges::none_of(evaluation.start, negative);
+}
+
 }  // namespace
 
 EvaluationLog::EvaluationLog(const Task& task, const std::string& agent, std::uint64_t seed, std::string path,
                              std::string earlier)
-    : path_(std::move(path)), earlier_(std::move(earlier)) {
+    : task_(task), path_(std::move(path)), earlier_(std::move(earlier)) {
   const std::string search = agent + " seed " + std::to_string(seed);
   const std::string header =
       std::string(kFormat) + search + " task " + std::to_string(Fingerprint(task)) + '\n';
@@ -90,7 +110,8 @@ void EvaluationLog::Open(const std::string& header, std::size_t whole) {
   Flush();
 }
 
-std::optional<EvaluationLog::Entry> EvaluationLog::Next(const UnitPlacement& placement) {
+std::optional<EvaluationLog::Entry> EvaluationLog::Next(const UnitPlacement& placement,
+                                                        const sim::RunOptions& asked) {
   const auto frame = FrameAt(earlier_, at_);
   if (!frame) return std::nullopt;
   ++answered_;
@@ -101,10 +122,14 @@ std::optional<EvaluationLog::Entry> EvaluationLog::Next(const UnitPlacement& pla
         ", with another budget or by another version of berth or of the agent; start without --resume");
   }
   at_ = frame->end;
-  RankReport report = FromBytes(std::string(frame->body));
-  BERTH_CHECK_EQ(report.evaluations.size(), std::size_t{1});
-  return Entry{std::move(report.evaluations.front()), frame->head.wall_seconds,
-               frame->head.simulator_seconds};
+  const Head& head = frame->head;
+  std::optional<RankReport> report = FromBytes(frame->body);
+  if (!report || report->evaluations.size() != 1 || !IsTime(head.wall_seconds) ||
+      !IsTime(head.simulator_seconds) || !IsAnswer(task_, report->evaluations.front(), asked)) {
+    throw InputError(path_ + ": what it says of sample " + std::to_string(answered_) +
+                     " is no answer for this problem; start without --resume");
+  }
+  return Entry{std::move(report->evaluations.front()), head.wall_seconds, head.simulator_seconds};
 }
 
 void EvaluationLog::Append(const UnitPlacement& placement, const Entry& entry) {

@@ -33,8 +33,9 @@ class EvaluationLog {
   EvaluationLog& operator=(const EvaluationLog&) = delete;
 
   // The next answer of the file; nothing behind its last whole one. Throws InputError where that was given for another
-  // placement: by a search with another budget, or by another version of the agent.
-  std::optional<Entry> Next(const UnitPlacement& placement);
+  // placement: by a search with another budget, or by another version of the agent; and where it is none to what
+  // was asked.
+  std::optional<Entry> Next(const UnitPlacement& placement, const sim::RunOptions& asked);
   // A new answer, behind all of the file. On the disk with the first answer that comes a second after the last write; a file is whole up to there whatever happens. Throws
   // RunError where it cannot be written.
   void Append(const UnitPlacement& placement, const Entry& entry);
@@ -43,6 +44,7 @@ class EvaluationLog {
   void Open(const std::string& header, std::size_t whole);
   void Flush();
 
+  const Task& task_;
   const std::string path_;
   std::string earlier_;
   std::size_t at_ = 0;  // in earlier_

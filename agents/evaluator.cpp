@@ -52,6 +52,8 @@ struct Evaluator::Impl {
   std::unique_ptr<sim::Simulator> simulator;
   std::unique_ptr<sim::BatchSimulator> batch;  // made at the first batch: it holds scratch for every thread
 
+  sim::RunOptions asked;  // by the call that is under way
+
   std::int64_t samples = 0;
   std::unordered_set<std::uint64_t> distinct;
   UnitPlacement best;
@@ -132,7 +134,7 @@ struct Evaluator::Impl {
   // What an earlier run of this search was told, and when.
   std::optional<Evaluation> Logged(const UnitPlacement& placement) {
     if (options.log == nullptr) return std::nullopt;
-    std::optional<EvaluationLog::Entry> entry = options.log->Next(placement);
+    std::optional<EvaluationLog::Entry> entry = options.log->Next(placement, asked);
     if (!entry) return std::nullopt;
     earlier_seconds = entry->wall_seconds;
     opened = Clock::now();
@@ -166,9 +168,9 @@ Evaluator::~Evaluator() = default;
 Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
                                std::optional<sim::Picos> cutoff) {
   BERTH_CHECK_LT(samples(), budget());
-  sim::RunOptions run_options = MakeRunOptions(want_starts);
-  run_options.cutoff = cutoff;
-  return Sampled(placement, [&] { return impl_->Simulate(placement, run_options, want_starts); });
+  impl_->asked = MakeRunOptions(want_starts);
+  impl_->asked.cutoff = cutoff;
+  return Sampled(placement, [&] { return impl_->Simulate(placement, impl_->asked, want_starts); });
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate) {
@@ -189,6 +191,7 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
                                                  bool want_starts) {
   BERTH_CHECK_LT(samples(), budget());
   if (placements.empty()) return {};
+  impl_->asked = MakeRunOptions(want_starts);
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
   std::vector<Evaluation> evaluations;
@@ -229,6 +232,13 @@ std::int64_t Evaluator::distinct() const {
 bool Evaluator::stop_requested() const {
   // Ranks that stopped at different calls would wait for one another for ever.
   return impl_->shared() ? impl_->others_stop : impl_->AskedToStop();
+}
+
+bool Evaluator::asked_to_stop() const {
+  return impl_->AskedToStop();
+}
+void Evaluator::StopAll() {
+  impl_->others_stop = true;
 }
 
 bool Evaluator::has_best() const {

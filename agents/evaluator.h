@@ -84,6 +84,10 @@ class Evaluator {
   std::int64_t proposals() const { return proposals_; }
   std::int64_t distinct() const;  // different placements among the samples
   bool stop_requested() const;
+  // Of several ranks this one, which the others hear of at the next call. For what may take long between two calls: where it is
+  // given up, all ranks call StopAll().
+  bool asked_to_stop() const;
+  void StopAll();
 
   bool has_best() const;  // a feasible placement was seen
   const UnitPlacement& best() const;

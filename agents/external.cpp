@@ -215,7 +215,7 @@ class Speaker {
           std::uint64_t seed)
       : process_(command, {.timeout = std::chrono::nanoseconds(std::llround(timeout * 1e9)),
                            .longest_line = LongestLine(task, evaluator),
-                           .stop = [&evaluator] { return evaluator.stop_requested(); }}),
+                           .stop = [&evaluator] { return evaluator.asked_to_stop(); }}),
         next_(Hello(task, evaluator.budget(), seed)) {}
 
   void Tell(std::string answer) { next_ = std::move(answer); }
@@ -263,7 +263,7 @@ class External final : public Agent {
     std::unique_ptr<Speaker> program;
     for (std::int64_t line = 1;; ++line) {
       const std::string heard = options.ranks->Exchange(Hear(program, task, evaluator, options)).front();
-      if (heard.empty()) return;
+      if (heard.empty()) return evaluator.StopAll();
       const auto placements = Understand(task, line, heard);
       if (placements.empty() || evaluator.stop_requested()) return;
       const std::vector<Evaluation> evaluations = evaluator.EvaluateBatch(placements);

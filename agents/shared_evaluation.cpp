@@ -1,5 +1,9 @@
 #include "agents/shared_evaluation.h"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <type_traits>
@@ -21,33 +25,52 @@ void PutList(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
+// Once something is not whole nothing is, and all that is read is 0.
 class Cursor {
  public:
-  explicit Cursor(const std::string& bytes) : bytes_(bytes) {}
+  explicit Cursor(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
   T Get() {
-    T value;
+    static_assert(!std::is_same_v<T, bool>, "a byte may be no bool: Flag()");
+    T value{};
     Copy(&value, sizeof value);
     return value;
   }
+  bool Flag() {
+    const auto byte = Get<std::uint8_t>();
+    whole_ = whole_ && byte <= 1;
+    return byte == 1;
+  }
+  sim::OutOfMemory Oom() {
+    using What = sim::OutOfMemory::What;
+    std::array<char, sizeof(sim::OutOfMemory)> bytes{};
+    Copy(bytes.data(), bytes.size());
+    whole_ = whole_ && static_cast<std::uint8_t>(bytes[offsetof(sim::OutOfMemory, what)]) <=
+                           static_cast<std::uint8_t>(What::kCopy);
+    return whole_ ? std::bit_cast<sim::OutOfMemory>(bytes) : sim::OutOfMemory();
+  }
   template <typename T>
   std::vector<T> GetList() {
-    std::vector<T> values(Get<std::size_t>());
+    const auto count = Get<std::size_t>();
+    whole_ = whole_ && count <= rest_.size() / sizeof(T);
+    std::vector<T> values(whole_ ? count : 0);
     Copy(values.data(), values.size() * sizeof(T));
     return values;
   }
-  bool at_end() const { return at_ == bytes_.size(); }
+  bool whole() const { return whole_; }
+  bool at_end() const { return rest_.empty(); }
 
  private:
   void Copy(void* to, std::size_t size) {
-    BERTH_CHECK_LE(size, bytes_.size() - at_);
-    if (size > 0) std::memcpy(to, bytes_.data() + at_, size);
-    at_ += size;
+    whole_ = whole_ && size <= rest_.size();
+    if (!whole_ || size == 0) return;
+    std::memcpy(to, rest_.data(), size);
+    rest_.remove_prefix(size);
   }
 
-  const std::string& bytes_;
-  std::size_t at_ = 0;
+  std::string_view rest_;
+  bool whole_ = true;
 };
 
 }  // namespace
@@ -68,30 +91,30 @@ std::string ToBytes(const RankReport& report) {
   return bytes;
 }
 
-RankReport FromBytes(const std::string& bytes) {
+std::optional<RankReport> FromBytes(std::string_view bytes) {
   Cursor in(bytes);
   RankReport report;
-  report.stop = in.Get<bool>();
-  report.evaluations.resize(in.Get<std::size_t>());
-  for (Evaluation& evaluation : report.evaluations) {
+  report.stop = in.Flag();
+  for (auto left = in.Get<std::size_t>(); left > 0 && in.whole(); --left) {
+    Evaluation& evaluation = report.evaluations.emplace_back();
     evaluation.runtime = in.Get<sim::Picos>();
-    evaluation.feasible = in.Get<bool>();
-    evaluation.stopped = in.Get<bool>();
-    if (in.Get<bool>()) evaluation.oom = in.Get<sim::OutOfMemory>();
+    evaluation.feasible = in.Flag();
+    evaluation.stopped = in.Flag();
+    if (in.Flag()) evaluation.oom = in.Oom();
     evaluation.peak = in.GetList<sim::Bytes>();
     evaluation.start = in.GetList<sim::Picos>();
   }
-  BERTH_CHECK(in.at_end());
-  return report;
+  return in.whole() && in.at_end() ? std::optional(std::move(report)) : std::nullopt;
 }
 
 RankReport ExchangeReports(Ranks& ranks, const RankReport& own) {
   RankReport all;
   for (const std::string& bytes : ranks.Exchange(ToBytes(own))) {
-    RankReport part = FromBytes(bytes);
-    all.stop = all.stop || part.stop;
-    all.evaluations.insert(all.evaluations.end(), std::make_move_iterator(part.evaluations.begin()),
-                           std::make_move_iterator(part.evaluations.end()));
+    std::optional<RankReport> part = FromBytes(bytes);
+    BERTH_CHECK(part.has_value());
+    all.stop = all.stop || part->stop;
+    all.evaluations.insert(all.evaluations.end(), std::make_move_iterator(part->evaluations.begin()),
+                           std::make_move_iterator(part->evaluations.end()));
   }
   return all;
 }

@@ -1,7 +1,9 @@
 // Outcomes between ranks: what each simulated of a batch, given to all (agents/ranks.h).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/evaluator.h"
@@ -17,9 +19,8 @@ struct RankReport {
 // The evaluations of all ranks in their order, and whether any of them is to stop. Collective.
 RankReport ExchangeReports(Ranks& ranks, const RankReport& own);
 
-// For ExchangeReports, and its tests. The same program writes and reads them on every rank; bytes that are not whole
-// abort.
+// For ExchangeReports and EvaluationLog. Nothing where the bytes are not those of a report, whatever they are.
 std::string ToBytes(const RankReport& report);
-RankReport FromBytes(const std::string& bytes);
+std::optional<RankReport> FromBytes(std::string_view bytes);
 
 }  // namespace berth::agents

@@ -31,6 +31,15 @@ std::string ReadField(std::string_view text, std::size_t& at, const std::string&
   throw InputError(fmt::format("{}:{}: a quoted field does not end.", source, line));
 }
 
+template <typename Number>
+Number Parsed(const std::string& field, const std::string& where, const char* wanted) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size())
+    throw InputError(fmt::format("{}: \"{}\" stands where {} is wanted.", where, field, wanted));
+  return value;
+}
+
 }  // namespace
 
 std::string PrintCsvLine(const CsvLine& fields) {
@@ -73,11 +82,11 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
 }
 
 double ParseNumber(const std::string& field, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size())
-    throw InputError(fmt::format("{}: \"{}\" stands where a number is wanted.", where, field));
-  return value;
+  return Parsed<double>(field, where, "a number");
+}
+
+std::int64_t ParseWholeNumber(const std::string& field, const std::string& where) {
+  return Parsed<std::int64_t>(field, where, "a whole number");
 }
 
 }  // namespace berth::bench

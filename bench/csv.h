@@ -2,6 +2,7 @@
 // doubled.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,5 +19,7 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
 
 // A field that must be a number, inf and nan included. Throws InputError that begins with `where`.
 double ParseNumber(const std::string& field, const std::string& where);
+// A whole number of 64 bits, in the same way.
+std::int64_t ParseWholeNumber(const std::string& field, const std::string& where);
 
 }  // namespace berth::bench

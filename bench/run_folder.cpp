@@ -7,6 +7,7 @@
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/json_reader.h"
 #include "sim/formats/outputs.h"
 
 namespace berth::bench {
@@ -21,7 +22,13 @@ bool Holds(const RunFolder& folder, const std::string& file) {
 
 std::optional<Json> ReadRecord(const RunFolder& folder) {
   if (!Holds(folder, folder.record)) return std::nullopt;
-  Json run = Json::parse(formats::ReadFile((fs::path(folder.path) / folder.record).string()), nullptr, false);
+  const std::string text = formats::ReadFile((fs::path(folder.path) / folder.record).string());
+  try {
+    formats::ParseJson(text, folder.record);  // refuses what is nested so deep that printing it would not end
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  Json run = Json::parse(text);
   return run.is_object() ? std::optional(std::move(run)) : std::nullopt;
 }
 
@@ -63,7 +70,7 @@ void ClaimFolder(const RunFolder& folder) {
                     folder.path, Text(there->value("command", Json("another call"))), *key,
                     Text(there->value(*key, Json())), Text(folder.run.at(*key))));
   }
-  if (!folder.resume && there->value("interrupted", false) && Holds(folder, folder.files.front())) {
+  if (!folder.resume && there->value("interrupted", Json()) == true && Holds(folder, folder.files.front())) {
     throw InputError(fmt::format(
         "{}: holds the same work, begun and not finished; --resume goes on with it, --force begins "
         "anew.",

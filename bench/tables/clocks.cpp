@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "agents/evaluator.h"
 #include "bench/console.h"
+#include "bench/tables/curve.h"
 #include "sim/spec.h"
 
 namespace berth::bench {
@@ -18,12 +18,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // The n-th of numbers joined by blanks.
 double NumberAt(const std::string& text, std::size_t n) {
-  std::istringstream words(text);
-  std::string word;
-  for (std::size_t i = 0; words >> word; ++i) {
-    if (i == n) return std::stod(word);
-  }
-  return kNever;
+  const std::vector<double> numbers = ParseCurveSeconds(text, "a row");
+  return n < numbers.size() ? numbers[n] : kNever;
 }
 
 std::string Hours(double seconds) {

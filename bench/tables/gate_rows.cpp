@@ -73,11 +73,10 @@ std::vector<GateRun> ParseGateRuns(std::string csv) {
     if (l.size() != kHeader.size())
       throw InputError(
           fmt::format("rows of the gate, line {}: {} fields, wanted {}.", i + 1, l.size(), kHeader.size()));
-    const auto number = [&](std::size_t field) {
-      return ParseNumber(l[field], fmt::format("rows of the gate, line {}", i + 1));
-    };
-    runs.push_back({l[0], l[1], static_cast<std::int64_t>(number(2)), number(3), number(4), number(5),
-                    number(6), number(7), number(8), l[9], l[10]});
+    const std::string where = fmt::format("rows of the gate, line {}", i + 1);
+    const auto number = [&](std::size_t field) { return ParseNumber(l[field], where); };
+    runs.push_back({l[0], l[1], ParseWholeNumber(l[2], where), number(3), number(4), number(5), number(6),
+                    number(7), number(8), l[9], l[10]});
   }
   return runs;
 }

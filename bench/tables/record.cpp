@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/csv.h"
+#include "bench/tables/curve.h"
 #include "sim/error.h"
 
 namespace berth::bench {
@@ -127,6 +128,9 @@ CellRecord FromFields(const std::vector<std::string>& fields, const std::string&
   for (std::size_t i = 0; i < fields.size(); ++i) {
     std::visit(Parse{record, fields[i], where, Fields()[i].name}, Fields()[i].member);
   }
+  ParseCurve(record.curve, where);
+  ParseCurveSeconds(record.curve_machine_seconds, where);
+  ParseCurveSeconds(record.curve_agent_seconds, where);
   return record;
 }
 

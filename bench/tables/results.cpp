@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/tables/curve.h"
 #include "sim/error.h"
 
 namespace berth::bench {
@@ -152,14 +153,8 @@ std::vector<const CellRecord*> TableResults::records() const {
 }
 
 std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t at = 0; at < record.curve.size();) {
-    const std::size_t colon = record.curve.find(':', at);
-    const std::size_t end = std::min(record.curve.find(' ', at), record.curve.size());
-    points.emplace_back(std::stod(record.curve.substr(at, colon - at)),
-                        std::stod(record.curve.substr(colon + 1, end - colon - 1)) / 1e6);
-    at = end + 1;
-  }
+  std::vector<std::pair<double, double>> points = ParseCurve(record.curve, record.column);
+  for (auto& [sample, best] : points) best /= 1e6;
   // The best stays the best until the budget is spent.
   if (!points.empty() && record.samples)
     points.emplace_back(static_cast<double>(*record.samples), points.back().second);

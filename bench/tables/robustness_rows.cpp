@@ -226,7 +226,7 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
           fmt::format("{} has {} fields, {} are wanted.", where, line.size(), lines.front().size()));
     RobustRecord record{line[0], line[1],
                         line[2], line[3],
-                        line[4], static_cast<std::int64_t>(ParseNumber(line[5], where)),
+                        line[4], ParseWholeNumber(line[5], where),
                         line[6], ParseNumber(line[7], where),
                         {},      {}};
     const auto variants = line.begin() + static_cast<std::ptrdiff_t>(kFixedFields.size());

@@ -158,21 +158,23 @@ class DamagedCells {
                         Joined(RecordFields(), "", ", ")))),
         find_(database.Prepare(
             fmt::format("SELECT rowid FROM cells WHERE {}", Joined(KeyNames(), " = ?", " AND ")))) {
-    const Statement last = database.Prepare("SELECT rowid FROM cells ORDER BY rowid DESC LIMIT 1");
-    if (sqlite3_step(last.get()) == SQLITE_ROW)
-      last_ = std::min<std::int64_t>(sqlite3_column_int64(last.get(), 0), kMostRows);
+    std::error_code none;
+    for (const char* end : {"", "-wal"}) {
+      const auto bytes = std::filesystem::file_size(database.path() + end, none);
+      if (!none) failures_ += static_cast<std::int64_t>(bytes / RecordFields().size());
+    }
   }
 
   // put(table, fields) for each.
   template <typename Put>
   void ForEach(const Put& put) {
-    for (std::int64_t next = 1; next <= last_; ++next) {
+    for (std::int64_t next = 1; failures_ > 0; ++next, --failures_) {
       sqlite3_reset(scan_.get());
       sqlite3_bind_int64(scan_.get(), 1, next);
       int status = sqlite3_step(scan_.get());
       for (; status == SQLITE_ROW; status = sqlite3_step(scan_.get())) {
         const std::int64_t row = sqlite3_column_int64(scan_.get(), 0);
-        if (row < next) break;  // a damaged page: it would go in circles
+        if (row < next || row > kMostRow) break;  // a damaged page: it would go in circles
         next = row + 1;
         put(row, TextAt(scan_.get(), 1), TextsFrom(scan_.get(), 2));
       }
@@ -191,9 +193,9 @@ class DamagedCells {
   }
 
  private:
-  static constexpr std::int64_t kMostRows = 1'000'000;  // beyond, a row number is damaged
+  static constexpr std::int64_t kMostRow = 1'000'000'000;  // beyond, a row number is damaged
   Statement scan_, find_;
-  std::int64_t last_ = kMostRows / 10;  // where the last page cannot be read
+  std::int64_t failures_ = 0;  // rows that may yet be passed over: at first, as many as the file could hold
 };
 
 bool IsSound(const CellRecord& record) {

@@ -160,7 +160,7 @@ class TableReader {
     std::string workload = Beside(value.Name());
     std::error_code ignored;
     if (fs::is_regular_file(workload, ignored) || IsOfDataFolder(workload)) return workload;
-    const std::string name = At(value.Place(), [&] { return Spec::Parse(workload).name; });
+    const std::string name = At(value, [&] { return Spec::Parse(workload).name; });
     std::vector<std::string> known;
     for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
     if (std::ranges::find(known, name) == known.end())
@@ -242,7 +242,7 @@ class TableReader {
 
   // How many groups "neighbour(groups=128)" makes; 0 where it does not say.
   static std::int64_t GroupsOf(const Value& value, const std::string& grouper) {
-    return At(value.Place(), [&] {
+    return At(value, [&] {
       Spec spec = Spec::Parse(grouper);
       std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
       return ParameterReader(spec).Int("groups", 0, 1, kMaxSamples);
@@ -293,7 +293,7 @@ class TableReader {
   static std::vector<std::string> Members(const Fields& of, const std::string& half) {
     const Value family = of.Require("family");
     std::vector<std::string> members =
-        At(family.Place(), [&] { return scenarios::FamilyMembers(family.Name() + ":" + half); });
+        At(family, [&] { return scenarios::FamilyMembers(family.Name() + ":" + half); });
     for (std::string& member : members) member = WithOption(member, of.String("with", ""));
     return members;
   }
@@ -304,7 +304,7 @@ class TableReader {
     const std::string family = fields.Require("family").Name();
     std::vector<TableLine> lines;
     for (const std::string& member : Members(fields, "test")) {
-      const std::string index = At(value.Place(), [&] {
+      const std::string index = At(value, [&] {
         return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0));
       });
       TableLine line;

@@ -63,7 +63,7 @@ std::string WithOption(const std::string& spec, const std::string& option) {
 }
 
 const agents::AgentRow& AgentIn(const Value& value) {
-  const std::string name = At(value.Place(), [&] { return Spec::Parse(value.Name()).name; });
+  const std::string name = At(value, [&] { return Spec::Parse(value.Name()).name; });
   if (const agents::AgentRow* row = agents::FindAgent(name)) return *row;
   std::vector<std::string> known;
   for (const agents::AgentRow& row : agents::Agents()) known.emplace_back(row.name);
@@ -74,7 +74,7 @@ const agents::AgentRow& AgentIn(const Value& value) {
 std::string GrouperIn(const Value& value) {
   static const LoadedProblem kSmall({.graph = "chain(ops=2)", .cluster = "k40"});
   std::string grouper = value.Name();
-  At(value.Place(), [&] { agents::MakeUnits(grouper, kSmall.problem()); });
+  At(value, [&] { agents::MakeUnits(grouper, kSmall.problem()); });
   return grouper;
 }
 

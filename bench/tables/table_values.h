@@ -38,6 +38,15 @@ auto At(const std::string& place, Function function) {
     throw InputError(place + ": " + error.what());
   }
 }
+// To find the place of a row takes a walk along the rows before it.
+template <typename Function>
+auto At(const formats::Value& value, Function function) {
+  try {
+    return function();
+  } catch (const InputError& error) {
+    throw InputError(value.Place() + ": " + error.what());
+  }
+}
 
 template <typename Entries>
 std::vector<std::string> KeysOf(const Entries& entries) {

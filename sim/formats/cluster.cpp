@@ -291,7 +291,11 @@ class ClusterReader {
     route.from = nodes_.FindAmong(fields.Require("from"), cluster_.devices.size(), "a device");
     route.to = nodes_.FindAmong(fields.Require("to"), cluster_.devices.size(), "a device");
     for (const Value link : fields.Require("via").items()) route.via.push_back(links_.Find(link));
-    CheckedAt(value.Place(), [&] { cluster_.Follow(route); });
+    try {
+      cluster_.Follow(route);
+    } catch (const InputError& error) {
+      throw InputError(value.Place() + ": " + error.what());
+    }
     if (!pairs_.emplace(route.from, route.to).second) {
       value.Fail(fmt::format("leads from {} to {}, as does a route before it; give one",
                              Quoted(fields.Require("from").Text()), Quoted(fields.Require("to").Text())));

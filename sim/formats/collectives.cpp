@@ -24,7 +24,8 @@ struct Kind {
   bool reduces;
   bool gathers;
 };
-constexpr std::int64_t kMostRingOps = std::int64_t{1} << 24;  // of a graph
+// A ring of an AllReduce among kMostRanks is half a million ops, and as many again in a small file take all of 2 GB to simulate.
+constexpr std::int64_t kMostRingOps = std::int64_t{1} << 20;  // of a graph
 
 constexpr Kind kKinds[] = {
     {"AllReduce", true, true}, {"ReduceScatter", true, false}, {"AllGather", false, true}};
@@ -78,12 +79,16 @@ class Expansion {
         ++next;
       }
     }
+    CheckWaits();
   }
 
   OpGraph Run() {
     for (const sim::Op& op : graph_.ops) sets_.insert(op.colocate);
     made_.name = graph_.name;
     made_.attributes = graph_.attributes;
+    if (!first_.empty())
+      made_.ops.reserve(static_cast<std::size_t>(first_.back()) +
+                        (rings_.back() ? rings_.back()->size() : 1));
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
       if (rings_[i]) {
         AddRing(graph_.ops[i], *rings_[i]);
@@ -102,6 +107,23 @@ class Expansion {
  private:
   [[noreturn]] static void Fail(const sim::Op& op, const std::string& what) {
     throw InputError(fmt::format("op '{}': {}", op.name, what));
+  }
+
+  // Whoever waits for a ring waits for each of its ranks, and each rank of a ring for all that it waits for.
+  void CheckWaits() const {
+    std::int64_t waits = 0;
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      const sim::Op& op = graph_.ops[i];
+      for (const OpIndex before : op.control) {
+        const auto& of = rings_[static_cast<std::size_t>(before)];
+        if (of || rings_[i]) waits += std::int64_t{of ? of->ranks : 1} * (rings_[i] ? rings_[i]->ranks : 1);
+      }
+      if (waits > kMostRingOps)
+        Fail(op,
+             fmt::format("up to here the ranks of collectives and those that wait for them make {} waits; "
+                         "{} are the most of a graph",
+                         waits, kMostRingOps));
+    }
   }
 
   const sim::Output& OutputOf(const TensorRef& tensor) const {

@@ -7,7 +7,7 @@
 
 namespace berth::formats {
 
-inline constexpr std::int64_t kMostRanks = 1024;
+inline constexpr std::int64_t kMostRanks = 512;
 
 // Ops of type AllReduce, ReduceScatter and AllGather.
 bool IsCollective(const sim::Op& op);
@@ -18,7 +18,7 @@ sim::Bytes ChunkOf(sim::Bytes bytes, int of, int ranks);
 
 // The graph with each collective in place replaced by its ring; consumers read what the ring makes, and each rank's
 // tensor, ring ops and result share a device. The program of one rank (rank_program.h) is written out before. `graph` is Finish()ed, and so is what comes back. Throws InputError, naming
-// the op, for fewer than two ranks and more than 1,024, more than 2^24 ops of rings, two tensors of one producer, tensors whose
+// the op, for fewer than two ranks and more than 512, more than 2^20 ops of rings, two tensors of one producer, tensors whose
 // sizes do not suit, and fields that a ring has no place for.
 sim::OpGraph ExpandCollectives(const sim::OpGraph& graph);
 

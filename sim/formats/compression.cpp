@@ -13,9 +13,9 @@ namespace berth::formats {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;
-// A file may grow by this factor, or to this size, whichever is more: our formats compress 10 to 100 times, a
-// file of zeros made to fill the memory 30 000 times.
-constexpr std::size_t kMaxGrowth = 1000;
+// A file may grow by this factor, or to this size, whichever is more: our formats compress 10 to 80 times, a file of zeros
+// made to fill the memory 30 000 times. A document takes up to 17 times its text, so that 1 MB takes less than 2 GB.
+constexpr std::size_t kMaxGrowth = 100;
 constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
 constexpr int kCompressionLevel = 9;
 
@@ -33,7 +33,7 @@ class Output {
     used_ += fill(content_.data() + used_, content_.size() - used_);
     if (used_ > limit_) {
       throw InputError(source_ + ": decompresses to more than " + std::to_string(limit_ >> 20) +
-                       " MiB, which is not read");
+                       " MiB; decompress it by hand where that is meant");
     }
   }
   std::string Take() {

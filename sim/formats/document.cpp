@@ -91,6 +91,16 @@ std::string PathTo(const Document::Data& data, std::uint32_t target) {
   return path;
 }
 
+// The place is told where it is needed alone: of an item it is found by walking along its list.
+std::int64_t WithUnit(const Value& value, std::int64_t (*parse)(std::string_view, const std::string&)) {
+  const std::string_view text = value.Text();
+  try {
+    return parse(text, {});
+  } catch (const InputError&) {
+    return parse(text, value.Place());
+  }
+}
+
 }  // namespace
 
 // ---- Document -----------------------------------------------------------------------------------
@@ -200,13 +210,13 @@ std::size_t Value::Choice(std::span<const std::string_view> choices) const {
 }
 
 sim::Bytes Value::ByteCount() const {
-  return ParseBytes(Text(), Place());
+  return WithUnit(*this, ParseBytes);
 }
 sim::Picos Value::Time() const {
-  return ParseTime(Text(), Place());
+  return WithUnit(*this, ParseTime);
 }
 std::int64_t Value::Bandwidth() const {
-  return ParseBandwidth(Text(), Place());
+  return WithUnit(*this, ParseBandwidth);
 }
 
 sim::Attribute Value::Free() const {

@@ -6,13 +6,13 @@
 
 namespace berth::formats {
 
-DocumentBuilder::DocumentBuilder(const std::string& source, std::size_t size_hint)
+DocumentBuilder::DocumentBuilder(const std::string& source, std::size_t size_hint, std::size_t nodes_hint)
     : data_(std::make_unique<Document::Data>()) {
   // Offsets are 32 bits wide; ReadFile() lets nothing near this size through.
   if (size_hint >= std::numeric_limits<std::uint32_t>::max())
     throw InputError(source + ": files of 4 GiB are not read");
   data_->source = source;
-  data_->nodes.reserve(size_hint / 16);
+  data_->nodes.reserve(nodes_hint);
   data_->texts.reserve(size_hint / 4);
 }
 

@@ -53,8 +53,8 @@ struct Document::Data {
 // nesting. `line` is 1-based, 0 = not known.
 class DocumentBuilder {
  public:
-  // `size_hint`: bytes of the file.
-  DocumentBuilder(const std::string& source, std::size_t size_hint);
+  // Hints: bytes of the file, and nodes.
+  DocumentBuilder(const std::string& source, std::size_t size_hint, std::size_t nodes_hint);
 
   void Null(int line = 0) { Add(ValueKind::kNull, line); }
   void Bool(bool value) { Add(ValueKind::kBool, 0).boolean = value; }

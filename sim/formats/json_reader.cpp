@@ -39,12 +39,20 @@ bool IsExactInteger(double value, const std::string& text) {
   return exact && *exact == static_cast<std::int64_t>(value);
 }
 
+// Room for all of them at once: growing, a document of many would take twice as much for a moment. Commas and brackets in texts
+// count too; what is not needed is never touched.
+std::size_t MostNodes(std::string_view text) {
+  constexpr std::size_t kMost = std::size_t{1} << 26;
+  const auto begins = std::ranges::count_if(text, [](char c) { return c == ',' || c == '[' || c == '{'; });
+  return std::min(kMost, static_cast<std::size_t>(begins) + 1);
+}
+
 // Takes the events of nlohmann's parser, which checks the grammar. The names are its interface;
 // what is wrong leaves by InputError, so every event answers "go on".
 class Handler {
  public:
   Handler(std::string_view text, const std::string& source)
-      : text_(text), source_(source), builder_(source, text.size()) {}
+      : text_(text), source_(source), builder_(source, text.size(), MostNodes(text)) {}
 
   bool null() { return builder_.Null(), true; }
   bool boolean(bool value) { return builder_.Bool(value), true; }

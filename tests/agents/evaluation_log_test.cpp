@@ -1,6 +1,8 @@
 // A search that goes on from its log is the search without interruption.
 #include "agents/evaluation_log.h"
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -110,6 +112,59 @@ TEST_F(EvaluationLogTest, RefusesThoseOfAnotherSearch) {
   const Task fewer = MakeTask(*case_->problem, "colocation", {"gpu0"});
   EXPECT_THAT(ErrorOf([&] { EvaluationLog(fewer, "random", 1, path_, Earlier()); }),
               HasSubstr("on another problem"));
+}
+
+// As a file of its own would be made: the hashes are right, what they are of is not.
+std::string Forged(const std::string& log, Rng& rng) {
+  constexpr std::size_t kHead = 40;  // bytes, their hash, the placement's hash, two times
+  std::string text = log.substr(0, log.find('\n') + 1);
+  for (std::size_t at = text.size(); at + kHead <= log.size();) {
+    std::string head = log.substr(at, kHead);
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, head.data(), sizeof bytes);
+    std::string body = log.substr(at + kHead, bytes);
+    at += kHead + bytes;
+    if (rng.Below(30) == 0) {
+      const std::size_t where = rng.Below(body.size());
+      if (rng.Below(3) == 0) {
+        body.resize(where);
+      } else {
+        body[where] = static_cast<char>(rng.Below(256));
+      }
+    }
+    if (rng.Below(200) == 0)
+      head.replace(24, 8, "\xff\xff\xff\xff\xff\xff\xff\x7f", 8);  // a time that is none
+    bytes = body.size();
+    std::uint64_t hash = bytes;
+    for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    hash = Mix(hash);
+    std::memcpy(head.data(), &bytes, sizeof bytes);
+    std::memcpy(head.data() + 8, &hash, sizeof hash);
+    text += head + body;
+  }
+  return text;
+}
+
+TEST_F(EvaluationLogTest, AnswersThatAreNoneAreRefused) {
+  Rng rng(1, "forged");
+  int refused = 0, taken = 0;
+  for (const char* agent : {"random", "local_search", "pilot", "genetic"}) {
+    {
+      EvaluationLog log(task_, agent, 1, path_);
+      Run(agent, 40, &log);
+    }
+    const std::string all = Earlier();
+    for (int i = 0; i < 40; ++i) {
+      EvaluationLog log(task_, agent, 1, "", Forged(all, rng));
+      const std::string error = ErrorOf([&] { Run(agent, 40, &log); });
+      ++(error == "no error" ? taken : refused);
+      if (error != "no error") {
+        EXPECT_THAT(error, HasSubstr("start without --resume")) << agent;
+      }
+    }
+  }
+  EXPECT_GT(refused, 60);
+  EXPECT_GT(taken, 0);  // of a runtime that is another nobody can know
 }
 
 // The temperature of annealing depends on the budget, and so does what it tries.

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,55 @@ class Mpi(unittest.TestCase):
             self.assertEqual(third.wait(timeout=120), INTERRUPTED)
             self.assertGreaterEqual(self.samples_of(out), spent)
             self.assertGreater(spent, 0)
+
+    def test_a_dead_rank_of_a_table_loses_no_cell(self):
+        def cells(folder):
+            try:
+                with sqlite3.connect(f"file:{folder}/cells.db?mode=ro", uri=True) as database:
+                    return database.execute("SELECT count(*) FROM cells").fetchone()[0]
+            except sqlite3.OperationalError:  # before there is a store
+                return 0
+
+        def rows(folder):
+            with open(os.path.join(folder, "rows.csv"), encoding="utf-8", newline="") as file:
+                return [{key: value for key, value in row.items() if key not in ("date", "wall_seconds", "simulator_seconds",
+                         "curve_agent_seconds", "command")} for row in csv.DictReader(file)]
+
+        def call(folder):
+            return ["table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block,inception_v3/local_search",
+                    "--samples", "1500", "--seeds", "4", "--threads", "1", "--out", folder, "--store", os.path.join(folder, "cells.db"), "--resume"]
+        with tempfile.TemporaryDirectory() as whole, tempfile.TemporaryDirectory() as killed:
+            result = berth(0, *call(whole))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            running = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *call(killed)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            self.wait_for(lambda: self.ranks_of(running.pid) == 2 and cells(killed) >= 2, running)
+            kept = cells(killed)
+            os.kill(self.pids_of(running.pid)[1], signal.SIGKILL)
+            _, said = running.communicate(timeout=120)
+            self.assertNotEqual(running.returncode, 0)
+            self.assertIn("rank", said)
+            self.assertGreaterEqual(cells(killed), kept)
+            self.assertLess(cells(killed), len(rows(whole)), "it was done before a rank died")
+            result = berth(0, *call(killed))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(rows(killed), rows(whole))
+
+    # Its program thinks for longer than mpirun gives a rank to end.
+    def test_ctrl_c_is_heard_while_an_agent_from_outside_thinks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out, thinking = os.path.join(folder, "run"), os.path.join(folder, "thinking")
+            command = f"external(command=\"read hello; echo $$ > {thinking}; exec sleep 1000\")"
+            arguments = ["place", "--agent", command, *SCENARIO, "--out", out]
+            running = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *arguments], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            self.wait_for(lambda: os.path.exists(thinking) and self.ranks_of(running.pid) == 2, running)
+            for pid in self.pids_of(running.pid):
+                os.kill(pid, signal.SIGINT)
+            self.assertEqual(running.wait(timeout=30), INTERRUPTED)
+            with open(thinking, encoding="utf-8") as file:
+                pid = file.read().strip()
+            self.assertFalse(os.path.exists(f"/proc/{pid}"))
 
     def samples_of(self, out):
         with open(os.path.join(out, "run.json"), encoding="utf-8") as file:

@@ -52,8 +52,11 @@ TEST_P(Mutations, AreReadOrRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Mutations, ::testing::ValuesIn(FileReaders().begin(), FileReaders().end()),
-                         [](const auto& param) { return std::string(param.param.name); });
+const auto NameOf = [](const auto& param) { return std::string(param.param.name); };
+INSTANTIATE_TEST_SUITE_P(Files, Mutations, ::testing::ValuesIn(FileReaders().begin(), FileReaders().end()),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Imports, Mutations,
+                         ::testing::ValuesIn(ImportReaders().begin(), ImportReaders().end()), NameOf);
 
 }  // namespace
 }  // namespace berth::bench

@@ -169,6 +169,22 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
   ExpectRefused(call("random", {"--seed", "2"}), "(seed is 1 there, 2 here); give another --out, or --force");
   ExpectRefused(call("random", {"--resume", "--force"}), "give one of them");
   EXPECT_EQ(RunBerth(call("annealing", {"--force"})).status, 0);
+  // A record that somebody made: nested too deep to be shown, and with a text where a truth value is wanted.
+  for (const std::string& key : {"agent", "interrupted"}) {
+    auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
+    run[key] = "here";
+    std::string text = run.dump();
+    const std::string deep =
+        key == "agent" ? std::string(300'000, '[') + std::string(300'000, ']') : "\"maybe\"";
+    text.replace(text.find("\"here\""), 6, deep);
+    formats::WriteFile(folder / "run/made.json", text);
+    std::filesystem::copy_file(folder / "run/run.json", folder / "kept.json");
+    std::filesystem::rename(folder / "run/made.json", folder / "run/run.json");
+    const auto result = RunBerth(call("annealing", {}));
+    EXPECT_EQ(result.status, key == "agent" ? 2 : 0) << result.err;
+    std::filesystem::remove(folder / "run/run.json");
+    std::filesystem::rename(folder / "kept.json", folder / "run/run.json");
+  }
   std::filesystem::remove(folder / "run/run.json");
   ExpectRefused(call("annealing", {}), "holds checkpoint and no run.json that says what it is of");
 }

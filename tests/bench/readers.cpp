@@ -3,12 +3,15 @@
 #include <fstream>
 #include <iterator>
 
+#include "agents/shared_evaluation.h"
+#include "bench/tables/gate_rows.h"
 #include "bench/tables/record.h"
 #include "bench/tables/store.h"
 #include "cost_models/calibration/measured_rows.h"
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters.h"
 #include "sim/error.h"
+#include "sim/formats/compression.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/units_text.h"
 #include "sim/spec.h"
@@ -17,15 +20,6 @@
 
 namespace berth::bench {
 namespace {
-
-template <typename Read>
-void Tolerate(const Read& read) {
-  try {
-    read();
-  } catch (const InputError& error) {
-    BERTH_CHECK(*error.what() != '\0');
-  }
-}
 
 std::string BytesOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -121,6 +115,49 @@ void ReadSpec(std::string_view bytes) {
   if (!printed.empty()) BERTH_CHECK_EQ(Spec::Parse(printed).ToString(), printed);
 }
 
+std::string GateRows() {
+  return PrintGateRuns({{"inception_v3", "rnn(lr=1e-3)", 2, 1.5, 1.75, 1.25, 0.5, 3, 1e-2, "0123", "abc"}});
+}
+
+void ReadGateRows(std::string_view bytes) {
+  std::string printed;
+  Tolerate([&] { printed = PrintGateRuns(ParseGateRuns(std::string(bytes))); });
+  if (!printed.empty()) BERTH_CHECK_EQ(PrintGateRuns(ParseGateRuns(printed)), printed);
+}
+
+// What a rank says of a batch, and what the checkpoint of a search without weights says of each sample.
+std::string Report() {
+  agents::Evaluation fits{.runtime = 42, .peak = {1, 2}, .start = {0, 7}};
+  agents::Evaluation fails{.feasible = false, .peak = {3, 4}};
+  fails.oom = sim::OutOfMemory{1, 2, sim::OutOfMemory::What::kCopy, 3, 4, 5};
+  return agents::ToBytes({{fits, fails}, true});
+}
+
+void ReadReport(std::string_view bytes) {
+  const auto report = agents::FromBytes(bytes);
+  if (!report) return;
+  const auto again = agents::FromBytes(agents::ToBytes(*report));
+  BERTH_CHECK(again.has_value());
+  BERTH_CHECK_EQ(again->evaluations.size(), report->evaluations.size());
+}
+
+std::string Zstd() {
+  return formats::Compress(Sheet());
+}
+
+// printf '{"name": "a"}\n{"name": "b"}\n' | gzip -9n
+std::string Gzip() {
+  return std::string(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\xca\x4b\xcc\x4d\x55\xb2\x52\x50\x4a\x54\xaa\xe5\xaa"
+      "\x86"
+      "\xf3\x92\x80\x3c\x00\x31\x48\xe9\x20\x1c\x00\x00\x00",
+      39);
+}
+
+void ReadCompressed(std::string_view bytes) {
+  Tolerate([&] { formats::Decompressed(std::string(bytes), "input"); });
+}
+
 constexpr FileReader kReaders[] = {
     {"rows", Rows, ReadRows},
     {"store", Store, ReadStore},
@@ -129,6 +166,10 @@ constexpr FileReader kReaders[] = {
     {"measured", MeasuredOps, ReadMeasuredOps},
     {"units", Units, ReadUnits},
     {"spec", SpecSample, ReadSpec},
+    {"gate", GateRows, ReadGateRows},
+    {"report", Report, ReadReport},
+    {"zstd", Zstd, ReadCompressed},
+    {"gzip", Gzip, ReadCompressed},
 };
 
 }  // namespace

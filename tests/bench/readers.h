@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/error.h"
+
 namespace berth::bench {
 
 struct FileReader {
@@ -16,5 +18,16 @@ struct FileReader {
   void (*read)(std::string_view bytes);
 };
 std::span<const FileReader> FileReaders();
+std::span<const FileReader> ImportReaders();  // of graphs and placements that others wrote
+
+// Runs `read` and gives what it throws on input to the wind.
+template <typename Read>
+void Tolerate(const Read& read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    BERTH_CHECK(*error.what() != '\0');
+  }
+}
 
 }  // namespace berth::bench

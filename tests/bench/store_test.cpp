@@ -66,6 +66,18 @@ TEST(Record, RefusesANumberThatIsNoneNamingRowAndField) {
   }
 }
 
+// Whoever draws or measures a curve rests on it.
+TEST(Record, RefusesACurveThatIsNone) {
+  for (const char* curve : {"x:y", "1", "1:", ":2", "1:2 ", "1:2  3:4", "1:2 3", "1:1e999"}) {
+    std::vector<CellRecord> records = testing::TinyRecords();
+    records[2].curve = curve;
+    EXPECT_THROW(ParseRows(PrintRows(records), "rows.csv"), InputError) << curve;
+    records = testing::TinyRecords();
+    records[2].curve_machine_seconds = "1 two";
+    EXPECT_THROW(ParseRows(PrintRows(records), "rows.csv"), InputError);
+  }
+}
+
 TEST(Record, RefusesRowsOfAnotherVersion) {
   EXPECT_THROW(ParseRows("block,row\nnative,x\n", "rows.csv"), InputError);
 }

@@ -189,9 +189,25 @@ TEST(Collectives, RefusesRingsOfTooManyOps) {
     return RefusalOf(
         Graph("AllReduce", ranks, 8, std::vector<sim::Bytes>(static_cast<std::size_t>(ranks), 8), count));
   };
-  EXPECT_THAT(of(1025, 1), HasSubstr("op 'all0': a collective of 1025 ranks; 1024 are the most"));
-  EXPECT_THAT(of(1024, 9),
-              HasSubstr("op 'all8': the collectives up to here are rings of 18874368 ops; 16777216"));
+  EXPECT_THAT(of(513, 1), HasSubstr("op 'all0': a collective of 513 ranks; 512 are the most"));
+  EXPECT_THAT(of(512, 3),
+              HasSubstr("op 'all2': the collectives up to here are rings of 1572864 ops; 1048576"));
+}
+
+TEST(Collectives, RefusesTooManyThatWaitForTooMany) {
+  sim::OpGraph graph = Graph("AllReduce", 512, 8, std::vector<sim::Bytes>(512, 8), 1);
+  const auto ring = static_cast<sim::OpIndex>(graph.Find("all0"));
+  for (int i = 0; i < 2049; ++i) {
+    sim::Op& op = graph.ops.emplace_back();
+    op.name = "waits" + std::to_string(i);
+    op.type = "T";
+    op.cost_us = 1;
+    op.control = {ring};
+  }
+  graph.Finish();
+  EXPECT_THAT(RefusalOf(graph),
+              HasSubstr("op 'waits2048': up to here the ranks of collectives and those that wait for "
+                        "them make 1049088 waits; 1048576 are the most"));
 }
 
 TEST(Collectives, RefusesWhatARingWouldLose) {

@@ -1,4 +1,4 @@
-// libFuzzer's entry for the reader of tables or measurements named by BERTH_FUZZ_READER. With BERTH_FUZZ_SEEDS=DIR it
+// libFuzzer's entry for the reader of tables, measurements or imports named by BERTH_FUZZ_READER. With BERTH_FUZZ_SEEDS=DIR it
 // writes its sample there first.
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace {
 
 const berth::bench::FileReader& Reader() {
-  for (const auto& reader : berth::bench::FileReaders()) {
+  for (const auto& reader : berth::bench::BERTH_FUZZ_READERS()) {
     if (std::string_view(reader.name) == BERTH_FUZZ_READER) return reader;
   }
   std::abort();  // the list of readers and CMakeLists.txt differ

@@ -188,5 +188,58 @@ TEST(Limits, RoutesThatTakeTooMuchMemoryAreRefused) {
   }
 }
 
+std::string RefusalOf(Cluster& cluster) {
+  try {
+    cluster.Finish();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// An op on the first device, one on the last that reads it, and what that takes.
+Picos Between(World& world, DeviceIndex first, DeviceIndex last) {
+  const OpIndex a = world.Add(first, 10, {1000});
+  world.Add(last, 20, {}, {{a, 0}});
+  return world.Run().runtime;
+}
+
+TEST(Limits, AsManyDevicesAsThereMayBeRunAndOneMoreIsRefused) {
+  World world, larger;
+  for (int i = 0; i < 2048; ++i) world.Cpu();
+  EXPECT_EQ(Between(world, 0, 2047), 30 * kUs);  // without links transfers are free
+  for (int i = 0; i < 2049; ++i) larger.Cpu();
+  EXPECT_EQ(RefusalOf(larger.cluster), "a cluster of more than 2048 devices");
+}
+
+// Of n devices around a switch n * (n - 1) routes take two links each: 4,190,512 of 1448 devices, 4,196,304 of one more.
+TEST(Limits, RoutesOfAsManyLinksAsThereMayBeAreReadAndOneDeviceMoreIsRefused) {
+  for (const int devices : {1448, 1449}) {
+    World world;
+    for (int i = 0; i < devices; ++i) world.Cpu();
+    const std::int32_t hub = world.AddSwitch();
+    for (int i = 0; i < devices; ++i) world.Connect(i, hub);
+    const std::string refusal = RefusalOf(world.cluster);
+    EXPECT_EQ(refusal.find("more than 4194304 links together") != std::string::npos, devices == 1449)
+        << refusal;
+  }
+}
+
+// Resources that a transfer waits for are compared by the routes that need them; two lists of them for each pair of a route's
+// links took minutes here.
+TEST(Limits, LongRoutesAreWiredInTime) {
+  World world;
+  for (int i = 0; i < 20; ++i) world.Cpu();
+  std::int32_t at = 0;
+  for (int i = 1; i < 20; ++i) {
+    for (int hop = 1; hop <= 150; ++hop) {
+      const std::int32_t next = hop < 150 ? world.AddSwitch() : i;
+      world.Connect(at, next).latency = 1;
+      at = next;
+    }
+  }
+  EXPECT_EQ(Between(world, 0, 19), 30 * kUs + 19 * 150 + kUs / 10);
+}
+
 }  // namespace
 }  // namespace berth::sim

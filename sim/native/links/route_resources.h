@@ -28,6 +28,9 @@ class RouteResources {
   const ById<std::int32_t>& units() const { return units_; }  // by resource
 
  private:
+  static constexpr Id kNone = -1;
+
+  ById<Id> Classes() const;
   void DropImplied();
 
   struct Segment {

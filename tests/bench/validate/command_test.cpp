@@ -1,7 +1,13 @@
+#include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <random>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench/validate/recorder.h"
 #include "bench/validate/recording.h"
@@ -111,6 +117,57 @@ TEST_F(RecordedTest, GoesOnWhereItWasStopped) {
   RecorderOptions longer = Options(5);
   longer.steps = 3;
   EXPECT_THROW(RecordWorkload(workload_, longer), InputError);
+}
+
+// Killed ten times at any moment, with kill -9, and gone on each time: what was measured stays, and in the end the placements are
+// those of a recording that nobody disturbed. A rehearsal, so that it can be tried on a machine that is never quiet.
+TEST_F(RecordedTest, TenKillsLoseNothing) {
+  constexpr int kPlacements = 12, kKills = 10;
+  const std::string path = folder_ / ("recorded/" + stem_ + ".json.zst");
+  const auto measured = [&] {
+    std::vector<std::vector<double>> steps;
+    if (std::filesystem::exists(path)) {
+      for (const MeasuredPlacement& placement : ReadValidation(path).placements)
+        steps.push_back(placement.steps_us);
+    }
+    return steps;
+  };
+  std::mt19937_64 moments(1);
+  std::size_t kept = 0;
+  for (int kill_number = 0; kill_number < kKills; ++kill_number) {
+    const std::vector<std::vector<double>> before = measured();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      RecorderOptions options = Options(kPlacements);
+      options.steps = options.at_most = 400;  // so that there is something to be killed in
+      bool done = false;
+      try {
+        done = RecordWorkload(workload_, options);
+      } catch (const std::exception&) {
+      }
+      _exit(done ? 0 : 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(moments() % 150));
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << status;
+    const std::vector<std::vector<double>> now = measured();
+    ASSERT_GE(now.size(), before.size());
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_EQ(now[i], before[i]) << "lost by kill " << kill_number;
+    kept = now.size();
+  }
+  RecordProperty("kept", static_cast<int>(kept));
+  RecorderOptions options = Options(kPlacements);
+  options.steps = options.at_most = 400;
+  ASSERT_TRUE(RecordWorkload(workload_, options));
+  const Recording resumed = ReadValidation(path);
+  options.folder = folder_ / "undisturbed";
+  ASSERT_TRUE(RecordWorkload(workload_, options));
+  const Recording whole = ReadValidation(folder_ / ("undisturbed/" + stem_ + ".json.zst"));
+  ASSERT_EQ(resumed.placements.size(), whole.placements.size());
 }
 
 TEST_F(RecordedTest, ABusyMachineIsRefusedBeforeAnythingIsRecorded) {

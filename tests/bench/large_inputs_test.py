@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""No input of a megabyte, however it is made, takes 2 GiB or ends in anything but an answer or a sentence.
+
+    large_inputs_test.py PROGRAM [--all]      --all: every file of tests/fuzz/large_inputs.py, with a line each; 2 minutes
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MAKER = pathlib.Path(__file__).resolve().parents[1] / "fuzz" / "large_inputs.py"
+PROGRAM = os.path.abspath(sys.argv[1])
+ALL = "--all" in sys.argv
+MOST_BYTES = 2 << 30
+CLUSTER = ["--cluster", "k80(gpus=2)"]
+ON_ONE = ["--placement", "round_robin"]
+PRICE = ["--cost-model", "constant(us=1)"]
+# What reads a target's files, one of them FILE.
+GRAPH = ["simulate", "--graph", "FILE", *CLUSTER, *PRICE, *ON_ONE]
+TRACE = ["calibrate", "FILE", "--out", "fitted.json"]
+PLACEMENT = ["simulate", "--graph", "chain", *CLUSTER, "--placement", "FILE"]
+TABLE = ["table", "hierarchical", "--cells", "rnnlm/single_gpu", "--seeds", "1", "--out", "out"]
+COMMANDS = {
+    "graph": GRAPH, "onnx": GRAPH, "msr": GRAPH, "doppler": GRAPH, "zstd": GRAPH, "gzip": GRAPH,
+    "cluster": ["simulate", "--graph", "chain", "--cluster", "FILE", *PRICE, "--placement", "round_robin"],
+    "scenario": ["place", "--scenario", "FILE"],
+    "sheet": ["list", "devices", "--sheet", "FILE"],
+    "placement": PLACEMENT, "split": PLACEMENT, "map": PLACEMENT,
+    "trace": TRACE, "kineto": ["calibrate", "--steps", "FILE"],
+    "parameters": ["simulate", "--graph", "chain", *CLUSTER, *ON_ONE, "--cost-model", "FILE"],
+    "rows": [*TABLE, "--store", "new.db", "--adopt", "FILE"], "store": [*TABLE, "--store", "FILE", "--resume"],
+    "table": ["table", "FILE", "--samples", "1", "--store", "new.db", "--out", "out", "--cells", "none/none"],
+    "external": ["place", "--agent", "external(command=\"cat FILE\")", "--graph", "chain", *CLUSTER],
+}
+
+
+class Ended:
+    """A call that is over: its status, what it said, seconds and the most memory that it took."""
+
+    def __init__(self, words, folder):
+        start = time.monotonic()
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+            process = subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=said, stdin=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            said.seek(0)
+            self.said = said.read()
+        process.returncode = self.status = os.waitstatus_to_exitcode(status)
+        self.bytes = usage.ru_maxrss * 1024
+        self.seconds = time.monotonic() - start
+
+
+class LargeInputs(unittest.TestCase):
+    def test_none_takes_two_gigabytes(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        # By another program: what this one holds would count as memory of those that it starts.
+        subprocess.run([sys.executable, "-B", MAKER, made.name, *COMMANDS], check=True)
+        tried = 0
+        for target, words in COMMANDS.items():
+            for path in sorted(pathlib.Path(made.name, target).iterdir()):
+                if not ALL and path.name.startswith("repeated") and target not in ("graph", "cluster", "rows"):
+                    continue  # the same readers below
+                with self.subTest(target=target, name=path.name), tempfile.TemporaryDirectory() as folder:
+                    # The kinds of the fuzz targets' catalogue as ours calls them.
+                    content = path.read_bytes().replace(b"kind: cpu-a", b"kind: cpu").replace(b"kind: gpu-a", b"kind: gpu")
+                    (pathlib.Path(folder) / "input.yaml").write_bytes(content)
+                    ended = Ended([word.replace("FILE", "./input.yaml") for word in words], folder)
+                    if ALL:
+                        print(f"{target:10} {path.name:16} {ended.seconds:6.1f} s {ended.bytes >> 20:5} MiB  {ended.said[:100]!r}", flush=True)
+                    self.assertIn(ended.status, (0, 2), ended.said[-500:])
+                    self.assertLess(ended.bytes, MOST_BYTES)
+                    tried += 1
+        self.assertGreater(tried, 100)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
