@@ -363,7 +363,7 @@ class TableCommand : public Command {
     if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
     RenderedTable rendered = BuildRenderedTable(results);
     if (const std::string before = SettingsBefore(results); !before.empty())
-      rendered.facts.emplace_back("run with settings before today's", before);
+      rendered.facts.emplace_back("of settings before today's", before);
     Write(rendered, true);
   }
 

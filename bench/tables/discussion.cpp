@@ -11,6 +11,7 @@
 
 #include "bench/console.h"
 #include "bench/tables/clocks.h"
+#include "bench/tables/method_order.h"
 #include "bench/tables/rendered_table.h"
 
 namespace berth::bench {
@@ -349,6 +350,8 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
                    "No parameter has seen these; they are the accuracy of the model on this table.",
                    sections);
+  if (RenderedSection order = OrderSection(results); !order.sentences.empty())
+    sections.push_back(std::move(order));
   if (results.table().HasPublished()) sections.push_back(VerdictSection(results));
   sections.push_back(GapSection(results));
   if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())

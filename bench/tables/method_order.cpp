@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/tables/rendered_table.h"
 #include "bench/validate/statistics.h"
 
 namespace berth::bench {
@@ -46,7 +47,8 @@ void CountPairs(const std::vector<Method>& methods, MethodOrder& order, std::map
 
 MethodOrder OrderOf(const TableResults& results, const TableBlock& block, const std::string& except) {
   MethodOrder order;
-  order.block = block.title;
+  order.key = block.key;
+  order.title = block.title;
   std::map<std::string, int> with;
   double sum = 0;
   for (const TableLine& line : block.lines) {
@@ -94,6 +96,14 @@ std::string OrderText(const MethodOrder& order) {
                       order.otherwise, order.pairs, order.column);
   if (order.without) text += fmt::format(", without it {:.2f}", *order.without);
   return text;
+}
+
+RenderedSection OrderSection(const TableResults& results) {
+  RenderedSection section;
+  section.title = "Order of methods: Kendall's tau against the paper";
+  for (const MethodOrder& order : OrdersOfMethods(results))
+    section.sentences.push_back(fmt::format("{}: {}.", order.title, OrderText(order)));
+  return section;
 }
 
 }  // namespace berth::bench

@@ -138,14 +138,14 @@ std::string ClaimsText(const TableResults& results) {
   return fmt::format("Of {} claims{}{}.", claims.size(), text, who.empty() ? "" : ": " + who);
 }
 
-// The agent, and the size of its network where it has several.
+// The agent and the size of its network, where it has several; else nothing.
 std::string NetworkOf(const std::string& agent) {
   const std::size_t end = agent.rfind(')');  // behind it: what a policy was trained on
   const Spec spec = Spec::Parse(end == std::string::npos ? agent : agent.substr(0, end + 1));
   for (const auto& [key, value] : spec.named) {
     if (key == "size") return fmt::format("{}, size {}", spec.name, value);
   }
-  return spec.name;
+  return {};
 }
 
 std::string Specs(const std::set<std::string>& specs) {
@@ -179,8 +179,9 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
       clusters.insert(line.cluster);
       for (const TableColumn& column : block.columns) {
         const auto& records = results.At(block.key, line.key, column.key).records;
-        if (column.learner && !records.empty())
-          learners.insert(column.title + ": " + NetworkOf(records.front().agent));
+        if (!column.learner || records.empty()) continue;
+        if (const std::string network = NetworkOf(records.front().agent); !network.empty())
+          learners.insert(column.title + ": " + network);
       }
     }
   }
@@ -198,9 +199,10 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
                      ? std::string("nothing")
                      : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
   if (!learners.empty()) facts.emplace_back("networks", Specs(learners));
+  std::string orders;
   for (const MethodOrder& order : OrdersOfMethods(results))
-    facts.emplace_back(fmt::format("order of methods, Kendall's tau against the paper, {}", order.block),
-                       OrderText(order));
+    orders += fmt::format("{}{} {:.2f}", orders.empty() ? "" : ", ", order.key, order.tau);
+  if (!orders.empty()) facts.emplace_back(fmt::format("methods' order, tau (goal {})", kOrderGoal), orders);
   return facts;
 }
 

@@ -46,7 +46,7 @@ struct Column {
   explicit Column(std::string t) : title(std::move(t)) {}
   std::string title;
   int run = 0, before = 0;
-  std::vector<std::string> blocks;  // with rows of settings before
+  std::vector<std::string> where;  // there are rows of settings before
 };
 
 }  // namespace
@@ -54,6 +54,7 @@ struct Column {
 std::string SettingsBefore(const TableResults& results) {
   Today today;
   std::vector<Column> columns;
+  const bool several = results.table().blocks.size() > 1;
   for (const TableBlock& block : results.table().blocks) {
     for (const TableColumn& column : block.columns) {
       int run = 0, before = 0;
@@ -68,20 +69,18 @@ std::string SettingsBefore(const TableResults& results) {
       Column& all = known == columns.end() ? columns.emplace_back(column.title) : *known;
       all.run += run;
       all.before += before;
-      if (before > 0) all.blocks.push_back(block.title);
+      if (before == run) all.where.push_back(block.key);
+      if (0 < before && before < run)
+        all.where.push_back(fmt::format("{}{} of {} rows", several ? block.key + " " : "", before, run));
     }
   }
-  std::string text;
+  std::vector<std::string> texts;
   for (const Column& column : columns) {
-    if (column.before == 0) continue;
-    const bool all = column.before == column.run;
-    text += fmt::format(
-        "{}{} ({} row{}{})", text.empty() ? "" : ", ", column.title,
-        all ? std::to_string(column.run) : fmt::format("{} of {}", column.before, column.run),
-        column.run == 1 ? "" : "s",
-        all || results.table().blocks.size() == 1 ? "" : fmt::format(": {}", fmt::join(column.blocks, "; ")));
+    if (column.before == column.run) texts.push_back(column.title);
+    if (0 < column.before && column.before < column.run)
+      texts.push_back(fmt::format("{} ({})", column.title, fmt::join(column.where, "; ")));
   }
-  return text;
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace berth::bench

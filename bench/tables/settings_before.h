@@ -7,9 +7,8 @@
 
 namespace berth::bench {
 
-// "HDP (14 rows), RNN (6 of 12 rows: Rules of the published simulator)": columns, of the cells that were run; empty where
-// there is none.
-// Of learners that this build lacks today's settings are not known, so they are in none.
+// "SGDP; HDP (12 of 14 rows); RNN (published)": columns whose cells all are, else of how many rows or in which blocks; empty
+// where there is none. Of learners that this build lacks today's settings are not known, so they are in none.
 std::string SettingsBefore(const TableResults& results);
 
 }  // namespace berth::bench

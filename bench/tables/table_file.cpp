@@ -274,6 +274,9 @@ class TableReader {
     if (own && HasKey(*own, "family")) return FamilyRows(*own, defaults);
     if (shared_.lines.empty()) value.Fail("has no `rows`, and the file gives none for all blocks");
     std::vector<TableLine> lines = shared_.lines;
+    for (TableLine& line : lines) {
+      if (line.grouper == defaults_.grouper) line.grouper = defaults.grouper;  // rows with their own keep it
+    }
     if (!own) return lines;
     const Fields change(*own, kRowsOf);
     if (const auto only = change.Find("only")) {

@@ -27,7 +27,7 @@ TEST(SettingsBefore, NamesColumnsWhoseAgentHasOtherSettingsNow) {
   EXPECT_EQ(SettingsBefore(TableResults(
                 table, {Row("rnnlm", "random", random), Row("nmt_2", "random", "random(unit=op)"),
                         Row("nmt_2", "learner", "random(unit=block)")})),
-            "random (1 of 2 rows), learner (1 row)");
+            "random (1 of 2 rows); learner");
 }
 
 TEST(SettingsBefore, WhatAPolicyWasTrainedOnIsNoSetting) {
@@ -36,7 +36,17 @@ TEST(SettingsBefore, WhatAPolicyWasTrainedOnIsNoSetting) {
   const std::string random = agents::MakeAgent("random")->name();
   EXPECT_EQ(SettingsBefore(TableResults(table, {Row("rnnlm", "random", random + " trained on x")})), "");
   EXPECT_EQ(SettingsBefore(TableResults(table, {Row("rnnlm", "random", "random(unit=op) trained on x")})),
-            "random (1 row)");
+            "random");
+}
+
+TEST(SettingsBefore, NamesTheBlocksWhereOthersAreOfToday) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks.back().key = "rules";
+  std::vector<CellRecord> records = {Row("rnnlm", "random", agents::MakeAgent("random")->name()),
+                                     Row("rnnlm", "random", "random(unit=op)")};
+  records.back().block = "rules";
+  EXPECT_EQ(SettingsBefore(TableResults(table, records)), "random (rules)");
 }
 
 // Of cells that were not run, and of agents that this build cannot make, nothing is said.

@@ -87,6 +87,16 @@ TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
   EXPECT_EQ(two.lines[0].cluster, "k40(gpus=4,host=process)");
 }
 
+TEST(TableFile, ABlocksGrouperIsThatOfTheRowsOfAll) {
+  const TableDefinition table =
+      Parse(std::string(kHead) + "columns: [random]\nrows:\n  - {workload: chain(ops=4)}\n" +
+            "  - {workload: chain(ops=8), grouper: stage}\n" +
+            "blocks: [{key: a}, {key: b, grouper: neighbour(groups=2)}]\n");
+  EXPECT_EQ(table.blocks[0].lines[0].grouper, "colocation");
+  EXPECT_EQ(table.blocks[1].lines[0].grouper, "neighbour(groups=2)");
+  EXPECT_EQ(table.blocks[1].lines[1].grouper, "stage");
+}
+
 TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   const std::string head = kHead;
   const std::string rest = kRest;
