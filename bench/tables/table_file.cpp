@@ -307,9 +307,8 @@ class TableReader {
     const std::string family = fields.Require("family").Name();
     std::vector<TableLine> lines;
     for (const std::string& member : Members(fields, "test")) {
-      const std::string index = At(value, [&] {
-        return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0));
-      });
+      const std::string index =
+          At(value, [&] { return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0)); });
       TableLine line;
       line.place = value.Place();
       line.key = KeyOf(family) + "_" + index;

@@ -20,7 +20,8 @@ constexpr std::size_t kMaxYamlBytes = std::size_t{64} << 20;
 // values.
 class Handler : public YAML::EventHandler {
  public:
-  explicit Handler(const std::string& source, std::size_t size) : source_(source), builder_(source, size, size / 16) {}
+  explicit Handler(const std::string& source, std::size_t size)
+      : source_(source), builder_(source, size, size / 16) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
