@@ -212,6 +212,11 @@ void HoldOut(const std::vector<CopySample>& samples, std::vector<CopyPoint>* poi
   }
 }
 
+// Noise may leave the end flat, which would say that any more bytes take no longer.
+void DropFlatEnd(std::vector<Knot>& knots) {
+  while (knots.size() > 2 && knots.back().us <= (knots.end() - 2)->us) knots.pop_back();
+}
+
 }  // namespace
 
 AlphaBeta FitAlphaBeta(const std::vector<CopySample>& samples) {
@@ -256,6 +261,7 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples) {
   fit.alpha_beta = FitAlphaBeta(samples);
   fit.link.kind = kind;
   fit.link.knots = FitKnots(samples, &fit.points);
+  DropFlatEnd(fit.link.knots);
   fit.link.bandwidth = BandwidthOf(samples, fit.link.knots);
   HoldOut(samples, &fit.points);
   std::vector<std::pair<double, double>> held_out;

@@ -68,7 +68,7 @@ TEST(Record, RefusesANumberThatIsNoneNamingRowAndField) {
 
 // Whoever draws or measures a curve rests on it.
 TEST(Record, RefusesACurveThatIsNone) {
-  for (const char* curve : {"x:y", "1", "1:", ":2", "1:2 ", "1:2  3:4", "1:2 3", "1:1e999"}) {
+  for (const char* curve : {"x:y", "1", "1:", ":2", "1:2  3:4", "1:2 3", "1:1e999"}) {
     std::vector<CellRecord> records = testing::TinyRecords();
     records[2].curve = curve;
     EXPECT_THROW(ParseRows(PrintRows(records), "rows.csv"), InputError) << curve;

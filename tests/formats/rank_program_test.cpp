@@ -62,7 +62,7 @@ TEST(RankProgram, PartsOfASumMayDifferByAByte) {
 }
 
 TEST(RankProgram, WhatDoesNotFitIsRefused) {
-  EXPECT_THAT(ErrorOf(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 1024"));
+  EXPECT_THAT(ErrorOf(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 512"));
   EXPECT_THAT(ErrorOf(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
               HasSubstr("must be a whole number"));
   EXPECT_THAT(ErrorOf(Program(R"(AllGather", "attributes": {"ranks": 2})")),

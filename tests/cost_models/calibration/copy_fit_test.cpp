@@ -56,6 +56,7 @@ RC_GTEST_PROP(FitCopies, TheCurveStartsAtZeroAndNeverFalls, ()) {
     RC_ASSERT(knots[i].bytes > knots[i - 1].bytes);
     RC_ASSERT(knots[i].us >= knots[i - 1].us);
   }
+  RC_ASSERT(knots.size() == 2u || knots.back().us > knots[knots.size() - 2].us);  // more bytes take longer
   RC_ASSERT(fit.link.bandwidth >= 1);
 }
 
