@@ -92,7 +92,7 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t s
   sim::Bytes open = everything;  // not proven to be too little
   if (seen.placement()) {
     need.placement = agents::Expand(task, *seen.placement());
-    const sim::Outcome& outcome = sim::MakeSimulator(*task.problem)->Run(need.placement);
+    const sim::Outcome outcome = sim::MakeSimulator(*task.problem)->Run(need.placement);
     for (const sim::DeviceIndex device : need.devices) {
       const sim::Bytes peak = outcome.devices[static_cast<std::size_t>(device)].peak;
       need.enough = std::max(need.enough, peak);
