@@ -43,6 +43,7 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
   placer.width = full ? 512 : 128;
   placer.both_directions = true;
   if (!paper) SetTunedNetwork(options.sequence, full);
+  if (!options.graph) placer.stay = 0;  // it reads edges
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;

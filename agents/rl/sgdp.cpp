@@ -187,7 +187,7 @@ std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, con
   placer.superposition = superposition && read.Bool("superposition", true);
   placer.centred = read.Bool("centred", !as_published);
   policy.graph = read.Bool("graph", true);
-  policy.stay = read.Double("stay", as_published ? 0 : kTunedStay, 0, 0.999);
+  policy.stay = read.Double("stay", as_published || !policy.graph ? 0 : kTunedStay, 0, 0.999);
   const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
   read.Finish();
   if (placer.width % placer.heads != 0) {

@@ -17,7 +17,7 @@ using sim::OpIndex;
 using sim::TensorRef;
 
 constexpr char kRanks[] = "ranks";
-constexpr std::int64_t kMostOps = std::int64_t{1} << 24;
+constexpr std::int64_t kMostOps = std::int64_t{1} << 20;
 
 [[noreturn]] void Fail(const sim::Op& op, const std::string& what) {
   throw InputError(fmt::format("op '{}': {}", op.name, what));

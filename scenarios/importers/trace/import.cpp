@@ -20,6 +20,9 @@
 namespace berth::scenarios {
 namespace {
 
+// Tensors of a list that all updates of one call may share, as a step count is.
+constexpr std::size_t kMostShared = 16;
+
 using trace::kNoNode;
 using trace::Node;
 using trace::Tensor;
@@ -174,8 +177,15 @@ class Builder {
   std::vector<Call> CallsOf(std::size_t i) const {
     const Node& node = execution_.nodes[i];
     const std::size_t parts = std::max<std::size_t>(Parts(node), 1);
-    sim::Bytes all = 0;
-    for (std::size_t part = 0; parts > 1 && part < parts; ++part) all += node.inputs[0].tensors[part].bytes();
+    double all = 0;
+    for (std::size_t part = 0; parts > 1 && part < parts; ++part)
+      all += static_cast<double>(node.inputs[0].tensors[part].bytes());
+    for (const trace::Argument& argument : node.inputs) {
+      if (parts > 1 && argument.tensors.size() != parts && argument.tensors.size() > kMostShared)
+        throw InputError(fmt::format(
+            "execution trace: node {} ({}) has lists of {} and of {} tensors, which do not go together",
+            node.id, node.name, parts, argument.tensors.size()));
+    }
     std::vector<Call> calls(parts);
     for (std::size_t part = 0; part < parts; ++part) {
       Call& call = calls[part];
@@ -192,9 +202,8 @@ class Builder {
         call.outputs.clear();
         if (node.outputs.size() == parts) call.outputs = {node.outputs[part]};
         call.suffix = fmt::format(".{}", part);
-        call.share =
-            all > 0 ? static_cast<double>(node.inputs[0].tensors[part].bytes()) / static_cast<double>(all)
-                    : 1 / static_cast<double>(parts);
+        call.share = all > 0 ? static_cast<double>(node.inputs[0].tensors[part].bytes()) / all
+                             : 1 / static_cast<double>(parts);
       }
       if (!node.has_schema) {  // what it gives back and was given, it has written
         for (const Tensor& input : call.inputs) {
@@ -224,6 +233,8 @@ class Builder {
     at->second.base = {graph_.size(), 0};
     at->second.views[KeyOf(tensor)] = {at->second.base, 0};
     variables_.emplace(at->second.base.op, at->second.base.op);
+    // One id may have many storages.
+    if (const int earlier = same_names_[op.name]++; earlier > 0) op.name += fmt::format("'{}", earlier + 1);
     while (!names_.insert(op.name).second) op.name += "'";
     graph_.ops.push_back(std::move(op));
     return at->second;
@@ -401,6 +412,7 @@ class Builder {
   std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
   std::set<std::string> names_;
+  std::map<std::string, int> same_names_;
   std::map<std::string, std::int64_t> unknown_;
   double device_us_ = 0;
   double host_us_ = 0;
