@@ -128,9 +128,9 @@ std::vector<UnitIndex> DepthFirst(const Task& task) {
     ready.pop_back();
     order.push_back(unit);
     taken[static_cast<std::size_t>(unit)] = true;
-    const auto of_unit = std::ranges::equal_range(task.edges, unit, {}, &UnitEdge::from);
-    for (const UnitEdge& edge : of_unit) {
-      if (--waits[static_cast<std::size_t>(edge.to)] == 0) ready.push_back(edge.to);
+    auto edge = std::ranges::lower_bound(task.edges, unit, {}, &UnitEdge::from);
+    for (; edge != task.edges.end() && edge->from == unit; ++edge) {
+      if (--waits[static_cast<std::size_t>(edge->to)] == 0) ready.push_back(edge->to);
     }
   }
   for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
