@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "sim/native/ends.h"
 #include "sim/native/issues.h"
 #include "sim/native/links/route_resources.h"
 #include "sim/native/records.h"

@@ -1,6 +1,6 @@
 // A native run (docs/model.md). One loop over moments (moment.h), as a template over the links and over what
-// holds a moment. Internal to sim/native/; issues and starts are in issues.h, transfers in sending.h, what is left
-// behind in records.h.
+// holds a moment. Internal to sim/native/; issues and starts are in issues.h, ends of ops in ends.h, transfers in
+// sending.h, what is left behind in records.h.
 //
 // What a thread, a device and a link will do is computed as soon as it is known, not when it happens. A device
 // that works alone, one op at a time at a fixed rate, knows the start and the end of an op when it is issued; booked
@@ -546,58 +546,6 @@ template <typename NativeRun<Links, Moment>::Way kWay>
     RunAlone<kWay>(device);
     threads_to_run_.Drain(run_idle);
   }
-}
-
-// A device that works alone has ended the first of its ops.
-template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::NextEnd(DeviceIndex device) {
-  DeviceState& state = devices_[device];
-  if (++state.first < state.last) {
-    events_.Set(device, {end_[queue_[state.first]], queue_[state.first]});
-  } else {
-    events_.SetNone(device);
-  }
-}
-
-template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::EndLocals(OpIndex op, DeviceIndex device) {
-  if (kinds_[device].cpu || locals_at_end_)
-    SatisfyLocals(op, device, LocalsKnown(device), LocalsNumber(device));
-  if (!listed_) threads_to_run_.Add(ThreadOf(device));
-}
-
-template <typename Links, typename Moment>
-void NativeRun<Links, Moment>::EndSharedOps(DeviceIndex device) {
-  DeviceState& state = devices_[device];
-  if (state.free == now_) {
-    SharedDevice& shared = shared_[kinds_[device].shared];
-    shared.PopEnded(now_time(), ended_ops_);
-    for (const OpIndex op : ended_ops_) ended_.push_back({device, op});
-    ended_ops_.clear();
-    if (shared.running() == 0) state.busy += now_time() - state.since;
-  }
-  if (!one_thread_) threads_to_run_.Add(device);
-  devices_to_start_.Add(device);
-}
-
-// All ends of the moment in their order; and in that of the ops their transfers queue.
-template <typename Links, typename Moment>
-void NativeRun<Links, Moment>::EndAll() {
-  if (ended_.empty()) return;
-  std::sort(ended_.begin(), ended_.end());
-  for (const auto& [device, op] : ended_) {
-    ++ended_count_;
-    if (!IsAlone(device)) FinishOp(op, device);
-    EndLocals(op, device);
-    if (one_thread_ && threads_[0].waits_for == op) {
-      threads_[0].waits_for = -1;
-      threads_[0].free = now_;
-      if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList<Way::kByPass>(0);
-    }
-    ended_ops_.push_back(op);
-  }
-  ended_.clear();
-  std::sort(ended_ops_.begin(), ended_ops_.end());
 }
 
 }  // namespace berth::sim
