@@ -5,11 +5,15 @@
 //   action=device  the softmax of a unit is over the devices
 //   action=copy    over "where my heaviest earlier neighbour is" and the other devices in turn after it; at first it
 //                  stays there with probability `stay`, so that draws are coherent from the first sample on
+//   action=walk    over the devices, each draw from the best placement so far on: a logit for where a unit is there,
+//                  steered, has a draw move `moves` units. Preferences stay within 3: unbounded they soon propose the same
+//                  moves for ever. The walk of tuned `placeto` without network, schedule or evaluations on the way:
+//                  one draw moves them all
 //   weights=mean   a draw counts by its reward above the mean of its batch, in standard deviations
 //   weights=top    the best `top` of a batch count alike, the others not
 //
 // The reward is ShapedReward(); the order for weights=top is that of Objective. The shared random start is the first
-// sample of action=device. Spends the whole budget.
+// sample, but of action=copy. Spends the whole budget.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -46,14 +50,31 @@ class Softmaxes {
     logits_[unit * choices_ + choice] = logit;
   }
 
-  // Probabilities of the logits in force, for Draw() and Ascend().
-  void Normalise() {
-    for (std::size_t at = 0; at < logits_.size(); at += choices_) {
-      const double most = *std::max_element(&logits_[at], &logits_[at] + choices_);
+  // Probabilities of the logits in force, for Draw() and Ascend(); `stay` is added for the choices `now`, if any.
+  void Normalise(const Actions& now = {}, double stay = 0) {
+    chance_ = logits_;
+    for (std::size_t unit = 0; unit < now.size(); ++unit) chance_[unit * choices_ + now[unit]] += stay;
+    for (auto first = chance_.begin(); first != chance_.end();) {
+      const auto end = first + static_cast<std::ptrdiff_t>(choices_);
+      const double most = *std::max_element(first, end);
       double sum = 0;
-      for (std::size_t i = at; i < at + choices_; ++i) sum += chance_[i] = Exp(logits_[i] - most);
-      for (std::size_t i = at; i < at + choices_; ++i) chance_[i] /= sum;
+      for (auto chance = first; chance != end; ++chance) {
+        *chance = Exp(*chance - most);
+        sum += *chance;
+      }
+      for (; first != end; ++first) *first /= sum;
     }
+  }
+
+  // Units that a draw is expected to move from `now`.
+  double ExpectedMoves(const Actions& now) const {
+    double moves = 0;
+    for (std::size_t unit = 0; unit < now.size(); ++unit) moves += 1 - chance_[unit * choices_ + now[unit]];
+    return moves;
+  }
+
+  void KeepWithin(double most) {
+    for (double& logit : logits_) logit = std::clamp(logit, -most, most);
   }
 
   Actions Draw(Rng& rng) const {
@@ -109,7 +130,10 @@ class Factored final : public Agent {
  public:
   explicit Factored(const Spec& spec) {
     ParameterReader parameters(spec);
-    copy_ = parameters.Choice("action", {"device", "copy"}) == "copy";
+    const std::string action = parameters.Choice("action", {"device", "copy", "walk"});
+    copy_ = action == "copy";
+    walk_ = action == "walk";
+    if (walk_) moves_ = parameters.Double("moves", 2.5, 0.1, 1e6);
     stay_ = parameters.Double("stay", 0.9, 0.01, 0.999);
     top_weights_ = parameters.Choice("weights", {"mean", "top"}) == "top";
     top_ = parameters.Double("top", 0.1, 0, 1);
@@ -140,8 +164,12 @@ class Factored final : public Agent {
       policy.SetLogit(unit, 0, stay);
     }
     bool first = !copy_;
+    Actions now;
+    double hold =
+        std::log(std::max(1.0, (static_cast<double>(units) / moves_ - 1) * static_cast<double>(devices - 1)));
     while (evaluator.remaining() > 0 && !evaluator.stop_requested()) {
-      policy.Normalise();
+      if (walk_ && evaluator.has_best()) now = ActionsOf(task, evaluator.best());
+      policy.Normalise(now, hold);
       std::vector<Actions> drawn;
       std::vector<UnitPlacement> placements;
       for (std::int64_t i = std::min(batch_, evaluator.remaining()); i > 0; --i) {
@@ -152,6 +180,12 @@ class Factored final : public Agent {
       }
       const std::vector<Evaluation> evaluations = evaluator.EvaluateBatch(placements);
       if (options.learn) policy.Ascend(drawn, Weights(task, evaluations));
+      if (!walk_) continue;
+      policy.KeepWithin(kReach);
+      // Learning says which units move, this how many.
+      if (now.empty()) continue;
+      hold += 0.5 * std::log(std::clamp(policy.ExpectedMoves(now) / moves_, 0.1, 10.0));
+      hold = std::clamp(hold, -40.0, 40.0);
     }
   }
 
@@ -205,8 +239,12 @@ class Factored final : public Agent {
     return weights;
   }
 
+  static constexpr double kReach = 3;
+
   std::string name_;
   bool copy_ = false;
+  bool walk_ = false;
+  double moves_ = 1;
   double stay_ = 0;
   bool top_weights_ = false;
   double top_ = 0;

@@ -4,6 +4,8 @@
 //
 // Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
 // exclude (single_gpu without a GPU). Spends the whole budget.
+#include "agents/portfolio.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -20,9 +22,15 @@ bool Suits(const AgentRow& row, const Task& task) {
   return name != "random" && (row.kind == AgentKind::kBaseline || row.kind == AgentKind::kConstructive);
 }
 
+// A screen takes a time in proportion to the ops.
+std::string BriefPilot(const Task& task) {
+  constexpr std::int64_t kScreenedOps = 40'000'000, kPlan = 40'000;
+  return "pilot(plan=" + std::to_string(std::min(kPlan, kScreenedOps / task.problem->graph().size())) + ")";
+}
+
 class Portfolio final : public Agent, public Composed {
  public:
-  explicit Portfolio(const Spec& spec) {
+  Portfolio(const Spec& spec, bool brief) : brief_(brief) {
     ParameterReader parameters(spec);
     parameters.Finish();
     name_ = parameters.Canonical();
@@ -39,7 +47,7 @@ class Portfolio final : public Agent, public Composed {
       if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
       if (Suits(row, task)) ask(row.name);
     }
-    ask("pilot");
+    ask(brief_ ? BriefPilot(task) : "pilot");
   }
 
   std::string AuthorOf(std::int64_t sample) const override {
@@ -49,6 +57,7 @@ class Portfolio final : public Agent, public Composed {
   }
 
  private:
+  const bool brief_;
   std::string name_;
   std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
 };
@@ -56,7 +65,11 @@ class Portfolio final : public Agent, public Composed {
 }  // namespace
 
 std::unique_ptr<Agent> MakePortfolio(const Spec& spec) {
-  return std::make_unique<Portfolio>(spec);
+  return std::make_unique<Portfolio>(spec, false);
+}
+
+std::unique_ptr<Agent> MakeBriefPortfolio() {
+  return std::make_unique<Portfolio>(Spec::Parse("portfolio"), true);
 }
 
 }  // namespace berth::agents

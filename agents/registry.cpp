@@ -23,7 +23,8 @@ namespace berth::agents {
 // Of those with a graph encoder and a placer in segments.
 #define GRAPH_PLACER                                                                                   \
   "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
-  "segment=128 (full: 256), passes=1, centred=yes (paper: no), stay=0.9 (paper: 0), "
+  "segment=128 (full: 256), passes=1, centred=yes (paper: no), stay=0.9 (paper: 0), "                  \
+  "offers=yes (paper: no), "
 
 const std::vector<AgentRow>& Agents() {
   static const std::vector<AgentRow> rows = {
@@ -77,15 +78,15 @@ const std::vector<AgentRow>& Agents() {
        "", AgentKind::kSearch, MakePortfolio},
       {"factored",
        "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its "
-       "neighbour is",
+       "neighbour is, action=walk,moves=2.5: from the best on",
        "Williams, 1992", "action=device,stay=0.9,weights=mean,top=0.1,batch=20,lr=0.03", AgentKind::kSearch,
        MakeFactored},
       {"external", "a program of yours: lines of JSON on its standard input and output", "",
        "command=PROGRAM,timeout=60", AgentKind::kSearch, MakeExternal},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(
-           "ppo|reinforce (paper, code: reinforce)", "20", "2e-3"),
+       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE
+       "offers=yes (paper, code: no), " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
@@ -100,6 +101,7 @@ const std::vector<AgentRow>& Agents() {
        "Addanki et al., NeurIPS 2019",
        "preset=tuned|walk|paper|code, rounds=2 (others: 8), episodes=4, passes=1, every=16 (others: 1), "
        "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), reach=1 (others: 0 = unbounded), "
+       "offers=yes (tuned alone), "
        "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (walk: 0.01; paper, code: 1), "
        "entropy_end=0 (walk: 0.001, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, "
        "reward=decrease|best_later|final (tuned, code: best_later), baseline=moves|step (others: step), "
@@ -128,7 +130,8 @@ const std::vector<AgentRow>& Agents() {
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
-       "segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       "segment=128, " SEQUENCE
+       "offers=yes (paper: no), " ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"doppler",
        "one network selects the next ready unit, another places it by a list schedule; imitates "

@@ -29,6 +29,25 @@ namespace {
 
 constexpr const char* kWhat = "berth: where the operations of a neural network should run";
 
+// --help within the width of a terminal.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool positional) const override {
+    return Row(make_option_name(option, positional) + make_option_opts(option), make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    return Row(verb->get_display_name(true), verb->get_description());
+  }
+
+ private:
+  std::string Row(const std::string& name, const std::string& what) const {
+    const std::string lines = Wrapped(what, get_column_width(), kLineWidth);
+    const std::string head = "  " + name;
+    if (lines.empty() || head.size() >= get_column_width()) return head + "\n" + lines;
+    return head + lines.substr(head.size());
+  }
+};
+
 struct Verb {
   std::unique_ptr<Command> command;
   CLI::App* app;
@@ -37,6 +56,7 @@ struct Verb {
 
 std::vector<Verb> DeclareAll(CLI::App& app) {
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpText>());  // of the verbs, too
   app.set_version_flag("--version", [] { return "berth " + Version(); });
   std::vector<Verb> verbs;
   for (const CommandRow& row : Commands()) {
@@ -45,7 +65,12 @@ std::vector<Verb> DeclareAll(CLI::App& app) {
     verbs.push_back(std::move(verb));
   }
   std::string footer = "Exit status:";
-  for (const ExitStatus& row : ExitStatuses()) footer += fmt::format("\n  {:3} {}", row.status, row.what);
+  for (const ExitStatus& row : ExitStatuses()) {
+    constexpr std::size_t kStatus = 6;
+    std::string lines = Wrapped(row.what, kStatus, kLineWidth);
+    lines.pop_back();  // the end of the last one
+    footer += fmt::format("\n  {:3} {}", row.status, lines.substr(kStatus));
+  }
   app.footer(footer);
   return verbs;
 }
@@ -59,7 +84,7 @@ std::string OneLine(std::string text) {
 }
 
 int Fail(int status, const std::string& sentence) {
-  Tell(fmt::format("berth: {}\n", OneLine(sentence)));
+  TellSentence(fmt::format("berth: {}\n", OneLine(sentence)));
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace berth::bench {
 namespace {
@@ -115,6 +116,15 @@ std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line.empty() ? lines : lines + line + '\n';
+}
+
+void TellSentence(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 0) return Tell(text);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    Tell(Wrapped(text.substr(0, end), 0, kLineWidth));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
 }
 
 void TextTable::AddColumn(std::string title, Align align) {

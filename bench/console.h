@@ -25,6 +25,9 @@ std::string RateText(double per_second, std::string_view unit);
 // A bar of `width` cells filled to `fraction` (clamped to [0, 1]).
 std::string Bar(double fraction, int width);
 
+// Of a terminal, as far as what is written counts on it.
+inline constexpr std::size_t kLineWidth = 80;
+
 // Code points of a UTF-8 text.
 std::size_t TextWidth(std::string_view text);
 
@@ -34,6 +37,9 @@ void Tell(std::string_view text);
 // Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind
 // `indent` blanks and with '\n' at its end.
 std::string Wrapped(std::string_view text, std::size_t indent, std::size_t width);
+
+// Sentences that end in '\n', to standard error: wrapped where that is a terminal, one line each where a program may read them.
+void TellSentence(std::string_view text);
 
 // Columns of text, aligned. Cells may be empty; a row may be shorter than the header.
 class TextTable {

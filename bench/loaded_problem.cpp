@@ -78,7 +78,8 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
   }
   for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
   if (cluster.links.empty() && cluster.size() > 1 && cluster.rules == sim::Rules::kNative) {
-    Tell(fmt::format("berth: warning: cluster '{}' has no links, so every transfer is free\n", cluster.name));
+    TellSentence(
+        fmt::format("berth: warning: cluster '{}' has no links, so every transfer is free\n", cluster.name));
   }
   return cluster;
 }
@@ -88,7 +89,7 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
-  for (const std::string& note : notes) Tell(fmt::format("{}: {}\n", name_or_path, note));
+  for (const std::string& note : notes) TellSentence(fmt::format("{}: {}\n", name_or_path, note));
   return graph;
 }
 

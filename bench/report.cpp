@@ -11,7 +11,7 @@
 namespace berth::bench {
 namespace {
 
-constexpr int kBarWidth = 20;
+constexpr int kBarWidth = 20, kDeviceBarWidth = 8;  // two bars of a device stand in a line
 constexpr std::size_t kTopOps = 8;
 
 double Share(double part, double whole) {
@@ -40,9 +40,9 @@ std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem
     table.AddRow({device.name,
                   CountText(std::count(placement.device.begin(), placement.device.end(),
                                        static_cast<sim::DeviceIndex>(d))),
-                  TimeText(use.busy), Bar(busy, kBarWidth) + " " + PercentText(busy),
+                  TimeText(use.busy), Bar(busy, kDeviceBarWidth) + " " + PercentText(busy),
                   BytesText(static_cast<double>(use.peak)), BytesText(static_cast<double>(device.capacity())),
-                  Bar(full, kBarWidth) + " " + PercentText(full) + (full > 1 ? " does not fit" : "")});
+                  Bar(full, kDeviceBarWidth) + (full > 1 ? " too much" : " " + PercentText(full))});
   }
   return table.ToString();
 }
@@ -182,9 +182,11 @@ std::string PricesText(const sim::Problem& problem, const sim::Placement& placem
 
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement) {
-  std::string text = fmt::format("{} on {} ({}, {}): {}\n\n", problem.graph().name, problem.cluster().name,
-                                 sim::ToString(problem.cluster().rules), problem.costs().cost_model,
-                                 VerdictText(outcome, problem));
+  std::string text = Wrapped(fmt::format("{} on {} ({}, {}): {}", problem.graph().name,
+                                         problem.cluster().name, sim::ToString(problem.cluster().rules),
+                                         problem.costs().cost_model, VerdictText(outcome, problem)),
+                             0, kLineWidth) +
+                     "\n";
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);
   const sim::Explanation explanation = sim::Explain(problem, placement, outcome);

@@ -36,7 +36,6 @@ std::string MarkdownRow(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kNames = 22;  // columns that the name of a row may take
 
 // Long names leave room for the numbers.
@@ -51,7 +50,7 @@ std::string RowsText(const ReportSection& section) {
     std::string text;
     for (const auto& row : section.rows)
       text += Wrapped(fmt::format("{}: {}", row.front(), fmt::join(row.begin() + 1, row.end(), ", ")), 2,
-                      kColumns);
+                      kLineWidth);
     return text;
   }
   TextTable table;
@@ -73,14 +72,14 @@ std::string RowsText(const ReportSection& section) {
 
 std::string PrintReportText(const ReportPage& page) {
   std::string text = page.title + "\n\n";
-  if (!page.lead.empty()) text += Wrapped(page.lead, 2, kColumns) + "\n";
+  if (!page.lead.empty()) text += Wrapped(page.lead, 2, kLineWidth) + "\n";
   std::size_t widest = 0;
   for (const auto& [what, value] : page.facts) widest = std::max(widest, what.size());
   for (const auto& [what, value] : page.facts) text += fmt::format("  {:{}}  {}\n", what, widest, value);
   for (const ReportSection& section : page.sections) {
     text += "\n" + section.title + "\n\n";
     if (!section.rows.empty()) text += RowsText(section);
-    for (const std::string& sentence : section.sentences) text += Wrapped(sentence, 2, kColumns);
+    for (const std::string& sentence : section.sentences) text += Wrapped(sentence, 2, kLineWidth);
   }
   return text;
 }

@@ -429,7 +429,7 @@ ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalo
 void ResolveHere(ProblemSource& source) {
   if (source.cluster != kHere || !source.cluster_text.empty() || std::filesystem::exists(kHere)) return;
   ThisMachine machine = DescribeMachine(LookAtMachine(), cost_models::BuiltinCatalogue());
-  for (const std::string& note : machine.notes) Tell(fmt::format("--cluster here: {}\n", note));
+  for (const std::string& note : machine.notes) TellSentence(fmt::format("--cluster here: {}\n", note));
   source.cluster_text = std::move(machine.yaml);
 }
 

@@ -28,7 +28,7 @@ struct OpWork {
   double row = 0;                        // length of the first output's last dimension; 0 if not known
   double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;               // FamilyOf()
-  std::string_view type;                 // of the op; "" of what is no op of a graph
+  std::string_view type;                 // of the op; "" of a row that names none
 };
 
 // Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype and

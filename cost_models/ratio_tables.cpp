@@ -48,8 +48,8 @@ constexpr std::string_view kContraction[] = {"intensity",
                                              "columns_alignment",
                                              "depth_of_32",
                                              "columns_of_32"};
-constexpr std::string_view kMemory[] = {"memory_us", "bytes_each",    "tensors",
-                                        "row",       "rows_per_unit", "row_of_4"};
+constexpr std::string_view kMemory[] = {"memory_us",     "bytes_each", "tensors", "row",
+                                        "rows_per_unit", "row_of_4",   "function"};
 
 double Log(double x) {
   return PortableLog(std::max(x, 1e-9));
@@ -67,6 +67,14 @@ double IsMultiple(double size, double of) {
 // Ops of graphs that rows (calibration/measured_rows.h) are of; "" is a row.
 bool IsAmong(std::string_view type, std::initializer_list<std::string_view> measured) {
   return type.empty() || std::ranges::find(measured, type) != measured.end();
+}
+
+// What an element-wise op computes, from least to most: sums and the like, tanh and others, GELU, powers. Small ops do not
+// hide it behind their bytes.
+double FunctionOf(const OpWork& work) {
+  if (work.type == "Pow") return 3;
+  if (work.type == "Gelu" || work.type == "GeluGrad") return 2;
+  return work.family == "transcendental" ? 1 : 0;
 }
 
 bool IsGradient(std::string_view type) {
@@ -103,7 +111,8 @@ std::vector<double> MemoryFeatures(const OpWork& work, const DeviceSheet& sheet)
           work.bytes / elements,
           Log(row),
           Log(elements / row / sheet.multiprocessors),
-          IsMultiple(row, 4)};
+          IsMultiple(row, 4),
+          FunctionOf(work)};
 }
 
 bool IsFamilyOfContractions(const OpWork& work) {

@@ -55,10 +55,11 @@ std::string NameOf(const std::string& text) {
 
 void RefuseOptions(const std::string& source, const ImportOptions& options) {
   if (options.empty()) return;
-  throw InputError(
-      source +
-      ": --dim, --training and --strict are for ONNX models, --kineto and --gpu for execution traces; "
-      "a profiled graph is taken as it is");
+  throw InputError(source +
+                   ": --dim, --training, --strict and --memory-stats are for ONNX models, --kineto and --gpu "
+                   "for execution "
+                   "traces; "
+                   "a profiled graph is taken as it is");
 }
 
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
@@ -214,9 +215,13 @@ const std::vector<ImporterRow>& Importers() {
       {"trace", "execution traces of torch, with a Kineto trace of the same run as measured graphs",
        RecognisesTrace,
        [](const std::string& content, const std::string& source, const ImportOptions& options) {
-         if (!options.dims.empty() || !options.training.empty() || options.strict)
+         if (!options.dims.empty() || !options.training.empty() || options.strict ||
+             !options.memory.empty()) {
            throw InputError(
-               source + ": --dim, --training and --strict are for ONNX models; a trace is taken as it is");
+               source +
+               ": --dim, --training, --strict and --memory-stats are for ONNX models; a trace is "
+               "taken as it is");
+         }
          return ImportTrace(content, source, options);
        }},
   };

@@ -39,8 +39,11 @@ struct ImportOptions {
   bool strict = false;        // refuse ops whose cost is not known
   std::string kineto = {};    // a Kineto trace of the run that an execution trace is of
   std::string gpu = {};       // the kind of device whose times that has; empty: taken for every GPU
+  std::string memory = {};    // what ONNX Runtime measured of the nodes of an ONNX model: a file
 
-  bool empty() const { return dims.empty() && training.empty() && !strict && kineto.empty() && gpu.empty(); }
+  bool empty() const {
+    return dims.empty() && training.empty() && !strict && kineto.empty() && gpu.empty() && memory.empty();
+  }
 };
 
 struct ImportedGraph {

@@ -318,6 +318,12 @@ DopplerPolicy::Steps DopplerPolicy::Walk(std::size_t task, std::int64_t count, M
   // One action for each row, the mode's; `open` says how many of the first columns there are.
   const auto act = [&](const at::Tensor& logits, const std::vector<std::size_t>& open) {
     DrawnActions drawn = DrawActions(logits, mode == Mode::kSample ? rng : nullptr);
+    CheckFinite(drawn.log_probability, "doppler", iteration_);
+    // Where scores are below that of no choice.
+    for (std::size_t row = 0; row < open.size(); ++row) {
+      if (drawn.actions.data_ptr<std::int64_t>()[row] >= static_cast<std::int64_t>(open[row]))
+        throw RunError("doppler: the policy's numbers have left their range; a lower lr keeps them there");
+    }
     if (mode != Mode::kEpsilon) return drawn;
     const at::Tensor logs = logits.to(at::kDouble).log_softmax(-1);
     for (std::int64_t row = 0; row < count; ++row) {
@@ -498,6 +504,7 @@ void DopplerPolicy::LoadRun(StateReader& in) {
   if (imitated_) return;
   rng_ = LoadRng(in);
   iteration_ = in.Get<std::int64_t>();
+  if (iteration_ < 0 || iteration_ >= options_.iterations) in.Fail("it has imitated too often");
   optimiser_.Load(in);
 }
 

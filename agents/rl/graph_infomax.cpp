@@ -102,6 +102,7 @@ void GraphInfomax::Load(StateReader& in) {
   if (done_) return;
   iteration_ = in.Get<std::int64_t>();
   waited_ = in.Get<std::int64_t>();
+  if (iteration_ < 0 || waited_ < 0) in.Fail("it has been pre-trained less than never");
   best_loss_ = in.Get<double>();
   rng_ = LoadRng(in);
   LoadTensors(in, best_);

@@ -156,8 +156,9 @@ Draws HierarchicalPolicy::Draw(std::size_t task, std::int64_t count, const Momen
   const at::NoGradGuard no_grad;
   const std::int64_t each = rng == nullptr ? 1 : options_.placements;
   const double noise = options_.sequence.NoiseAt(moment.update);
-  const bool frozen =
-      rng != nullptr && options_.freeze > 0 && moment.update >= options_.freeze && last_devices_.defined();
+  // The last batch of a budget may be smaller: it has no devices to go on with.
+  const bool frozen = rng != nullptr && options_.freeze > 0 && moment.update >= options_.freeze &&
+                      last_devices_.defined() && last_devices_.size(0) == count;
   const auto draw = [&](bool blind) {
     Decisions grouping = DrawGroups(task, count / each, noise, rng);
     grouping.draws_per_row = each;
@@ -213,8 +214,10 @@ void HierarchicalPolicy::LoadRun(StateReader& in) {
   if (in.Get<std::uint8_t>() == 0) return;
   const auto rows = in.Get<std::int64_t>();
   if (rows < 1 || rows > 1'000'000) in.Fail("a batch has an impossible size");
-  last_devices_ = at::zeros({rows, groups_}, at::kLong);
+  last_devices_ = at::empty({rows, groups_}, at::kLong);  // no memory is touched before sizes are checked
   LoadTensor(in, last_devices_);
+  if ((last_devices_ < 0).logical_or(last_devices_ >= devices_).any().item<bool>())
+    in.Fail("a group is on no device");
 }
 
 }  // namespace berth::agents::rl

@@ -17,7 +17,8 @@
 //   - `paper`: 10 placements an update, 4 epochs, range 0.2 for each unit's ratio, entropy 1e-3, Adam 3e-4, moving
 //     average 0.9, reward -sqrt(s), -10 for what fails [recalled: low].
 // `tuned` changes the learner (docs/protocol.md#tuned), lets the decoder read the unit it is placing (`aligned`), which the
-// design as recalled does not say, centres the logits (`centred`) and pulls units to a neighbour's device (`stay`).
+// design as recalled does not say, centres the logits (`centred`), pulls units to a neighbour's device (`stay`) and
+// tells them where a schedule would end them first (`offers`).
 // `pretrain=no` is the paper's ablation; `freeze=yes` keeps the encoder as pre-training left it; `graph=no` hides the
 // edges.
 //
@@ -46,6 +47,7 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
   if (!options.graph) placer.stay = 0;  // it reads edges
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
+  placer.offers = read.Bool("offers", !paper && options.graph);
   return options;
 }
 

@@ -31,7 +31,7 @@ MarsPolicy::MarsPolicy(const MarsOptions& options, const std::vector<const Task*
   if (!options.freeze) Append(parameters_, encoder_.parameters());
   for (const Task* task : tasks) {
     const UnitGraph graph(*task, /*reach=*/false);
-    orders_.push_back(graph.order());
+    units_.push_back(placer_.UnitsOf(*task, graph.order()));
     earlier_.push_back(EarlierItems(*task, graph.order()));
     features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
     graphs_.push_back({{}, NormalisedAdjacency(graph, options.graph, at::kFloat)});
@@ -41,7 +41,8 @@ MarsPolicy::MarsPolicy(const MarsOptions& options, const std::vector<const Task*
 
 void MarsPolicy::ReadFeatures() {
   for (std::size_t t = 0; t < tasks_.size(); ++t) {
-    graphs_[t].rows = at::cat({Reordered(TypeShares(*tasks_[t], vocabulary_), orders_[t]), features_[t]}, 1);
+    graphs_[t].rows =
+        at::cat({Reordered(TypeShares(*tasks_[t], vocabulary_), units_[t].order), features_[t]}, 1);
   }
 }
 
@@ -56,7 +57,7 @@ SequencePlacer::Encoded MarsPolicy::Encode(std::size_t task) const {
   const GraphInfomax::Graph& graph = graphs_[task];
   at::Tensor nodes = encoder_.Forward(graph.rows, graph.adjacency);
   if (options_.freeze) nodes = nodes.detach();
-  return placer_.Encode(nodes.unsqueeze(0), earlier_[task]);
+  return placer_.Encode(nodes.unsqueeze(0), earlier_[task], &units_[task]);
 }
 
 Draws MarsPolicy::Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) {
@@ -65,13 +66,13 @@ Draws MarsPolicy::Draw(std::size_t task, std::int64_t count, const Moment& momen
   draws.kinds = {placer_.Draw(Encode(task), count, options_.sequence.NoiseAt(moment.update), rng)};
   const at::Tensor& actions = draws.kinds[0].actions;
   for (std::int64_t i = 0; i < count; ++i)
-    draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], actions[i]));
+    draws.placements.push_back(PlacementInOrder(*tasks_[task], units_[task].order, actions[i]));
   return draws;
 }
 
 std::vector<ActionTerms> MarsPolicy::Evaluate(std::size_t task, const Draws& draws) const {
   const Decisions& devices = draws.kinds[0];
-  return {TermsOf(placer_.Logits(Encode(task), devices.actions), devices)};
+  return {TermsOf(placer_.Logits(Encode(task), devices.actions, devices.delays), devices)};
 }
 
 void MarsPolicy::Save(StateWriter& out) const {

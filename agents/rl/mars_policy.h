@@ -47,9 +47,9 @@ class MarsPolicy : public Policy {
   TypeVocabulary vocabulary_;
   GraphConvolution encoder_;
   SequencePlacer placer_;
-  Tensors parameters_;                          // the placer's and, unless frozen, the encoder's
-  std::vector<std::vector<UnitIndex>> orders_;  // by task
-  Tensors earlier_;                             // by task, as the placer reads them
+  Tensors parameters_;                       // the placer's and, unless frozen, the encoder's
+  std::vector<Offers::Units> units_;         // by task
+  Tensors earlier_;                          // by task, as the placer reads them
   Tensors features_;                         // by task: what does not depend on the vocabulary, in that order
   std::vector<GraphInfomax::Graph> graphs_;  // by task, in that order
   GraphInfomax pretraining_;

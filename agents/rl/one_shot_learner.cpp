@@ -244,6 +244,7 @@ void OneShotLearner::LoadState(StateReader& in) {
     for (double* number : {&kind.fresh, &kind.last, &kind.weight}) *number = in.Get<double>();
   }
   next_task_ = static_cast<std::size_t>(in.Get<std::uint64_t>());
+  if (next_task_ >= size()) in.Fail("it goes on with no task");
   for (TaskState& state : states_) {
     state.baseline.Load(in);
     state.updates = in.Get<std::int64_t>();

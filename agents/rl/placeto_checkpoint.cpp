@@ -46,16 +46,33 @@ void PlacetoLearner::SaveState(StateWriter& out) const {
 
 void PlacetoLearner::LoadState(StateReader& in) {
   next_task_ = in.Get<std::int64_t>();
+  if (next_task_ < 0 || next_task_ >= static_cast<std::int64_t>(size())) in.Fail("it goes on with no task");
   part_spent_ = in.Get<double>();
   start_rng_ = LoadRng(in);
   action_rng_ = LoadRng(in);
   optimiser_.Load(in);
-  batch_.resize(static_cast<std::size_t>(in.Get<std::uint64_t>()));
-  for (PlacetoEpisode& episode : batch_) episode.Load(in);
+  const auto episodes = in.Get<std::uint64_t>();
+  if (episodes > static_cast<std::uint64_t>(options_.episodes)) in.Fail("it has too many episodes");
+  batch_.resize(static_cast<std::size_t>(episodes));
+  for (PlacetoEpisode& episode : batch_) {
+    episode.Load(in);
+    if (episode.task < 0 || static_cast<std::size_t>(episode.task) >= size() ||
+        !states_[static_cast<std::size_t>(episode.task)]->view.Holds(episode))
+      in.Fail("an episode in it is none of its task");
+  }
+  for (const PlacetoEpisode& episode : batch_) {
+    // Those of a task that go on go in lockstep.
+    const auto other = std::ranges::find_if(
+        batch_, [&](const PlacetoEpisode& one) { return one.task == episode.task && !one.done(); });
+    if (!episode.done() && (episode.steps != other->steps || episode.costs.size() != other->costs.size()))
+      in.Fail("its episodes are at different steps");
+  }
   for (const auto& state : states_) {
-    state->baseline.Load(in);
+    state->baseline.Load(in, state->view.steps());
     state->stay = in.Get<double>();
     state->best.Load(in);
+    if (!state->best.slots.empty() && !state->view.Holds(state->best))
+      in.Fail("its best sample is none of its task");
     state->episodes = in.Get<std::int64_t>();
     state->greedy = in.Get<std::int64_t>();
   }

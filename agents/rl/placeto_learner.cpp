@@ -30,13 +30,19 @@ std::vector<double> Standardised(std::vector<double> values) {
   return values;
 }
 
+// [decisions, devices, kOfferNumbers].
+at::Tensor OfferTensor(const std::vector<float>& numbers, std::int64_t decisions) {
+  return at::tensor(numbers).view({decisions, -1, kOfferNumbers});
+}
+
 PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<const Task*>& tasks) {
   const std::int64_t devices = CommonDevices("placeto", tasks);
   return {.features = (options.memory ? 6 : 5) + devices,
           .devices = devices,
           .rounds = options.rounds,
           .mean = options.mean,
-          .reach = options.reach};
+          .reach = options.reach,
+          .offers = options.offers ? kOfferNumbers : 0};
 }
 
 PlacetoNetwork FreshNetwork(const PlacetoNetwork::Sizes& sizes, std::uint64_t seed) {
@@ -222,30 +228,48 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
   const std::int64_t step = episodes.front()->steps;
   std::vector<PlacetoView::State> states;
   for (const PlacetoEpisode* episode : episodes) states.push_back({episode, step});
-  const at::Tensor logits =
-      network_.Logits(state.graph, state.view.Features(states), state.view.UnitsInTurn(states), state.stay);
-  const at::Tensor chances = logits.to(at::kDouble).softmax(-1).contiguous();
-  const double* chance = chances.data_ptr<double>();
+  const PlacetoNetwork::Preferences read =
+      network_.Read(state.graph, state.view.Features(states), state.view.UnitsInTurn(states), state.stay);
   const std::span<const UnitIndex> units = state.view.UnitsOfStep(step);
   const auto count = static_cast<std::int64_t>(units.size());
   for (std::size_t e = 0; e < episodes.size(); ++e) {
     PlacetoEpisode& episode = *episodes[e];
-    const auto row = static_cast<std::int64_t>(e) * count;
-    // A greedy pass draws nothing, so that it does not move the draws of the episodes after it.
-    const DrawnActions drawn =
-        DrawActions(logits.slice(0, row, row + count), episode.greedy ? nullptr : &action_rng_);
-    CheckFinite(drawn.log_probability, name(), updates());
     episode.moved.push_back(0);
-    for (std::int64_t i = 0; i < count; ++i, chance += state.view.devices()) {
-      const std::int64_t slot = drawn.actions.data_ptr<std::int64_t>()[i];
-      std::int32_t& now = episode.slots[static_cast<std::size_t>(units[static_cast<std::size_t>(i)])];
-      episode.expected_moves += 1 - chance[now];
-      if (now != slot) episode.moved.back() = 1;
-      now = static_cast<std::int32_t>(slot);
-      episode.actions.push_back(slot);
-      episode.log_probabilities.push_back(drawn.log_probability.data_ptr<double>()[i]);
+    const auto first = static_cast<std::int64_t>(e) * count;
+    if (!state.view.offers()) {
+      Draw(episode, read.Rows(first, count).With(), units);
+    } else {
+      UnitSchedule schedule = state.view.ScheduleBefore(episode.slots, step);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const UnitIndex unit = units[static_cast<std::size_t>(i)];
+        const std::vector<UnitSchedule::Offer> offers = schedule.OffersFor(unit);
+        std::vector<float> numbers = state.view.OfferNumbers(unit, offers);
+        Draw(episode, read.Rows(first + i, 1).With(OfferTensor(numbers, 1)), {&unit, 1});
+        const auto slot = static_cast<std::size_t>(episode.slots[static_cast<std::size_t>(unit)]);
+        schedule.Place(unit, slot, offers[slot]);
+        episode.offers.insert(episode.offers.end(), numbers.begin(), numbers.end());
+      }
     }
     ++episode.steps;
+  }
+}
+
+// The devices of `units` by `logits` [units, devices].
+void PlacetoLearner::Draw(PlacetoEpisode& episode, const at::Tensor& logits,
+                          std::span<const UnitIndex> units) {
+  const at::Tensor chances = logits.to(at::kDouble).softmax(-1).contiguous();
+  const double* chance = chances.data_ptr<double>();
+  // A greedy pass draws nothing, so that it does not move the draws of the episodes after it.
+  const DrawnActions drawn = DrawActions(logits, episode.greedy ? nullptr : &action_rng_);
+  CheckFinite(drawn.log_probability, name(), updates());
+  for (std::size_t i = 0; i < units.size(); ++i, chance += logits.size(1)) {
+    const std::int64_t slot = drawn.actions.data_ptr<std::int64_t>()[i];
+    std::int32_t& now = episode.slots[static_cast<std::size_t>(units[i])];
+    episode.expected_moves += 1 - chance[now];
+    if (now != slot) episode.moved.back() = 1;
+    now = static_cast<std::int32_t>(slot);
+    episode.actions.push_back(slot);
+    episode.log_probabilities.push_back(drawn.log_probability.data_ptr<double>()[i]);
   }
 }
 
@@ -401,15 +425,22 @@ PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, doubl
   const TaskState& state = *states_[chunk.task];
   std::vector<std::int64_t> actions;
   std::vector<double> drawn;
+  std::vector<float> offers;
   for (const auto& [episode, step] : chunk.states) {
     const std::size_t first = state.view.FirstDecision(step);
     for (std::size_t i = first; i < first + state.view.UnitsOfStep(step).size(); ++i) {
       actions.push_back(episode->actions[i]);
       drawn.push_back(episode->log_probabilities[i]);
+      if (!state.view.offers()) continue;
+      const auto count = static_cast<std::size_t>(state.view.devices() * kOfferNumbers);
+      const auto numbers = std::span(episode->offers).subspan(i * count, count);
+      offers.insert(offers.end(), numbers.begin(), numbers.end());
     }
   }
-  const at::Tensor logits = network_.Logits(state.graph, state.view.Features(chunk.states),
-                                            state.view.UnitsInTurn(chunk.states), state.stay);
+  const PlacetoNetwork::Preferences read = network_.Read(state.graph, state.view.Features(chunk.states),
+                                                         state.view.UnitsInTurn(chunk.states), state.stay);
+  const at::Tensor logits = read.With(
+      offers.empty() ? at::Tensor() : OfferTensor(offers, static_cast<std::int64_t>(actions.size())));
   const ActionTerms terms = TermsOfActions(logits, IndexTensor(actions), options_.entropy_floor);
   const at::Tensor loss = PolicyLoss(terms, chunk.advantages, entropy_weight);
   ChunkResult result;

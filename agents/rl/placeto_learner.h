@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class PlacetoLearner : public Learner {
 
   void Advance();
   void Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes);
+  void Draw(PlacetoEpisode& episode, const at::Tensor& logits, std::span<const UnitIndex> units);
   void Sample(std::size_t task, const std::vector<PlacetoEpisode*>& episodes);
   bool IsKnown(const TaskState& state, PlacetoEpisode& episode) const;
   bool BatchDone() const;

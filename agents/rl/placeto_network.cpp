@@ -71,6 +71,10 @@ PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& ini
        {&transform_, &messages_.f, &messages_.g, &summaries_.f, &summaries_.g, &classifier_}) {
     parameters_.insert(parameters_.end(), part->parameters().begin(), part->parameters().end());
   }
+  if (sizes.offers == 0) return;
+  readers_ = {at::zeros({8 * sizes.features, sizes.offers}, type).set_requires_grad(true),
+              at::zeros({sizes.offers}, type).set_requires_grad(true)};
+  parameters_.insert(parameters_.end(), readers_.begin(), readers_.end());
 }
 
 at::Tensor PlacetoNetwork::Embed(const PlacetoGraph& graph, const at::Tensor& features) const {
@@ -105,8 +109,8 @@ at::Tensor PlacetoNetwork::Summaries(const PlacetoGraph& graph, const at::Tensor
   return summaries_.Combine(sums).transpose(0, 1).reshape({-1, 3 * width});
 }
 
-at::Tensor PlacetoNetwork::Logits(const PlacetoGraph& graph, const at::Tensor& features,
-                                  std::span<const UnitIndex> current, double stay) const {
+PlacetoNetwork::Preferences PlacetoNetwork::Read(const PlacetoGraph& graph, const at::Tensor& features,
+                                                 std::span<const UnitIndex> current, double stay) const {
   const std::int64_t states = features.size(1);
   BERTH_CHECK_EQ(features.size(0), graph.units.size());
   BERTH_CHECK_EQ(features.size(2), sizes_.features);
@@ -117,12 +121,27 @@ at::Tensor PlacetoNetwork::Logits(const PlacetoGraph& graph, const at::Tensor& f
   }
   const at::Tensor rows = IndexTensor(own);
   const at::Tensor embeddings = Embed(graph, features);
-  at::Tensor logits = classifier_.Forward(
-      at::cat({Summaries(graph, embeddings, IndexTensor(units)), embeddings.index_select(0, rows)}, -1));
-  if (sizes_.reach > 0) logits = sizes_.reach * (logits / sizes_.reach).tanh();
-  if (stay == 0) return logits;
-  const at::Tensor devices = features.slice(2, sizes_.features - sizes_.devices);
-  return logits + stay * devices.reshape({-1, sizes_.devices}).index_select(0, rows);
+  const at::Tensor described =
+      at::cat({Summaries(graph, embeddings, IndexTensor(units)), embeddings.index_select(0, rows)}, -1);
+  Preferences read{classifier_.Forward(described), {}, {}, sizes_.reach};
+  if (stay != 0) {
+    const at::Tensor devices = features.slice(2, sizes_.features - sizes_.devices);
+    read.stay = stay * devices.reshape({-1, sizes_.devices}).index_select(0, rows);
+  }
+  if (sizes_.offers > 0) read.weights = described.matmul(readers_[0]) + readers_[1];
+  return read;
+}
+
+PlacetoNetwork::Preferences PlacetoNetwork::Preferences::Rows(std::int64_t first, std::int64_t count) const {
+  const auto some = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
+  return {some(logits), some(weights), some(stay), reach};
+}
+
+at::Tensor PlacetoNetwork::Preferences::With(const at::Tensor& offered) const {
+  at::Tensor all = logits;
+  if (weights.defined()) all = all + (weights.unsqueeze(1) * offered).sum(-1);
+  if (reach > 0) all = reach * (all / reach).tanh();
+  return stay.defined() ? all + stay : all;
 }
 
 }  // namespace berth::agents::rl

@@ -49,15 +49,26 @@ class PlacetoNetwork {
     std::int64_t features = 0;
     std::int64_t devices = 0;
     int rounds = 8;
-    bool mean = false;  // means in place of sums
-    double reach = 0;   // logits are at most this far from 0, by a tanh; 0 = without
+    bool mean = false;        // means in place of sums
+    double reach = 0;         // logits are at most this far from 0, by a tanh; 0 = without
+    std::int64_t offers = 0;  // numbers that a device offers a unit; 0 = none
   };
   PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init);
 
-  // `features` [N, states, d]; `current` [states * m], the m units in turn of each state; gives
-  // [states * m, D], `stay` added for the device on which a unit is. Differentiable unless gradients are switched off. Several threads may call it.
-  at::Tensor Logits(const PlacetoGraph& graph, const at::Tensor& features, std::span<const UnitIndex> current,
-                    double stay = 0) const;
+  // What the network says of the units in turn, m of each state.
+  struct Preferences {
+    at::Tensor logits;   // [states * m, D], of the network alone
+    at::Tensor weights;  // [states * m, offers], what each offered number counts; undefined where none is
+    at::Tensor stay;     // [states * m, D], for the device on which a unit is; undefined = 0
+    double reach = 0;
+    Preferences Rows(std::int64_t first, std::int64_t count) const;
+    // All together, [rows, D]; what was `offered` is [rows, D, offers].
+    at::Tensor With(const at::Tensor& offered = {}) const;
+  };
+  // `features` [N, states, d]; `current` [states * m]; `stay` is added for the device on which a unit is.
+  // Differentiable unless gradients are switched off. Several threads may call it.
+  Preferences Read(const PlacetoGraph& graph, const at::Tensor& features, std::span<const UnitIndex> current,
+                   double stay = 0) const;
 
   const Tensors& parameters() const { return parameters_; }
   const Sizes& sizes() const { return sizes_; }
@@ -79,6 +90,7 @@ class PlacetoNetwork {
   Aggregator messages_;   // two copies: along the edges, against the edges
   Aggregator summaries_;  // three copies: ancestors, descendants, parallel units
   Mlp classifier_;
+  Tensors readers_;  // of offers: [8d, offers], [offers], zeros at first
   Tensors parameters_;
 };
 

@@ -23,6 +23,7 @@ PlacetoOptions Tuned() {
   options.repeats = false;
   options.moves = 2.5;
   options.reach = 1;
+  options.offers = true;
   options.learning_rate = {3e-3, 3e-4, 1};
   options.reward = Reward::kBestLater;
   options.baseline = Baseline::kMoves;
@@ -88,7 +89,8 @@ void Choose(ParameterReader& read, const std::string& parameter, const Names<T>&
 
 PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   ParameterReader read(spec);
-  PlacetoOptions options = Defaults(read.Choice("preset", {"tuned", "walk", "paper", "code"}));
+  const std::string preset = read.Choice("preset", {"tuned", "walk", "paper", "code"});
+  PlacetoOptions options = Defaults(preset);
   options.rounds = static_cast<int>(read.Int("rounds", options.rounds, 0, 1000));
   options.episodes = static_cast<int>(read.Int("episodes", options.episodes, 1, 4096));
   options.passes = static_cast<int>(read.Int("passes", options.passes, 1, 1000));
@@ -96,6 +98,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.repeats = read.Bool("repeats", options.repeats);
   options.moves = read.Double("moves", options.moves, 0, 1e6);
   options.reach = read.Double("reach", options.reach, 0, 1000);
+  if (preset == "tuned") options.offers = read.Bool("offers", options.offers);
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);
   options.learning_rate.last = read.Double("lr_end", options.learning_rate.first / 10, 0, 10);
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);

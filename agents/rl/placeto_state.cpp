@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include "agents/rl/offers.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
@@ -70,6 +71,7 @@ void PlacetoEpisode::Save(StateWriter& out) const {
   out.PutList(moved);
   out.PutList(actions);
   out.PutList(log_probabilities);
+  out.PutList(offers);
   out.PutList(costs);
   out.PutList(known);
   out.PutList(starts);
@@ -88,6 +90,7 @@ void PlacetoEpisode::Load(StateReader& in) {
   moved = in.GetList<std::uint8_t>();
   actions = in.GetList<std::int64_t>();
   log_probabilities = in.GetList<double>();
+  offers = in.GetList<float>();
   costs = in.GetList<double>();
   known = in.GetList<std::int32_t>();
   starts = in.GetList<sim::Picos>();
@@ -107,6 +110,7 @@ PlacetoView::PlacetoView(const Task& task, const PlacetoOptions& options)
   for (std::size_t i = 0; i < position_.size(); ++i) {
     position_[static_cast<std::size_t>(graph_.order()[i])] = static_cast<std::int64_t>(i);
   }
+  if (options.offers) schedule_.emplace(task);
   std::vector<double> output, bytes;
   for (std::size_t unit = 0; unit < position_.size(); ++unit) {
     output.push_back(static_cast<double>(task.output[unit]));
@@ -155,6 +159,27 @@ std::vector<std::int32_t> PlacetoView::ToSlots(const UnitPlacement& placement) c
   return slots;
 }
 
+UnitSchedule PlacetoView::ScheduleBefore(const std::vector<std::int32_t>& slots, std::int64_t step) const {
+  UnitSchedule schedule(*schedule_);
+  const std::int64_t place = step % steps_of_a_pass() * every_;
+  for (const UnitIndex unit : std::span(graph_.order()).first(static_cast<std::size_t>(place))) {
+    const auto slot = static_cast<std::size_t>(slots[static_cast<std::size_t>(unit)]);
+    schedule.Place(unit, slot, schedule.OffersFor(unit)[slot]);
+  }
+  return schedule;
+}
+
+std::vector<float> PlacetoView::OfferNumbers(UnitIndex unit,
+                                             const std::vector<UnitSchedule::Offer>& offers) const {
+  const std::vector<double> delays = DelaysOf(*schedule_, unit, offers);
+  std::vector<float> numbers;
+  for (std::size_t slot = 0; slot < offers.size(); ++slot) {
+    numbers.push_back(static_cast<float>(-delays[slot]));
+    numbers.push_back(offers[slot].heaviest ? 1.0F : 0.0F);
+  }
+  return numbers;
+}
+
 double PlacetoView::CostOf(const Evaluation& evaluation) const {
   double excess_gb = 0;
   for (std::size_t d = 0; d < evaluation.peak.size(); ++d) {
@@ -177,6 +202,35 @@ PlacetoSample PlacetoView::SampleOf(const std::vector<std::int32_t>& slots,
     sample.starts.push_back(first);
   }
   return sample;
+}
+
+bool PlacetoView::AreSlots(const std::vector<std::int32_t>& slots) const {
+  return std::ssize(slots) == units() &&
+         std::ranges::all_of(slots, [&](std::int32_t slot) { return slot >= 0 && slot < devices(); });
+}
+
+bool PlacetoView::Holds(const PlacetoSample& sample) const {
+  return AreSlots(sample.slots) && std::ssize(sample.starts) == (use_starts_ ? units() : 0);
+}
+
+bool PlacetoView::Holds(const PlacetoEpisode& episode) const {
+  if (episode.length != steps() || episode.steps < 0 || episode.steps > episode.length) return false;
+  const bool begun = !episode.costs.empty();
+  if (!begun && episode.steps > 0 && !episode.cut) return false;
+  // The step at which the budget ended led nowhere.
+  const std::int64_t states = episode.cut ? episode.steps : begun ? episode.steps + 1 : 0;
+  const auto decisions = static_cast<std::int64_t>(FirstDecision(episode.steps));
+  if (std::ssize(episode.costs) != states || std::ssize(episode.known) != states ||
+      std::ssize(episode.moved) != episode.steps || std::ssize(episode.actions) != decisions ||
+      std::ssize(episode.log_probabilities) != decisions ||
+      std::ssize(episode.offers) != (offers() ? decisions * devices() * kOfferNumbers : 0))
+    return false;
+  const std::int64_t rows = begun ? std::int64_t{episode.known.back()} + 1 : 0;
+  return AreSlots(episode.start) && AreSlots(episode.slots) &&
+         std::ranges::all_of(episode.actions,
+                             [&](std::int64_t slot) { return slot >= 0 && slot < devices(); }) &&
+         (!begun || episode.known.front() == 0) && std::ranges::is_sorted(episode.known) &&
+         std::ssize(episode.starts) == (use_starts_ ? rows * units() : 0);
 }
 
 at::Tensor PlacetoView::Features(std::span<const State> states) const {

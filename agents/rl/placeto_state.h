@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "agents/rl/placeto_options.h"
 #include "agents/task.h"
 #include "agents/unit_graph.h"
+#include "agents/unit_schedule.h"
 
 namespace berth::agents::rl {
 
@@ -42,6 +44,7 @@ struct PlacetoEpisode {
   std::vector<std::uint8_t> moved;        // by step: did a unit get another device?
   std::vector<std::int64_t> actions;      // slot by decision
   std::vector<double> log_probabilities;  // of the actions, when they were drawn
+  std::vector<float> offers;              // [decision, device, kOfferNumbers] that they met; empty if unused
   std::vector<double> costs;              // by state: f of the placement before step t, and of the last one
   std::vector<std::int32_t> known;        // by state: which row of `starts` is its placement's
   std::vector<sim::Picos> starts;         // [row * N + unit]; empty if unused
@@ -54,6 +57,9 @@ struct PlacetoEpisode {
   void Save(StateWriter& out) const;
   void Load(StateReader& in);
 };
+
+// Of a device: less how late the unit would end there (offers.h), and whether its heaviest input is there.
+inline constexpr std::int64_t kOfferNumbers = 2;
 
 // A task as Placeto sees it. Immutable after construction; keeps a reference to the task.
 class PlacetoView {
@@ -69,6 +75,7 @@ class PlacetoView {
   std::int64_t steps_of_a_pass() const { return (units() + every_ - 1) / every_; }
   std::int64_t steps() const { return steps_of_a_pass() * passes_; }
   bool wants_starts() const { return use_starts_; }
+  bool offers() const { return schedule_.has_value(); }
 
   // The units in turn at `step`, and the index of its first decision in an episode.
   std::span<const UnitIndex> UnitsOfStep(std::int64_t step) const;
@@ -78,9 +85,18 @@ class PlacetoView {
   std::vector<std::int32_t> ToSlots(const UnitPlacement& placement) const;
   UnitPlacement ToPlacement(const std::vector<std::int32_t>& slots) const;
 
+  // A list schedule of the units before those in turn at `step`, where they are.
+  UnitSchedule ScheduleBefore(const std::vector<std::int32_t>& slots, std::int64_t step) const;
+  // By device kOfferNumbers numbers.
+  std::vector<float> OfferNumbers(UnitIndex unit, const std::vector<UnitSchedule::Offer>& offers) const;
+
   // f(t, M) of docs/protocol.md#placeto; an infeasible placement has one too.
   double CostOf(const Evaluation& evaluation) const;
   PlacetoSample SampleOf(const std::vector<std::int32_t>& slots, const Evaluation& evaluation) const;
+
+  // Whether what was read is of this task: all sizes and indices.
+  bool Holds(const PlacetoSample& sample) const;
+  bool Holds(const PlacetoEpisode& episode) const;
 
   struct State {
     const PlacetoEpisode* episode;
@@ -93,9 +109,11 @@ class PlacetoView {
  private:
   void WriteState(const State& state, float* first, std::int64_t stride) const;
   void WriteStarts(const State& state, float* first, std::int64_t stride) const;
+  bool AreSlots(const std::vector<std::int32_t>& slots) const;
 
   const Task& task_;
   UnitGraph graph_;
+  std::optional<UnitScheduleGraph> schedule_;
   PlacetoOptions::Scale scale_;
   bool use_starts_, memory_;
   std::int64_t passes_, every_;

@@ -16,7 +16,8 @@ Draws Draws::Slice(std::int64_t first, std::int64_t count) const {
     const auto rows = [&](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.slice(0, first / k, (first + count) / k) : tensor;
     };
-    slice.kinds.push_back({rows(kind.actions), rows(kind.log_probability), rows(kind.noise), k});
+    slice.kinds.push_back(
+        {rows(kind.actions), rows(kind.log_probability), rows(kind.noise), k, rows(kind.delays)});
   }
   return slice;
 }

@@ -26,6 +26,7 @@ struct Decisions {
   at::Tensor log_probability;  // [rows, decisions], double, as drawn
   at::Tensor noise;            // [rows, decisions, choices], added to the logits when drawn; undefined = none
   std::int64_t draws_per_row = 1;
+  at::Tensor delays = {};  // [rows, decisions, choices], what Offers told when drawn; undefined = none
 };
 
 // Draws of a policy for one task.

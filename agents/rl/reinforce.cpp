@@ -58,9 +58,14 @@ void StepBaseline::Save(StateWriter& out) const {
   for (const std::vector<double>& mean : means_) out.PutList(mean);
 }
 
-void StepBaseline::Load(StateReader& in) {
-  means_.resize(static_cast<std::size_t>(in.Get<std::uint64_t>()));
-  for (std::vector<double>& mean : means_) mean = in.GetList<double>();
+void StepBaseline::Load(StateReader& in, std::int64_t steps) {
+  const auto count = in.Get<std::uint64_t>();
+  if (count > window_) in.Fail("its baseline is over more updates than the window");
+  means_.resize(static_cast<std::size_t>(count));
+  for (std::vector<double>& mean : means_) {
+    mean = in.GetList<double>();
+    if (static_cast<std::int64_t>(mean.size()) != steps) in.Fail("its baseline is of other steps");
+  }
 }
 
 ActionTerms TermsOfActions(const at::Tensor& logits, const at::Tensor& actions, double floor) {

@@ -40,7 +40,7 @@ class StepBaseline {
   std::vector<double> Update(const std::vector<std::vector<double>>& returns);
 
   void Save(StateWriter& out) const;
-  void Load(StateReader& in);
+  void Load(StateReader& in, std::int64_t steps);  // of that many steps, InputError
 
  private:
   std::size_t window_;

@@ -17,7 +17,8 @@
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
 // Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol.md#tuned) and in its network: the decoder reads the
 // group it is placing (`aligned`), the logits are `centred` (without either it collapses onto one device), groups are pulled to
-// the device of a neighbour (`stay`), attention is that of products and the width is half as large, which is four times as fast.
+// the device of a neighbour (`stay`) and told where a schedule would end them first (`offers`), attention is that of products and
+// the width is half as large, which is four times as fast.
 //
 // `network=planner` is that of the sequence half of TensorFlow's open planner on these groups, which
 // Placeto's authors probably ran as their RNN: encoder of both directions, one shared forget bias,
@@ -77,6 +78,7 @@ RnnOptions ReadRnnOptions(const Spec& spec) {
   if (preset == "code") std::swap(networks[0], networks[1]);
   RnnOptions options = Defaults(preset, size, read.Choice("network", networks) == "planner");
   options.sequence = ReadSequenceOptions(read, options.sequence);
+  options.sequence.placer.offers = read.Bool("offers", preset == "tuned");
   options.learner = ReadOneShotOptions(read, options.learner);
   read.Finish();
   options.name = read.Canonical();
@@ -94,8 +96,8 @@ class RnnPolicy : public Policy {
         parameters_(placer_.parameters()) {
     if (!options.planner) parameters_.push_back(embedding_);
     for (const Task* task : tasks) {
-      orders_.push_back(UnitGraph(*task, /*reach=*/false).order());
-      earlier_.push_back(EarlierItems(*task, orders_.back()));
+      units_.push_back(placer_.UnitsOf(*task, UnitGraph(*task, /*reach=*/false).order()));
+      earlier_.push_back(EarlierItems(*task, units_.back().order));
     }
     ReadFeatures();
   }
@@ -106,13 +108,13 @@ class RnnPolicy : public Policy {
     draws.kinds = {placer_.Draw(Encode(task), count, options_.sequence.NoiseAt(moment.update), rng)};
     const at::Tensor& actions = draws.kinds[0].actions;
     for (std::int64_t i = 0; i < count; ++i)
-      draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], actions[i]));
+      draws.placements.push_back(PlacementInOrder(*tasks_[task], units_[task].order, actions[i]));
     return draws;
   }
 
   std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
     const Decisions& devices = draws.kinds[0];
-    return {TermsOf(placer_.Logits(Encode(task), devices.actions), devices)};
+    return {TermsOf(placer_.Logits(Encode(task), devices.actions, devices.delays), devices)};
   }
 
   const Tensors& parameters() const override { return parameters_; }
@@ -148,7 +150,7 @@ class RnnPolicy : public Policy {
     types_.clear();
     features_.clear();
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      const auto& order = orders_[t];
+      const auto& order = units_[t].order;
       const at::Tensor counts = Reordered(CountTypes(*tasks_[t], vocabulary_), order);
       const at::Tensor edges = Reordered(Reordered(AdjacencyOf(*tasks_[t]), order).t(), order).t();
       types_.push_back(counts / counts.sum(1, true));
@@ -167,7 +169,7 @@ class RnnPolicy : public Policy {
   }
 
   SequencePlacer::Encoded Encode(std::size_t task) const {
-    return placer_.Encode(Items(task), earlier_[task]);
+    return placer_.Encode(Items(task), earlier_[task], &units_[task]);
   }
 
   const RnnOptions options_;
@@ -176,9 +178,9 @@ class RnnPolicy : public Policy {
   at::Tensor embedding_;
   SequencePlacer placer_;
   Tensors parameters_;
-  std::vector<std::vector<UnitIndex>> orders_;  // by task
-  Tensors earlier_;                             // by task, as the placer reads them
-  Tensors types_, features_;                    // by task, rows in that order
+  std::vector<Offers::Units> units_;  // by task
+  Tensors earlier_;                   // by task, as the placer reads them
+  Tensors types_, features_;          // by task, rows in that order
 };
 
 }  // namespace

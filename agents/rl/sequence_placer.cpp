@@ -6,6 +6,7 @@
 
 #include "agents/rl/categorical.h"
 #include "agents/rl/layers.h"
+#include "sim/error.h"
 
 namespace berth::agents::rl {
 namespace {
@@ -27,18 +28,20 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
       decoder_(sizes.aligned ? 2 * sizes.width : sizes.width, sizes.width, false, BiasOf(sizes), type, init),
       attention_(sizes.attention, sizes.width, type, init),
       stay_(sizes.stay, sizes.width, sizes.choices, type),
+      offers_(sizes.offers, sizes.width, type),
       embeddings_(GlorotMatrix(sizes.choices + 1, sizes.width, type, init)),
       output_{GlorotMatrix(2 * sizes.width, sizes.choices, type, init)} {
   if (sizes.biases || sizes.centred)
     output_.push_back(at::zeros({sizes.choices}, type).set_requires_grad(true));
   for (const Tensors& part : {encoder_.parameters(), decoder_.parameters(), attention_.parameters(),
-                              Tensors{embeddings_}, output_, stay_.parameters()}) {
+                              Tensors{embeddings_}, output_, stay_.parameters(), offers_.parameters()}) {
     Append(parameters_, part);
   }
 }
 
 // Segments of one length are read side by side, a shorter last one on its own.
-SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at::Tensor& earlier) const {
+SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at::Tensor& earlier,
+                                               const Offers::Units* units) const {
   const std::int64_t sequences = items.size(0), count = items.size(1);
   const std::int64_t length = sizes_.segment == 0 ? count : std::min(sizes_.segment, count);
   const std::int64_t whole = count / length;
@@ -58,7 +61,11 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at
   for (const at::Tensor& segment : encoded.memory) {
     if (sizes_.aligned) encoded.told.push_back(decoder_.GateSumsOfLast(segment.transpose(0, 1)));
   }
-  encoded.pulls = stay_.Read(at::cat(encoded.memory, 1), earlier);
+  if (!stay_.on() && !offers_.on()) return encoded;
+  const at::Tensor described = at::cat(encoded.memory, 1);
+  encoded.pulls = stay_.Read(described, earlier);
+  if (offers_.on()) BERTH_CHECK_EQ(items.size(0), 1);
+  encoded.haste = offers_.Read(described[0], units);
   return encoded;
 }
 
@@ -110,6 +117,7 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
   const at::Tensor fed = Fed(), common = CommonOf(encoded);
   at::Tensor before = at::full({rows}, sizes_.choices, at::kLong);
   Stay::Walk stays(stay_, encoded.pulls, rows);
+  Offers::Walk offers(encoded.haste, rows);
   Tensors actions, log_probabilities, noises;
   for (std::size_t segment = 0; segment < encoded.memory.size(); ++segment) {
     const at::Tensor &memory = encoded.memory[segment], told = encoded.Told(segment);
@@ -117,8 +125,8 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
       const at::Tensor own = told.defined() ? told.narrow(0, item, 1) : told;
       state = walk.Step(GateSums(fed, before.unsqueeze(0), own)[0], state);
       const at::Tensor h = state.h.view({sequences, draws, sizes_.width});
-      at::Tensor logits = stays.Next(
-          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), common).view({rows, sizes_.choices}));
+      at::Tensor logits = offers.Next(stays.Next(
+          LogitsOf(at::cat({h, attention_.Mix(h, memory)}, -1), common).view({rows, sizes_.choices})));
       if (noise > 0 && rng != nullptr) {
         noises.push_back(NoiseFor(logits, noise, *rng));
         logits = logits + noises.back();
@@ -126,12 +134,13 @@ Decisions SequencePlacer::Draw(const Encoded& encoded, std::int64_t draws, doubl
       const DrawnActions drawn = DrawActions(logits, rng);
       before = drawn.actions;
       stays.Choose(drawn.actions);
+      offers.Choose(drawn.actions);
       actions.push_back(drawn.actions);
       log_probabilities.push_back(drawn.log_probability);
     }
   }
   return {at::stack(actions, 1), at::stack(log_probabilities, 1),
-          noises.empty() ? at::Tensor() : at::stack(noises, 1), 1};
+          noises.empty() ? at::Tensor() : at::stack(noises, 1), 1, offers.Delays()};
 }
 
 at::Tensor SequencePlacer::CommonOf(const Encoded& encoded) const {
@@ -142,7 +151,8 @@ at::Tensor SequencePlacer::CommonOf(const Encoded& encoded) const {
   return at::cat(Walked(encoded, untold), 1).mean(1, true);
 }
 
-at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& actions) const {
+at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& actions,
+                                  const at::Tensor& delays) const {
   const std::int64_t rows = actions.size(0), items = actions.size(1), sequences = encoded.last.h.size(0);
   at::Tensor before =
       at::cat({at::full({1, rows}, sizes_.choices, at::kLong), actions.t().narrow(0, 0, items - 1)});
@@ -164,8 +174,10 @@ at::Tensor SequencePlacer::Logits(const Encoded& encoded, const at::Tensor& acti
   Tensors logits;
   for (const at::Tensor& of_segment : read)
     logits.push_back(LogitsOf(of_segment, common).view({rows, -1, sizes_.choices}));
-  const at::Tensor own = at::cat(logits, 1);
-  return stay_.on() ? own + stay_.Added(encoded.pulls, actions) : own;
+  at::Tensor all = at::cat(logits, 1);
+  if (stay_.on()) all = all + stay_.Added(encoded.pulls, actions);
+  if (offers_.on()) all = all + Offers::Added(encoded.haste, delays);
+  return all;
 }
 
 ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions) {

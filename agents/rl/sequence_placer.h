@@ -12,8 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "agents/rl/attention.h"
+#include "agents/rl/offers.h"
 #include "agents/rl/policy.h"
 #include "agents/rl/recurrent.h"
 #include "agents/rl/stay.h"
@@ -36,6 +39,7 @@ class SequencePlacer {
     // over the items, in a walk that is told no choices.
     bool centred = false;
     double stay = 0;           // Stay's probability: items make the choice of an earlier neighbour
+    bool offers = false;       // Offers: where items are units
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
@@ -47,18 +51,26 @@ class SequencePlacer {
     // By segment, what the memory says to the decoder's gates, [items, sequences, 4 width]; none unless aligned.
     Tensors told = {};
     Stay::Pulls pulls = {};
+    Offers::Haste haste = {};
 
     at::Tensor Told(std::size_t segment) const { return told.empty() ? at::Tensor() : told[segment]; }
   };
-  // `items` [sequences, items, input]; `earlier` [sequences, items] is what Stay reads, needed where it is on.
-  Encoded Encode(const at::Tensor& items, const at::Tensor& earlier = {}) const;
+  // `items` [sequences, items, input]. Needed where they are on: `earlier` [sequences, items] by Stay, `units`, those of the
+  // one sequence, by Offers.
+  Encoded Encode(const at::Tensor& items, const at::Tensor& earlier = {},
+                 const Offers::Units* units = nullptr) const;
 
   // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
   // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times
   // their root mean square in the step, and keeps it for Logits.
   Decisions Draw(const Encoded& encoded, std::int64_t draws, double noise, Rng* rng) const;
   // What Draw saw, from the present weights: [rows, items, choices], without the noise.
-  at::Tensor Logits(const Encoded& encoded, const at::Tensor& actions) const;
+  at::Tensor Logits(const Encoded& encoded, const at::Tensor& actions, const at::Tensor& delays = {}) const;
+
+  // What Encode wants of a task.
+  Offers::Units UnitsOf(const Task& task, std::vector<UnitIndex> order) const {
+    return offers_.UnitsOf(task, std::move(order));
+  }
 
   const Tensors& parameters() const { return parameters_; }
 
@@ -79,6 +91,7 @@ class SequencePlacer {
   Lstm encoder_, decoder_;
   Attention attention_;
   Stay stay_;
+  Offers offers_;
   at::Tensor embeddings_;  // [choices + 1, width]; the last one starts
   Tensors output_;         // [2 width, choices] and, with biases or centred, [choices]
   Tensors parameters_;

@@ -20,21 +20,22 @@
 //     (ours); the number of GO is 3, of SGDP 1.
 // `tuned` changes the learner (docs/protocol.md#tuned), centres what the output reads over the units (`centred`: without
 // that the policy stays undecided under a high entropy weight and goes to one device under a low one), and draws units one
-// after the other, each pulled to its neighbour's device (`stay`).
+// after the other, each pulled to its neighbour's device (`stay`) and told where it would end first (`offers`).
 //
 // Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol.md#encoder-placer), which says
 // no more than its design. It learns as `mars` does, so that designs are compared and not learners;
 // learner=reinforce is the other candidate. Both its learner and its sizes are assumptions.
 //
-// Where they fail: without `stay` devices of units are drawn independently, so two units that should move together find that
-// out only by chance; with thousands of units all placements of a batch are about equally good. Units that look alike in surroundings
-// that look alike (two equal branches of one segment) get the same probabilities.
+// Where they fail: without `stay` and `offers` devices of units are drawn independently, so two units that should move
+// together, or apart, find that out only by chance, and units that look alike in surroundings that look alike get the same
+// probabilities; with thousands of units all placements of a batch are about equally good.
 #include <ATen/ATen.h>
 
 #include "agents/rl/categorical.h"
 #include "agents/rl/graph_sage.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/node_features.h"
+#include "agents/rl/offers.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/segment_placer.h"
 #include "agents/rl/stay.h"
@@ -51,7 +52,8 @@ struct GraphPlacerOptions {
   std::string agent;
   bool graph = true;            // false hides the edges from the encoder (an ablation)
   SegmentPlacer::Sizes placer;  // choices follow from the task
-  double stay = 0;              // Stay's probability; units are then drawn one after the other
+  double stay = 0;              // Stay's probability; with it or offers units are drawn one after the other
+  bool offers = false;          // Offers
 };
 
 class GraphPlacerPolicy : public Policy {
@@ -64,12 +66,14 @@ class GraphPlacerPolicy : public Policy {
         encoder_(kTypeEmbedding + kNodeFeatures, sizes_.width, kEncoderLayers, at::kFloat, init),
         placer_(sizes_, at::kFloat, init),
         stay_(options.stay, sizes_.width, sizes_.choices, at::kFloat),
+        offers_(options.offers, sizes_.width, at::kFloat),
         parameters_{embedding_} {
-    for (const Tensors& part : {encoder_.parameters(), placer_.parameters(), stay_.parameters()})
+    for (const Tensors& part :
+         {encoder_.parameters(), placer_.parameters(), stay_.parameters(), offers_.parameters()})
       Append(parameters_, part);
     for (const Task* task : tasks) {
       const UnitGraph graph(*task, /*reach=*/false);
-      orders_.push_back(graph.order());
+      units_.push_back(offers_.UnitsOf(*task, graph.order()));
       earlier_.push_back(EarlierItems(*task, graph.order()));
       features_.push_back(Reordered(NodeFeatures(*task, graph), graph.order()));
       graphs_.push_back(options.graph ? Neighbourhood(graph) : Neighbourhood::Empty(graph.size()));
@@ -81,17 +85,20 @@ class GraphPlacerPolicy : public Policy {
   Draws Draw(std::size_t task, std::int64_t count, const Moment&, Rng* rng) override {
     const at::NoGradGuard no_grad;
     Draws draws;
-    draws.kinds = {stay_.on() ? DrawInTurn(task, count, rng) : DrawAtOnce(task, count, rng)};
+    draws.kinds = {stay_.on() || offers_.on() ? DrawInTurn(task, count, rng) : DrawAtOnce(task, count, rng)};
     for (std::int64_t i = 0; i < count; ++i)
-      draws.placements.push_back(PlacementInOrder(*tasks_[task], orders_[task], draws.kinds[0].actions[i]));
+      draws.placements.push_back(
+          PlacementInOrder(*tasks_[task], units_[task].order, draws.kinds[0].actions[i]));
     return draws;
   }
 
   std::vector<ActionTerms> Evaluate(std::size_t task, const Draws& draws) const override {
     const at::Tensor& actions = draws.kinds[0].actions;
     const Read read = Forward(task);
-    const at::Tensor logits = read.logits.expand({actions.size(0), -1, -1});
-    return {TermsOfActions(stay_.on() ? logits + stay_.Added(read.pulls, actions) : logits, actions)};
+    at::Tensor logits = read.logits.expand({actions.size(0), -1, -1});
+    if (stay_.on()) logits = logits + stay_.Added(read.pulls, actions);
+    if (offers_.on()) logits = logits + Offers::Added(read.haste, draws.kinds[0].delays);
+    return {TermsOfActions(logits, actions)};
   }
 
   const Tensors& parameters() const override { return parameters_; }
@@ -123,18 +130,20 @@ class GraphPlacerPolicy : public Policy {
   void CountAllTypes() {
     types_.clear();
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      types_.push_back(Reordered(TypeShares(*tasks_[t], vocabulary_), orders_[t]));
+      types_.push_back(Reordered(TypeShares(*tasks_[t], vocabulary_), units_[t].order));
     }
   }
 
   struct Read {
     at::Tensor logits;  // [units, devices], rows in the order
     Stay::Pulls pulls;
+    Offers::Haste haste;
   };
   Read Forward(std::size_t task) const {
     const at::Tensor rows = at::cat({types_[task].matmul(embedding_), features_[task]}, 1);
     const at::Tensor nodes = encoder_.Forward(rows, graphs_[task]);
-    return {placer_.Logits(nodes), stay_.Read(nodes.unsqueeze(0), earlier_[task])};
+    return {placer_.Logits(nodes), stay_.Read(nodes.unsqueeze(0), earlier_[task]),
+            offers_.Read(nodes, &units_[task])};
   }
 
   Decisions DrawAtOnce(std::size_t task, std::int64_t count, Rng* rng) const {
@@ -145,14 +154,16 @@ class GraphPlacerPolicy : public Policy {
   Decisions DrawInTurn(std::size_t task, std::int64_t count, Rng* rng) const {
     const Read read = Forward(task);
     Stay::Walk stays(stay_, read.pulls, count);
+    Offers::Walk offers(read.haste, count);
     Tensors actions, log_probabilities;
     for (const at::Tensor& logits : read.logits.unbind(0)) {
-      const DrawnActions drawn = DrawActions(stays.Next(logits.expand({count, -1})), rng);
+      const DrawnActions drawn = DrawActions(offers.Next(stays.Next(logits.expand({count, -1}))), rng);
       stays.Choose(drawn.actions);
+      offers.Choose(drawn.actions);
       actions.push_back(drawn.actions);
       log_probabilities.push_back(drawn.log_probability);
     }
-    return {at::stack(actions, 1), at::stack(log_probabilities, 1), {}, 1};
+    return {at::stack(actions, 1), at::stack(log_probabilities, 1), {}, 1, offers.Delays()};
   }
 
   const std::vector<const Task*> tasks_;
@@ -162,10 +173,11 @@ class GraphPlacerPolicy : public Policy {
   GraphSage encoder_;
   SegmentPlacer placer_;
   Stay stay_;
+  Offers offers_;
   Tensors parameters_;
-  std::vector<std::vector<UnitIndex>> orders_;  // by task
-  std::vector<Neighbourhood> graphs_;           // by task, like all below with rows in the order
-  Tensors earlier_;                             // as Stay reads them, [1, units]
+  std::vector<Offers::Units> units_;   // by task
+  std::vector<Neighbourhood> graphs_;  // by task, like all below with rows in the order
+  Tensors earlier_;                    // as Stay reads them, [1, units]
   Tensors features_;
   Tensors types_;  // parts of a unit's ops
 };
@@ -188,6 +200,7 @@ std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, con
   placer.centred = read.Bool("centred", !as_published);
   policy.graph = read.Bool("graph", true);
   policy.stay = read.Double("stay", as_published || !policy.graph ? 0 : kTunedStay, 0, 0.999);
+  policy.offers = read.Bool("offers", !as_published && policy.graph);
   const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
   read.Finish();
   if (placer.width % placer.heads != 0) {

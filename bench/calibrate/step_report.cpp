@@ -9,7 +9,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kShown = 10;  // of ops, and of reasons
 
 double TimeOf(const cost_models::StepOp& op) {
@@ -63,14 +62,15 @@ TextTable LongestOps(const cost_models::StepOps& steps) {
 }  // namespace
 
 std::string PrintStepOps(const std::string& source, const cost_models::StepOps& steps) {
-  std::string text = Wrapped(
-      fmt::format("{}: {} on the device; {}", source, TimeText(steps.device_us), steps.verdict), 0, kColumns);
+  std::string text =
+      Wrapped(fmt::format("{}: {} on the device; {}", source, TimeText(steps.device_us), steps.verdict), 0,
+              kLineWidth);
   text += Account(steps).ToString(2);
   if (steps.unshaped_us > 0)
     text += Wrapped(fmt::format("{} of the device's time would be told with shapes: record with "
                                 "torch.profiler's record_shapes=True.",
                                 ShareText(steps.unshaped_us, steps.device_us)),
-                    0, kColumns);
+                    0, kLineWidth);
   if (!steps.ops.empty()) text += "\n" + LongestOps(steps).ToString(2);
   return text + "\n";
 }

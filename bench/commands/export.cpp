@@ -75,7 +75,7 @@ class ExportCommand : public Command {
     const scenarios::Exported exported =
         exporter.print({.problem = loaded.problem(), .placement = placement, .graph_file = source_.graph});
     formats::WriteFile(out_, exported.text);
-    for (const std::string& note : exported.notes) Tell(fmt::format("{}: {}\n", to_, note));
+    for (const std::string& note : exported.notes) TellSentence(fmt::format("{}: {}\n", to_, note));
   }
 
  private:

@@ -168,6 +168,10 @@ class ImportCommand {
                    "ONNX: add a loss, backward ops and the updates of this optimizer")
         ->option_text("sgd|momentum|adam|rmsprop");
     app.add_flag("--strict", options_.strict, "ONNX: refuse ops whose cost is not known");
+    app.add_option("--memory-stats", options_.memory,
+                   "ONNX: node memory statistics that ONNX Runtime collected of a run, taken instead of "
+                   "what is worked out")
+        ->option_text("FILE");
     app.add_option("--kineto", options_.kineto,
                    "execution traces: the Kineto trace of the same run, whose times the ops get")
         ->option_text("FILE");

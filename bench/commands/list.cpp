@@ -240,8 +240,6 @@ class ListCommand : public Command {
     if (!listing.legend.empty()) fmt::print("\n{}", Wrapped(listing.legend, 0, kLineWidth));
   }
 
-  static constexpr std::size_t kLineWidth = 120;  // of a usual terminal
-
   std::string kind_;
   std::string json_;
   bool unfused_ = false;

@@ -13,6 +13,7 @@
 #include "agents/agent.h"
 #include "agents/bounds.h"
 #include "agents/evaluation_log.h"
+#include "agents/portfolio.h"
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/csv.h"
@@ -45,6 +46,7 @@ struct Found {
   std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
   const Leanest& leanest;
   bool is_portfolio;
+  bool brief;  // nothing can fit, so the budget was not spent
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
@@ -53,8 +55,6 @@ struct Found {
 };
 
 constexpr const char* kRecord = "run.json";
-constexpr std::size_t kColumns = 80;
-constexpr std::int64_t kNeedSamples = 50;  // of the portfolio, where another agent found nothing that fits
 
 // What a search is, known before it begins.
 nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, const agents::Task& task,
@@ -99,6 +99,7 @@ nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, co
                {"reference", found.task.reference},
                {"wall_seconds", found.wall_seconds},
                {"simulator_seconds", evaluator.simulator_seconds()},
+               {"brief", found.brief},
                {"interrupted", found.interrupted()},
                {"ranks", found.ranks}});
   AddProvenance(json);
@@ -167,15 +168,20 @@ class PlaceCommand : public Command {
     Prepare();
     const LoadedProblem loaded(search_.problem());
     const agents::Task task = search_.MakeTask(loaded);
-    const auto agent = agents::MakeAgent(agent_);
+    auto agent = agents::MakeAgent(agent_);
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
     // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
-    Progress progress(Spec::Parse(agent_).name + " on " + search_.name(), search_.samples(), !ranks.first());
+    // What does not exist is not sought: the samples tell what memory would be enough.
+    const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
+    if (brief) agent = agents::MakeBriefPortfolio();
+    const std::int64_t budget =
+        brief ? std::min(search_.samples(), NeedSamples(loaded.graph())) : search_.samples();
+    Progress progress(Spec::Parse(agent_).name + " on " + search_.name(), budget, !ranks.first());
     agents::Evaluator::Options limits;
-    limits.budget = search_.samples();
+    limits.budget = budget;
     limits.threads = options_.threads;
     limits.stop = &stop;
     limits.ranks = &ranks;
@@ -215,6 +221,7 @@ class PlaceCommand : public Command {
                          .author = author,
                          .leanest = leanest,
                          .is_portfolio = composed != nullptr,
+                         .brief = brief,
                          .bound = bound,
                          .wall_seconds = wall.count(),
                          .ranks = ranks.size()};
@@ -336,7 +343,7 @@ class PlaceCommand : public Command {
   void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) const {
     const agents::Evaluator& evaluator = found.evaluator;
     std::string samples = CountText(evaluator.samples());
-    if (evaluator.samples() < evaluator.budget()) samples += " of " + CountText(evaluator.budget());
+    if (evaluator.samples() < search_.samples()) samples += " of " + CountText(search_.samples());
     samples += " samples";
     if (evaluator.screens() > 0) samples += fmt::format(" and {} screens", CountText(evaluator.screens()));
     if (found.interrupted()) samples += " (interrupted)";
@@ -353,26 +360,26 @@ class PlaceCommand : public Command {
                 found.agent, TimeText(evaluator.best_runtime()), CountText(evaluator.samples_to_best()),
                 samples, CountText(evaluator.samples_to_within(0.01)), TimeText(bound),
                 bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
-            0, kColumns));
+            0, kLineWidth));
   }
 
   // Nothing was found that fits.
   void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
     const sim::Problem& problem = *found.task.problem;
     if (!found.interrupted()) {
-      const std::int64_t more = found.is_portfolio ? 0 : kNeedSamples;
+      const std::int64_t more = found.is_portfolio ? 0 : NeedSamples(problem.graph());
       Progress progress("what it would need", more, more == 0);
-      const MemoryNeed need =
-          FindMemoryNeed(found.task, found.leanest, more, options_.threads, &StopRequested(),
-                         [&](std::int64_t done) { progress.Update(done); });
+      const MemoryNeed need = FindMemoryNeed(found.task, found.leanest, more, options_, &StopRequested(),
+                                             [&](std::int64_t done) { progress.Update(done); });
       progress.Finish();
+      if (need.fits) return PrintWhoFinds(found, samples, more);
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =
             simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
         fmt::print("{}\n", PrintPlaceReport(MakeStudy(problem, need.placement, outcome, found.bound, {})));
       }
-      fmt::print("{}", Wrapped(MemoryNeedText(need, problem.cluster()), 0, kColumns));
+      fmt::print("{}", Wrapped(MemoryNeedText(need, problem.cluster()), 0, kLineWidth));
     }
     fmt::print(
         "{}",
@@ -380,7 +387,17 @@ class PlaceCommand : public Command {
                             found.bound.nothing_fits
                                 ? "none exists: it is proven that the graph does not fit on these devices"
                                 : "proven lower bound " + TimeText(found.bound.best())),
-                0, kColumns));
+                0, kLineWidth));
+  }
+
+  // The portfolio came by a placement that fits within so many samples.
+  void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
+    const std::int64_t budget = std::max(search_.samples(), more);
+    fmt::print("{}  berth place --agent portfolio {} --samples {}{}\n",
+               Wrapped(fmt::format("{}: no placement that fits in {}, but --agent portfolio finds one:",
+                                   found.agent, samples),
+                       0, kLineWidth),
+               search_.Words(), budget, seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

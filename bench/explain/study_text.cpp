@@ -9,7 +9,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kNames = 34;  // columns that names may take
 constexpr std::size_t kTopTypes = 8;
 constexpr int kBarWidth = 20;
@@ -31,14 +30,14 @@ std::string HeadText(const Study& study) {
   std::string text =
       Wrapped(fmt::format("{} on {} ({} rules): {}", problem.graph().name, problem.cluster().name,
                           sim::ToString(problem.cluster().rules), VerdictText(study.outcome, problem)),
-              0, kColumns);
+              0, kLineWidth);
   if (study.bound.nothing_fits) {
     text += "It is proven that no placement fits.\n";
   } else if (const auto gap = study.gap(); gap && *gap > 1.005) {
     text += Wrapped(fmt::format("No placement takes less than {} (proven), so this one takes at most {:.2f} "
                                 "times as long as the best.",
                                 TimeText(study.bound.best()), *gap),
-                    0, kColumns);
+                    0, kLineWidth);
   } else if (gap) {
     text += "It is proven that no placement is faster by more than 0.5 %.\n";
   }
@@ -95,8 +94,8 @@ std::string WhatIfsText(const Study& study) {
                   Bar(gain, kBarWidth) + verdict});
   }
   std::string text = table.empty() ? "" : "\n" + table.ToString();
-  text += Wrapped(WithoutEffect(study), 0, kColumns);
-  if (slower) text += Wrapped(kSlower, 0, kColumns);
+  text += Wrapped(WithoutEffect(study), 0, kLineWidth);
+  if (slower) text += Wrapped(kSlower, 0, kLineWidth);
   return text;
 }
 

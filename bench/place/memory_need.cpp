@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/agent.h"
 #include "agents/bounds.h"
+#include "agents/portfolio.h"
 #include "bench/console.h"
 #include "sim/spec.h"
 
@@ -37,6 +37,11 @@ std::string JoinDevices(const std::vector<sim::DeviceIndex>& devices, const sim:
 
 }  // namespace
 
+std::int64_t NeedSamples(const sim::OpGraph& graph) {
+  constexpr std::int64_t kSampledOps = 1'000'000, kLeast = 50, kMost = 1000;
+  return std::clamp(kSampledOps / graph.size(), kLeast, kMost);
+}
+
 Leanest::Leanest(const agents::Task& task) : task_(task), devices_(agents::Accelerators(task)) {}
 
 void Leanest::See(const agents::UnitPlacement& placement, const agents::Evaluation& evaluation) {
@@ -55,8 +60,9 @@ void Leanest::See(const agents::UnitPlacement& placement, const agents::Evaluati
   placement_ = placement;
 }
 
-MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples, int threads,
-                          const std::atomic<bool>* stop, std::function<void(std::int64_t)> on_sample) {
+MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples,
+                          const agents::SearchOptions& options, const std::atomic<bool>* stop,
+                          std::function<void(std::int64_t)> on_sample) {
   const auto stopped = [&] { return stop != nullptr && *stop; };
   MemoryNeed need;
   need.devices = seen.devices();
@@ -79,20 +85,19 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t s
   if (samples > 0) {
     agents::Evaluator::Options limits;
     limits.budget = samples;
-    limits.threads = threads;
+    limits.threads = options.threads;
     limits.stop = stop;
     if (on_sample) limits.on_sample = [&](const agents::Evaluator& now) { on_sample(now.samples()); };
     agents::Evaluator evaluator(task, limits);
     evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
                              const agents::Evaluation& evaluation) { seen.See(placement, evaluation); };
-    agents::SearchOptions options;
-    options.threads = threads;
-    agents::MakeAgent("portfolio")->Search(task, evaluator, options);
+    agents::MakeBriefPortfolio()->Search(task, evaluator, {.seed = options.seed, .threads = options.threads});
   }
   sim::Bytes open = everything;  // not proven to be too little
   if (seen.placement()) {
     need.placement = agents::Expand(task, *seen.placement());
     const sim::Outcome outcome = sim::MakeSimulator(*task.problem)->Run(need.placement);
+    need.fits = outcome.feasible();
     for (const sim::DeviceIndex device : need.devices) {
       const sim::Bytes peak = outcome.devices[static_cast<std::size_t>(device)].peak;
       need.enough = std::max(need.enough, peak);

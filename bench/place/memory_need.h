@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/agent.h"
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
@@ -25,6 +26,7 @@ struct MemoryNeed {
     sim::Bytes bytes;
   };
   sim::Placement placement;     // that one; empty = none was found
+  bool fits = false;            // it does with the memory that there is
   std::vector<Short> shortage;  // where it needs more than there is
 };
 
@@ -45,10 +47,14 @@ class Leanest {
   std::optional<agents::UnitPlacement> placement_;
 };
 
-// `seen`: of the search that found nothing. `samples`: of the portfolio, which looks on; 0 = `seen` was its search. `stop`:
-// ends early with what is known by then. `on_sample` gets how many there were; may be empty.
-MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples, int threads,
-                          const std::atomic<bool>* stop, std::function<void(std::int64_t)> on_sample = {});
+// Of the brief portfolio: what seconds are enough for.
+std::int64_t NeedSamples(const sim::OpGraph& graph);
+
+// `seen`: of the search that found nothing. `samples`: of the portfolio, which looks on; 0 = `seen` was its search. `options`
+// have its seed and threads. `stop`: ends early with what is known by then. `on_sample` gets how many there were; may be empty.
+MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples,
+                          const agents::SearchOptions& options, const std::atomic<bool>* stop,
+                          std::function<void(std::int64_t)> on_sample = {});
 
 // Sentences: how many bytes are missing where, and what would be enough.
 std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster);

@@ -12,7 +12,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMostModules = 12;
 
 std::string Bytes(sim::Bytes count) {
@@ -38,7 +37,7 @@ std::string BoundText(const Study& study) {
     text += fmt::format("{}Of {} devices in use {:.1f} are at work on average.", text.empty() ? "" : " ",
                         used, static_cast<double>(busy) / static_cast<double>(study.outcome.runtime));
   }
-  return Wrapped(text, 0, kColumns);
+  return Wrapped(text, 0, kLineWidth);
 }
 
 std::string HeadText(const Study& study) {
@@ -46,10 +45,10 @@ std::string HeadText(const Study& study) {
   const Bottleneck most = FindBottleneck(study.path);
   return Wrapped(fmt::format("{} on {} ({} rules): {} a step.", problem.graph().name, problem.cluster().name,
                              sim::ToString(problem.cluster().rules), VerdictText(study.outcome, problem)),
-                 0, kColumns) +
+                 0, kLineWidth) +
          Wrapped(fmt::format("What bounds it: {}, {} of the critical path.",
                              BottleneckText(most, problem.cluster()), ShareText(most.time, study)),
-                 0, kColumns) +
+                 0, kLineWidth) +
          BoundText(study);
 }
 
@@ -98,7 +97,7 @@ std::string ModulesText(const Study& study) {
     if (modules[d].empty()) continue;
     parts = parts || modules[d].find('*') != std::string::npos;
     const std::string& name = study.problem.cluster().devices[d].name;
-    std::string lines = Wrapped(modules[d], indent, kColumns);
+    std::string lines = Wrapped(modules[d], indent, kLineWidth);
     lines.replace(0, std::min(name.size(), indent - 2), name.substr(0, indent - 2));
     text += lines;
   }
@@ -110,7 +109,7 @@ std::string ModulesText(const Study& study) {
 
 std::string PrintPlaceReport(const Study& study) {
   return HeadText(study) + DevicesText(study) + MemoryText(study) + ModulesText(study) + "\n" +
-         Wrapped(PricesText(study.problem, study.placement), 0, kColumns);
+         Wrapped(PricesText(study.problem, study.placement), 0, kLineWidth);
 }
 
 }  // namespace berth::bench

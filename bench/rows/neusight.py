@@ -25,6 +25,7 @@ KINDS = {"P4": "p4", "P100": "p100-pcie-16gb", "T4": "t4", "A100-PCIE-40GB": "a1
 COLUMNS = ["op", "name", "dtype", "batch", "rows", "columns", "depth", "tensors", "in_channels", "out_channels",
            "kernel", "side", "stride", "padding", "us"]
 BINARY = ("add", "mul", "div", "pow")  # with u: one tensor and a number
+TYPES = {"add": "Add", "mul": "Mul", "div": "RealDiv", "pow": "Pow", "gelu": "Gelu", "relu": "Relu", "tanh": "Tanh"}
 
 
 def row_of(row):
@@ -39,7 +40,7 @@ def row_of(row):
     shape = {"rows": row["B"], "columns": row["H"]}
     if op in ("softmax", "ln"):
         return {"op": "softmax" if op == "softmax" else "layer_norm", "tensors": 2, **shape}
-    return {"op": "elementwise", "name": op, "tensors": 3 if op in BINARY else 2, **shape}
+    return {"op": "elementwise", "name": op.removesuffix("u") if op[:-1] in BINARY else op, "tensors": 3 if op in BINARY else 2, **shape}
 
 
 def text_of(path):
@@ -120,7 +121,8 @@ class Chain:
         elif kind in ("VECsoftmax", "VECln"):
             self.add("Softmax" if kind == "VECsoftmax" else "LayerNorm", [shape], shape)
         elif kind.startswith("VEC"):
-            self.add("Add", [shape] * (read if kind[3:] in BINARY else 1), shape)
+            one = kind[3:-1] if kind[3:-1] in BINARY else kind[3:]
+            self.add(TYPES.get(one, "Add"), [shape] * (read if kind[3:] in BINARY else 1), shape)
         elif kind == "MEM":  # reads and writes these tensors
             elements = sum(math.prod(one) for one in shape) // 2
             if elements >= 1000:

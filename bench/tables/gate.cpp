@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -200,14 +201,17 @@ const std::vector<GateAgent>& GateAgents() {
         // Equal ops: the gradient that says which goes where is small until symmetry is broken.
         {"control: fast", "factored(lr=0.3)", "factored(lr=0)", true},
         {"control: copy, fast", "factored(action=copy,lr=0.3)", "factored(action=copy,lr=0)", true},
+        {"control: walk", "factored(action=walk)", "factored(action=walk,lr=0)", true, 3, true},
+        {"control: walk, fast", "factored(action=walk,lr=0.3)", "factored(action=walk,lr=0)", true, 3, true},
         {"random", kGateRandom, kGateRandom},
         {"one GPU", kGateOneGpu, kGateOneGpu, false, 1}};
     for (const agents::AgentRow& row : agents::Agents()) {
       if (row.kind != agents::AgentKind::kLearner) continue;
+      const bool walks = std::string_view(row.name) == "placeto";  // the others draw whole placements
       for (const std::string preset : {"tuned", "paper"}) {
         all.push_back(
             {fmt::format("{}, {}", row.name, preset), fmt::format("{}(preset={})", row.name, preset),
-             fmt::format("{}(preset={},lr=0)", row.name, preset), false, preset == "tuned" ? 3 : 1});
+             fmt::format("{}(preset={},lr=0)", row.name, preset), false, preset == "tuned" ? 3 : 1, walks});
       }
     }
     // Who has no verdict when the gate is stopped is best one of the presets that are known to learn little.

@@ -26,8 +26,10 @@ const std::vector<GateCase>& GateCases();
 // An agent, and itself without learning.
 struct GateAgent {
   std::string title, spec, untrained;
-  bool control = false;  // no network: a case that none of these meets says nothing of one that has one
+  bool control = false;  // no network: a case that none of its kind meets says nothing of one that has one
   int seeds = 3;
+  bool walks =
+      false;  // its samples are steps from a placement that it knows, some of them at random: a kind of its own
   bool learner() const { return !control && spec != untrained; }
 };
 const std::vector<GateAgent>& GateAgents();

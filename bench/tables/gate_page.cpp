@@ -26,18 +26,22 @@ RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vec
   if (const std::int64_t missing = NotRun(gate, agent, runs); missing > 0) {
     cell.remark = fmt::format("{} more to run", missing);
   } else if (!Meets(gate, agent, runs).value_or(false)) {
-    cell.remark = Counts(gate, runs).value_or(true) ? "missed" : "missed, as by all controls";
+    const std::optional<bool> counts = Counts(gate, agent, runs);
+    cell.remark = !counts   ? "its controls were not run"
+                  : *counts ? "missed"
+                            : "missed, as by all controls of its kind";
     if (part && *part <= kGatePart)
       cell.remark += fmt::format("; {:.3f} of the distance without learning", gain.value_or(Gain{}).ratio);
   }
   return cell;
 }
 
-// Of the cases of a kind, whose keys begin with it, or of the real ones: "5/6", that is met of those run.
+// Of the cases of a kind, whose keys begin with it, or of the real ones: "5/6", that is met of those run that count.
 RenderedCell MetOf(const std::string& kind, const GateAgent& agent, const std::vector<GateRun>& runs) {
   int met = 0, run = 0;
   for (const GateCase& gate : GateCases()) {
     if (kind.empty() ? !gate.real() : !gate.key.starts_with(kind)) continue;
+    if (!agent.control && !Counts(gate, agent, runs).value_or(false)) continue;
     const std::optional<bool> meets = Meets(gate, agent, runs);
     run += meets.has_value();
     met += meets.value_or(false);
@@ -73,7 +77,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   RenderedTable table;
   table.name = "gate";
   table.title = "Does it learn at all?";
-  table.short_legend = "Who misses a case that a control meets did not learn.";
+  table.short_legend =
+      "Who misses a case that a control of its kind meets, one draw or a walk, did not learn.";
   table.legend =
       "Where the optimum is known: how far the last tenth of the samples is above it, over how far random or "
       "one "
@@ -83,8 +88,9 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
       "seed "
       "must also be below that of each without learning and 5 % less in the mean (of the distance, where the "
       "optimum "
-      "is known). Who misses one case that a control meets did not learn; a case that none meets does not "
-      "count.";
+      "is known). Who misses one case that a control of its kind meets, one draw or a walk, did not learn; a "
+      "case "
+      "that none of them meets does not count.";
   RenderedBlock block;
   block.key = "gate";
   block.title = "Gate";
@@ -98,7 +104,7 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   summary.key = "summary";
   summary.title = block.title;
   summary.row_title = "agent";
-  summary.shows = "Cases that are met, of those run";
+  summary.shows = "Cases that are met, of those that were run and count";
   summary.dots = false;
   for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
     summary.columns.push_back({title, ColumnGroup::kLearner, true});
@@ -114,14 +120,14 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
     if (agent.learner()) {
       ++learners;
       learned += verdict.learned;
-      missed += !verdict.missed.empty();
+      missed += verdict.failed();
     }
     RenderedLine line;
     line.title = agent.title;
     line.what = agent.spec;
-    line.cells.push_back({.ours = verdict.learned          ? "learned"
-                                  : verdict.missed.empty() ? "not known"
-                                                           : "did not learn"});
+    line.cells.push_back({.ours = verdict.learned    ? "learned"
+                                  : verdict.failed() ? "did not learn"
+                                                     : "not known"});
     if (verdict.not_run > 0) line.cells.back().remark = fmt::format("{} more to run", verdict.not_run);
     for (const GateCase& gate : GateCases()) line.cells.push_back(CellOf(gate, agent, runs));
     RenderedLine brief{.title = agent.title, .cells = {line.cells.front()}};

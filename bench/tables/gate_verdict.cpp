@@ -73,11 +73,11 @@ std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const st
   return part && *part <= kGatePart && gains;
 }
 
-std::optional<bool> Counts(const GateCase& gate, const std::vector<GateRun>& runs) {
+std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
   bool all = true;
-  for (const GateAgent& agent : GateAgents()) {
-    if (!agent.control) continue;
-    const std::optional<bool> meets = Meets(gate, agent, runs);
+  for (const GateAgent& control : GateAgents()) {
+    if (!control.control || control.walks != agent.walks) continue;
+    const std::optional<bool> meets = Meets(gate, control, runs);
     if (meets.value_or(false)) return true;
     all = all && meets.has_value();
   }
@@ -89,7 +89,7 @@ GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
   GateVerdict verdict;
   bool met = false;
   for (const GateCase& gate : cases) {
-    const std::optional<bool> counts = Counts(gate, runs);
+    const std::optional<bool> counts = Counts(gate, agent, runs);
     if (!counts.value_or(true)) continue;
     const std::optional<bool> meets = Meets(gate, agent, runs);
     if (!counts || !meets) {

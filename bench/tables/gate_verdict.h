@@ -14,14 +14,16 @@ struct GateVerdict {
   bool learned = true;
   std::vector<std::string> missed;  // keys of cases
   std::int64_t not_run = 0;         // runs that are wanted for a verdict and are not there
+  // Neither learned nor open: it missed a case that counts, or met none.
+  bool failed() const { return !learned && (!missed.empty() || not_run == 0); }
 };
 // On every case the last tenth of the samples of each seed must be below that of each seed without learning, and at most
 // kGateGain of it in the mean (of what is above the optimum, where that is known); who fits beats who never does. Where it is known
 // the median seed must also be at most half as far above it as `random` or everything on one GPU, whichever is less: the
 // best of many draws says little of who drew them, and giving up on parallelism is no learning to place.
 inline constexpr double kGatePart = 0.5, kGateGain = 0.95;
-// Whether a control meets it, so that it counts; nothing where their runs are not all there.
-std::optional<bool> Counts(const GateCase& gate, const std::vector<GateRun>& runs);
+// Whether a control of the agent's kind meets it, so that it counts; nothing where their runs are not all there.
+std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
 // Of the cases that count. Who missed one did not learn, whatever else was not run; a case whose controls were not run is
 // not run either, and who met none has learned nothing.
 GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,

@@ -54,7 +54,11 @@ std::map<std::string, std::string> GateMisses(const std::string& gate_rows) {
   for (const GateAgent& agent : GateAgents()) {
     if (!agent.learner()) continue;
     const GateVerdict verdict = Judge(GateCases(), agent, runs);
-    if (verdict.missed.empty()) continue;
+    if (!verdict.failed()) continue;
+    if (verdict.missed.empty()) {
+      misses[agent.spec] = "met none of the gate's cases";
+      continue;
+    }
     const auto first = std::ranges::find(GateCases(), verdict.missed.front(), &GateCase::key);
     misses[agent.spec] = fmt::format("missed {} of the gate's cases ({}{})", verdict.missed.size(),
                                      first->title, verdict.missed.size() > 1 ? ", ..." : "");

@@ -19,9 +19,10 @@ class Today {
   // Whether the agent of today made these rows, as far as this build can say.
   bool Made(const CellSummary& cell, const TableColumn& column, const std::string& agent) {
     const std::optional<std::string>& name = NameOf(agent);
-    // Behind a zero-shot agent's name stands what it was trained on.
+    // A bare name tells no settings; behind a zero-shot agent's name stands what it was trained on.
     return !name || std::ranges::all_of(cell.records, [&](const CellRecord& record) {
-      return record.agent == *name || (column.zero_shot && record.agent.starts_with(*name + " "));
+      return record.agent.find('(') == std::string::npos || record.agent == *name ||
+             (column.zero_shot && record.agent.starts_with(*name + " "));
     });
   }
 
@@ -49,6 +50,23 @@ struct Column {
   std::vector<std::string> where;  // there are rows of settings before
 };
 
+struct Counted {
+  int run = 0, before = 0;
+};
+
+Counted Count(const TableResults& results, const TableBlock& block, const std::vector<std::string>& rows,
+              const TableColumn& column, Today& today) {
+  Counted counted;
+  for (const TableLine& line : block.lines) {
+    if (!rows.empty() && std::ranges::find(rows, line.key) == rows.end()) continue;
+    const CellSummary& cell = results.At(block.key, line.key, column.key);
+    if (!cell.was_run()) continue;
+    ++counted.run;
+    if (!today.Made(cell, column, line.AgentOf(column))) ++counted.before;
+  }
+  return counted;
+}
+
 }  // namespace
 
 std::string SettingsBefore(const TableResults& results) {
@@ -57,13 +75,7 @@ std::string SettingsBefore(const TableResults& results) {
   const bool several = results.table().blocks.size() > 1;
   for (const TableBlock& block : results.table().blocks) {
     for (const TableColumn& column : block.columns) {
-      int run = 0, before = 0;
-      for (const TableLine& line : block.lines) {
-        const CellSummary& cell = results.At(block.key, line.key, column.key);
-        if (!cell.was_run()) continue;
-        ++run;
-        if (!today.Made(cell, column, line.AgentOf(column))) ++before;
-      }
+      const auto [run, before] = Count(results, block, {}, column, today);
       if (run == 0) continue;
       const auto known = std::ranges::find(columns, column.title, &Column::title);
       Column& all = known == columns.end() ? columns.emplace_back(column.title) : *known;
@@ -81,6 +93,17 @@ std::string SettingsBefore(const TableResults& results) {
       texts.push_back(fmt::format("{} ({})", column.title, fmt::join(column.where, "; ")));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+bool MostlyBefore(const TableResults& results, const std::string& block_key,
+                  const std::vector<std::string>& rows, const std::string& column_key) {
+  const std::vector<TableBlock>& blocks = results.table().blocks;
+  const TableBlock& block = *std::ranges::find(blocks, block_key, &TableBlock::key);
+  const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
+  if (column == block.columns.end()) return false;
+  Today today;
+  const auto [run, before] = Count(results, block, rows, *column, today);
+  return 2 * before > run;
 }
 
 }  // namespace berth::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/tables/results.h"
 
@@ -10,5 +11,10 @@ namespace berth::bench {
 // "SGDP; HDP (12 of 14 rows); RNN (published)": columns whose cells all are, else of how many rows or in which blocks; empty
 // where there is none. Of learners that this build lacks today's settings are not known, so they are in none.
 std::string SettingsBefore(const TableResults& results);
+
+// Whether more than half of the column's cells in these rows of a block (empty = all of them) are; the same of what this
+// build lacks.
+bool MostlyBefore(const TableResults& results, const std::string& block, const std::vector<std::string>& rows,
+                  const std::string& column);
 
 }  // namespace berth::bench

@@ -149,7 +149,7 @@ class Prober {
     }
     const cost_models::LinkParameters link = cost_models::FitCopies("copies", copies).link;
     std::vector<std::string> knots;
-    for (const auto& [bytes, us] : link.knots) knots.push_back(fmt::format("[{}B, {:.3f}us]", bytes, us));
+    for (const auto& [bytes, us] : link.knots) knots.push_back(fmt::format("[{}B, {:.6f}us]", bytes, us));
     made_.cluster.curve =
         fmt::format("bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", "));
   }

@@ -212,9 +212,12 @@ void HoldOut(const std::vector<CopySample>& samples, std::vector<CopyPoint>* poi
   }
 }
 
-// Noise may leave the end flat, which would say that any more bytes take no longer.
-void DropFlatEnd(std::vector<Knot>& knots) {
-  while (knots.size() > 2 && knots.back().us <= (knots.end() - 2)->us) knots.pop_back();
+// Copies whose sizes made no difference, in noise too, leave all of the curve flat, which would say that any more bytes take no
+// longer. By the least then that six digits tell.
+void RaiseFlatEnd(std::vector<Knot>& knots) {
+  if (knots.back().us > (knots.end() - 2)->us) return;
+  if (knots.size() > 2) knots.pop_back();
+  knots.back().us = Rounded(std::max(knots.front().us + 1e-3, knots.front().us * (1 + 1e-5)));
 }
 
 }  // namespace
@@ -261,7 +264,7 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples) {
   fit.alpha_beta = FitAlphaBeta(samples);
   fit.link.kind = kind;
   fit.link.knots = FitKnots(samples, &fit.points);
-  DropFlatEnd(fit.link.knots);
+  RaiseFlatEnd(fit.link.knots);
   fit.link.bandwidth = BandwidthOf(samples, fit.link.knots);
   HoldOut(samples, &fit.points);
   std::vector<std::pair<double, double>> held_out;

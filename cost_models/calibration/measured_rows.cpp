@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/cpu_line.h"
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
@@ -22,6 +23,12 @@ constexpr std::string_view kDimensions[] = {"batch",   "rows",        "columns",
 // Of a time; there must be one.
 constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
 constexpr std::pair<std::string_view, double> kFormats[] = {{"f32", 4}, {"f16", 2}, {"bf16", 2}};
+
+// Element-wise ops of frameworks that compute more than sums do, and what graphs call them.
+constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+    {"erf", "Erf"},  {"exp", "Exp"}, {"gelu", "Gelu"},       {"hardswish", "HardSwish"},
+    {"log", "Log"},  {"pow", "Pow"}, {"sigmoid", "Sigmoid"}, {"silu", "Swish"},
+    {"tanh", "Tanh"}};
 
 std::vector<std::string_view> Split(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -262,6 +269,12 @@ class Reader {
     }
     row.work = *work;
     row.work.dtype = format->first;
+    if (const auto function =
+            std::ranges::find(kFunctions, row.name, [](const auto& one) { return one.first; });
+        row.op == "elementwise" && function != std::end(kFunctions)) {
+      row.work.type = function->second;
+      row.work.family = FamilyOf(row.work.type, row.work.op_class);
+    }
     table_.rows.push_back(std::move(row));
   }
 

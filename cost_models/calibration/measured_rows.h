@@ -16,7 +16,7 @@ struct MeasuredRow {
   int line = 0;
   std::string device;  // the column's, else the table's
   std::string op;      // "linear"
-  std::string name;    // the framework's, "relu"; may be empty
+  std::string name;    // the framework's, "relu"; may be empty; says what an element-wise op computes
   OpWork work;
   double us = 0;
 };

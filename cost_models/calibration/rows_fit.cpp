@@ -100,6 +100,12 @@ auto ShapeKey(const MeasuredRow& row) {
                     product.columns, product.depth, row.work.bytes, row.work.row);
 }
 
+// Rows of which the host does the same: of element-wise ops those of as many tensors.
+std::string HostKey(const MeasuredRow& row) {
+  const std::string key = row.op + " " + row.name;
+  return row.op == "elementwise" ? fmt::format("{} {:.0f}", key, row.work.bytes / row.work.elements) : key;
+}
+
 // The same shapes on every GPU, in any order of the rows.
 bool IsHeldOut(const MeasuredRow& row) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
@@ -315,8 +321,7 @@ class RowsFitter {
         if (!IsHeldOut(*sample->row)) found.push_back(sample);
       return found.empty() ? Samples(samples.begin(), samples.end()) : found;
     };
-    for (auto& sample : samples_)
-      by_op[{sample->kind, sample->row->op + " " + sample->row->name}].push_back(sample.get());
+    for (auto& sample : samples_) by_op[{sample->kind, HostKey(*sample->row)}].push_back(sample.get());
     std::map<std::string_view, double> least;                // floor by kind
     std::map<std::string_view, std::vector<double>> shares;  // by kind, of its element-wise ops
     const auto floor_of = [&](const std::vector<Sample*>& samples) {

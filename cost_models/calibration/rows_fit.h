@@ -2,11 +2,11 @@
 // one set for GPUs that nobody measured.
 //
 // A time between two events around an op holds the host's share: while the device idles the host works on what comes
-// next, so the smallest ops all take the same floor. Per op: floor = median of the rows below 1.15 times their lowest
-// percentile, at most twice the least floor of the kind, since large ops show none; what is taken off every row is the
-// intercept of time over bytes of the element-wise ops as a share of their floor (half of the floor where there are
-// none). Both are told by rows that are not held out. Rows below 1.25 times the floor say nothing of the device. For a GPU
-// that is left out both are the medians of the others'.
+// next, so the smallest ops all take the same floor. Per op, of element-wise ones by their tensors: floor = median of
+// the rows below 1.15 times their lowest percentile, at most twice the least floor of the kind, since large ops show
+// none; what is taken off every row is the intercept of time over bytes of the element-wise ops as a share of their
+// floor (half of the floor where there are none). Both are told by rows that are not held out. Rows below 1.25 times
+// the floor say nothing of the device. For a GPU that is left out both are the medians of the others'.
 //
 // What stands for a GPU that nobody measured was chosen by leaving each of the fit's own GPUs out: for contractions the
 // tables of all rows together, for families that move bytes the median of what the GPUs' own tables say.

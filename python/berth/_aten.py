@@ -6,7 +6,8 @@ from ._core import aten_types
 TYPES = aten_types()
 
 #: Functional collectives of torch.distributed (_c10d_functional), without the underscore of what works in place.
-COLLECTIVES = {"all_reduce": "AllReduce", "all_gather_into_tensor": "AllGather", "reduce_scatter_tensor": "ReduceScatter"}
+COLLECTIVES = {"all_reduce": "AllReduce", "all_gather_into_tensor": "AllGather", "reduce_scatter_tensor": "ReduceScatter",
+               "all_to_all_single": "AllToAll", "broadcast": "Broadcast"}
 
 #: Inputs of products stand first, whatever PyTorch's order.
 BIAS_FIRST = ("addmm", "baddbmm", "addbmm", "addmv")

@@ -233,7 +233,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         space = func._schema.name.partition("::")[0]
         kind = aten[:-1] if aten.endswith("_") and not aten.endswith("__") else aten
         read = _tensors((args, kwargs))
-        ranks = self._ranks(func, args, kwargs) if space == "_c10d_functional" and kind in COLLECTIVES else 0
+        collective = self._collective(func, args, kwargs) if space == "_c10d_functional" and kind in COLLECTIVES else {}
+        ranks = collective.get("ranks", 0)
         if kind in BIAS_FIRST:
             read = read[1:] + read[:1]
         stored = [tensor.untyped_storage()._cdata for tensor in made]
@@ -289,15 +290,18 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         if kind in ("convolution", "convolution_backward"):
             op["attributes"].update(self._window(args, kind))
         if ranks > 1:
-            op["attributes"]["ranks"] = ranks
+            op["attributes"].update(collective)
             op.pop("colocate", None)
         self.ops.append(op)
         self._number(module, name)
 
-    def _ranks(self, func: Any, args: Any, kwargs: Any) -> int:
-        """Of a collective's process group."""
+    def _collective(self, func: Any, args: Any, kwargs: Any) -> Dict[str, int]:
+        """The ranks of its process group, and whose tensor it is; nothing where ranks send unequal parts, since one rank's do not tell the others'."""
         named = {argument.name: given for argument, given in zip(func._schema.arguments, self._arguments(func, args, kwargs))}
-        return int(torch.distributed.distributed_c10d._resolve_process_group(named["group_name"]).size())
+        if any(len(set(named.get(splits) or ())) > 1 for splits in ("input_split_sizes", "output_split_sizes")):
+            return {}
+        told = {"ranks": int(torch._C._distributed_c10d._resolve_process_group(named["group_name"]).size())}
+        return {**told, "root": int(named["src"])} if "src" in named else told
 
     def _memory_of(self, read: Sequence[Any], storage: int) -> _Memory:
         for tensor in read:

@@ -17,7 +17,7 @@ from berth import capture
 MACHINE = {"devices": [{"name": "big", "kind": "p100", "memory": "6GiB"}, {"name": "small", "kind": "k40", "memory": "4GiB"}],
            "interconnect": "fair", "links": [{"name": "pcie", "ends": ["big", "small"], "bandwidth": "10GB/s", "latency": "10us"}]}
 
-name, batch, samples = (sys.argv[1:] + ["resnet50", "64", "300"][len(sys.argv) - 1:])[:3]
+name, batch, samples = (sys.argv[1:] + ["resnet50", "80", "300"][len(sys.argv) - 1:])[:3]
 with torch.device("meta"):
     model = torchvision.models.get_model(name, weights=None)
     images = torch.empty(int(batch), 3, 224, 224)

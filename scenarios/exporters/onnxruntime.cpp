@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/exporters/onnx_nodes.h"
 #include "scenarios/exporters/placed_modules.h"
+#include "scenarios/exporters/placed_onnx.h"
 #include "scenarios/importers/wire_format.h"
+#include "scenarios/onnx_nodes.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"

@@ -9,19 +9,16 @@ namespace berth::scenarios {
 
 const std::vector<ExporterRow>& Exporters() {
   static const std::vector<ExporterRow> rows = {
-      {"device-map", "device_map of accelerate and transformers: modules to GPU numbers and \"cpu\" (JSON)",
-       ExportDeviceMap},
-      {"pipeline", "split points for torch.distributed.pipelining, by module (JSON)", ExportPipeline},
-      {"onnxruntime", "session option and layer annotations of ONNX Runtime 1.25 or newer (JSON)",
-       ExportOnnxRuntime},
-      {"onnxruntime-model", "the ONNX model that was placed, with those annotations in its nodes",
-       ExportOnnxRuntimeModel},
-      {"onnxruntime-memory", "the memory that each node takes, as ONNX Runtime 1.23 or newer reads it (CSV)",
+      {"device-map", "device_map of accelerate and transformers (JSON)", ExportDeviceMap},
+      {"pipeline", "split points for torch.distributed.pipelining (JSON)", ExportPipeline},
+      {"onnxruntime", "layer annotations for ONNX Runtime 1.25 or newer (JSON)", ExportOnnxRuntime},
+      {"onnxruntime-model", "the ONNX model with those annotations in its nodes", ExportOnnxRuntimeModel},
+      {"onnxruntime-memory", "memory of each node, for ONNX Runtime 1.23 or newer (CSV)",
        ExportOnnxRuntimeMemory},
       {"llama.cpp", "arguments for llama.cpp: --tensor-split or --override-tensor", ExportLlamaCpp},
       {"dot", "a picture for Graphviz, a box for each device", ExportDot},
       {"graphml", "ops, tensors and devices for networkx, Gephi, yEd", ExportGraphMl},
-      {"perfetto", "the simulated timeline for ui.perfetto.dev (Chrome trace, JSON)", ExportPerfetto},
+      {"perfetto", "the simulated timeline for ui.perfetto.dev (JSON)", ExportPerfetto},
   };
   return rows;
 }

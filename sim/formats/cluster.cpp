@@ -12,10 +12,12 @@
 #include "sim/error.h"
 #include "sim/formats/cluster_words.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/json_text.h"
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
 #include "sim/formats/yaml_reader.h"
 #include "sim/interconnect.h"
+#include "sim/nearest_name.h"
 #include "sim/spec.h"
 
 namespace berth::formats {
@@ -139,12 +141,23 @@ class ClusterReader {
 
  private:
   template <typename Kind>
-  static const Kind& Known(const Value& value, const Kind* kind, const std::vector<std::string>& names) {
+  static const Kind& Known(const Value& value, const Kind* kind, const std::vector<std::string>& names,
+                           const std::string& remedy = "") {
     if (kind == nullptr) {
-      value.Fail(fmt::format("is {}, which the catalogue does not have; it has {}", Quoted(value.Text()),
-                             NameList(names)));
+      value.Fail(fmt::format("is {}, which the catalogue does not have{}; it has {}{}", Quoted(value.Text()),
+                             DidYouMean(value.Text(), names), NameList(names), remedy));
     }
     return *kind;
+  }
+
+  // The least that a kind of one's own says.
+  static std::string OwnKind(const std::string& name) {
+    constexpr const char* kNumber = "{{value: {}, source: \"data sheet: mine\"}}";
+    return fmt::format(
+        "; one of your own goes into the file as kinds: [{{name: {}, class: {}, description: mine, memory: "
+        "{}, peak_f32: {}, memory_bandwidth: {}}}]",
+        JsonString(name), name.starts_with("cpu") ? "cpu" : "gpu", fmt::format(kNumber, "16GiB"),
+        fmt::format(kNumber, "8TFLOP/s"), fmt::format(kNumber, "320GB/s"));
   }
 
   Device ReadDevice(const Value& value) {
@@ -153,8 +166,9 @@ class ClusterReader {
     device.name = nodes_.Add(fields.Require("name"));
     const Value kind_value = fields.Require("kind");
     device.kind = kind_value.Text();
+    const sim::DeviceKind* known = catalogue_.FindDevice(device.kind);
     const sim::DeviceKind& kind =
-        Known(kind_value, catalogue_.FindDevice(device.kind), catalogue_.DeviceNames());
+        Known(kind_value, known, catalogue_.DeviceNames(), known == nullptr ? OwnKind(device.kind) : "");
     device.device_class = kind.device_class;
     device.launch_cost = kind.launch_cost;
     ReadMemory(fields, kind, device);

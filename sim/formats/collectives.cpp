@@ -1,6 +1,7 @@
 #include "sim/formats/collectives.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -21,60 +22,109 @@ using sim::TensorRef;
 
 struct Kind {
   const char* type;
-  bool reduces;
-  bool gathers;
-};
-// A ring of an AllReduce among kMostRanks is half a million ops, and as many again in a small file take all of 2 GB to simulate.
-constexpr std::int64_t kMostRingOps = std::int64_t{1} << 20;  // of a graph
+  bool reduces = false;    // around the ring; each rank has the sum of its chunk
+  bool gathers = false;    // around the ring; each rank has all chunks
+  bool spreads = false;    // along a chain from the root; each rank has the root's chunks
+  bool collects = false;   // along a chain to the root, which has the sums of all chunks
+  bool exchanges = false;  // each rank gets its chunk of every rank's tensor
 
-constexpr Kind kKinds[] = {
-    {"AllReduce", true, true}, {"ReduceScatter", true, false}, {"AllGather", false, true}};
+  bool ends() const { return gathers || has_root() || exchanges; }
+  bool has_root() const { return spreads || collects; }
+  // Of tensors alike, in which the result stands.
+  bool in_place() const { return reduces || has_root(); }
+  bool cuts() const { return in_place() || exchanges; }
+};
+// Ops of a graph's collectives, and waits for them: an AllReduce among kMostRanks is half a million ops, and as many again
+// in a small file take all of 2 GB to simulate.
+constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
+
+constexpr Kind kKinds[] = {{.type = "AllReduce", .reduces = true, .gathers = true},
+                           {.type = "ReduceScatter", .reduces = true},
+                           {.type = "AllGather", .gathers = true},
+                           {.type = "Broadcast", .spreads = true},
+                           {.type = "Reduce", .collects = true},
+                           {.type = "AllToAll", .exchanges = true}};
 
 const Kind* KindOf(const sim::Op& op) {
   const auto found = std::ranges::find_if(kKinds, [&](const Kind& kind) { return op.type == kind.type; });
   return found != std::end(kKinds) ? found : nullptr;
 }
 
-// The ring ops of one collective stand one block behind the other, one op of each rank in a block: the beginning, a step
-// each of the reduction and of the gathering, and of what gathers the end.
-struct Ring {
+// What links send in the time of their latency: from PCI Express 3 to NVSwitch.
+constexpr double kLeastLatencyBytes = 0.2e6;
+constexpr double kMostLatencyBytes = 3.4e6;
+constexpr int kMostChainChunks = 512;
+
+// A chain of k ranks passes b bytes in c chunks in about (k - 2 + c) L + M(b) (1 + (k - 2) / c): least at the root of
+// (k - 2) M(b) / L. The links are not known here. An AllReduce takes as long as k chunks, so up to k are cut where any
+// link gains by it, and more where all do.
+int ChainChunks(Bytes bytes, int ranks) {
+  const auto best = [&](double latency_bytes) {
+    return static_cast<int>(std::clamp(std::sqrt(static_cast<double>(bytes) * (ranks - 2) / latency_bytes),
+                                       1.0, static_cast<double>(kMostChainChunks)));
+  };
+  return std::max(std::min(ranks, best(kLeastLatencyBytes)), best(kMostLatencyBytes));
+}
+
+// The ops of one collective stand one block behind the other, one op of each rank in a block: the beginning, a step each of
+// the reduction, a chunk each of a chain, a step each of the gathering or exchange, and the end.
+struct Layout {
   const Kind* kind = nullptr;
   int ranks = 0;
+  int root = 0;
   OpIndex first = 0;  // in the new graph
+  int chunks = 1;     // that a rank's tensor is cut into
 
   int steps() const { return ranks - 1; }
-  int blocks() const { return 1 + (kind->reduces ? steps() : 0) + (kind->gathers ? steps() + 1 : 0); }
+  int before_gathering() const { return 1 + (kind->reduces ? steps() : 0) + (kind->has_root() ? chunks : 0); }
+  int blocks() const {
+    return before_gathering() + (kind->gathers || kind->exchanges ? steps() : 0) + (kind->ends() ? 1 : 0);
+  }
   std::int64_t size() const { return std::int64_t{blocks()} * ranks; }
   int Wrap(int rank) const { return ((rank % ranks) + ranks) % ranks; }
+  // The first of a chain is half of another: of two equal ones on the way at once both would arrive together.
+  Bytes ChunkOf(Bytes whole, int chunk) const {
+    if (!kind->has_root()) return formats::ChunkOf(whole, chunk, chunks);
+    const int halves = 2 * chunks - 1;
+    const Bytes second = formats::ChunkOf(whole, 2 * chunk, halves);
+    return chunk == 0 ? second : formats::ChunkOf(whole, 2 * chunk - 1, halves) + second;
+  }
+  // Of a chain: the root of what spreads, the rank behind it of what is collected.
+  int Source() const { return Wrap(root + (kind->collects ? 1 : 0)); }
 
   OpIndex Beginning(int rank) const { return first + Wrap(rank); }
   OpIndex Reduction(int step, int rank) const { return first + (1 + step) * ranks + Wrap(rank); }
+  OpIndex Chained(int chunk, int rank) const { return first + (1 + chunk) * ranks + Wrap(rank); }
   OpIndex Gathering(int step, int rank) const {
-    return first + (1 + (kind->reduces ? steps() : 0) + step) * ranks + Wrap(rank);
+    return first + (before_gathering() + step) * ranks + Wrap(rank);
   }
+  OpIndex Sending(int step, int rank) const { return Gathering(step, rank); }
   OpIndex End(int rank) const { return first + (blocks() - 1) * ranks + Wrap(rank); }
-  // Rank r's own chunk, whole: what it gathers from, and what it has of a ReduceScatter.
+  // Rank r's own chunk, whole: what is gathered of it, and what it has of a ReduceScatter.
   OpIndex Own(int rank) const { return kind->reduces ? Reduction(steps() - 1, rank) : Beginning(rank); }
+  OpIndex Result(int rank) const { return kind->ends() ? End(rank) : Own(rank); }
 };
 
 class Expansion {
  public:
-  explicit Expansion(const OpGraph& graph) : graph_(graph), rings_(graph.ops.size()) {
-    std::int64_t next = 0, of_rings = 0;
+  explicit Expansion(const OpGraph& graph) : graph_(graph), layouts_(graph.ops.size()) {
+    std::int64_t next = 0, made = 0;
     for (std::size_t i = 0; i < graph.ops.size(); ++i) {
       const sim::Op& op = graph.ops[i];
-      if (next >= sim::kMaxOps) throw InputError("a graph of 2^31 ops or more, those of its rings counted");
+      if (next >= sim::kMaxOps)
+        throw InputError("a graph of 2^31 ops or more, those of its collectives counted");
       first_.push_back(static_cast<OpIndex>(next));
       if (const Kind* kind = KindOf(op)) {
         if (op.inputs.size() > static_cast<std::size_t>(kMostRanks))
           Fail(op, fmt::format("a collective of {} ranks; {} are the most", op.inputs.size(), kMostRanks));
-        rings_[i] = Ring{kind, static_cast<int>(op.inputs.size()), first_.back()};
-        Check(op, *rings_[i]);
-        next += rings_[i]->size();
-        of_rings += rings_[i]->size();
-        if (of_rings > kMostRingOps)
-          Fail(op, fmt::format("the collectives up to here are rings of {} ops; {} are the most of a graph",
-                               of_rings, kMostRingOps));
+        const int ranks = static_cast<int>(op.inputs.size());
+        layouts_[i] = Layout{kind, ranks, RootOf(op, *kind, ranks), first_.back(), ChunksOf(op, *kind)};
+        Check(op, *layouts_[i]);
+        next += layouts_[i]->size();
+        made += layouts_[i]->size();
+        if (made > kMostParts)
+          Fail(op, fmt::format("the collectives up to here become {} ops; {} are the most of a graph", made,
+                               kMostParts));
       } else {
         ++next;
       }
@@ -88,17 +138,17 @@ class Expansion {
     made_.attributes = graph_.attributes;
     if (!first_.empty())
       made_.ops.reserve(static_cast<std::size_t>(first_.back()) +
-                        (rings_.back() ? rings_.back()->size() : 1));
+                        (layouts_.back() ? layouts_.back()->size() : 1));
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (rings_[i]) {
-        AddRing(graph_.ops[i], *rings_[i]);
+      if (layouts_[i]) {
+        AddCollective(graph_.ops[i], *layouts_[i]);
       } else {
         AddOp(graph_.ops[i]);
       }
     }
     for (const OpIndex op : graph_.topological_order()) {
-      if (const auto& ring = rings_[static_cast<std::size_t>(op)])
-        Colocate(graph_.ops[static_cast<std::size_t>(op)], *ring);
+      if (const auto& layout = layouts_[static_cast<std::size_t>(op)])
+        Colocate(graph_.ops[static_cast<std::size_t>(op)], *layout);
     }
     made_.Finish();
     return std::move(made_);
@@ -109,20 +159,21 @@ class Expansion {
     throw InputError(fmt::format("op '{}': {}", op.name, what));
   }
 
-  // Whoever waits for a ring waits for each of its ranks, and each rank of a ring for all that it waits for.
+  // Whoever waits for a collective waits for each of its ranks, and each of its ranks for all that it waits for.
   void CheckWaits() const {
     std::int64_t waits = 0;
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
       const sim::Op& op = graph_.ops[i];
       for (const OpIndex before : op.control) {
-        const auto& of = rings_[static_cast<std::size_t>(before)];
-        if (of || rings_[i]) waits += std::int64_t{of ? of->ranks : 1} * (rings_[i] ? rings_[i]->ranks : 1);
+        const auto& of = layouts_[static_cast<std::size_t>(before)];
+        if (of || layouts_[i])
+          waits += std::int64_t{of ? of->ranks : 1} * (layouts_[i] ? layouts_[i]->ranks : 1);
       }
-      if (waits > kMostRingOps)
+      if (waits > kMostParts)
         Fail(op,
              fmt::format("up to here the ranks of collectives and those that wait for them make {} waits; "
                          "{} are the most of a graph",
-                         waits, kMostRingOps));
+                         waits, kMostParts));
     }
   }
 
@@ -130,18 +181,36 @@ class Expansion {
     return graph_.ops[static_cast<std::size_t>(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
   }
 
-  // What a ring has no place for; it would be lost.
-  static void CheckFields(const sim::Op& op) {
+  // 0 where it does not say.
+  static int RootOf(const sim::Op& op, const Kind& kind, int ranks) {
+    const sim::Attribute* const found = sim::FindAttribute(op.attributes, kRootRank);
+    if (!kind.has_root() || found == nullptr) return 0;
+    const auto* root = std::get_if<std::int64_t>(&found->value);
+    if (root == nullptr || *root < 0 || *root >= ranks)
+      Fail(op, fmt::format("`root` must be a rank, a whole number from 0 to {}", ranks - 1));
+    return static_cast<int>(*root);
+  }
+
+  int ChunksOf(const sim::Op& op, const Kind& kind) const {
+    const int ranks = static_cast<int>(op.inputs.size());
+    if (kind.has_root() && ranks > 1) return ChainChunks(OutputOf(op.inputs.front()).bytes, ranks);
+    return kind.cuts() ? ranks : 1;
+  }
+
+  // What would be lost.
+  static void CheckFields(const sim::Op& op, const Kind& kind) {
     const auto refuse = [&](bool set, const char* field, const char* why) {
       if (set) Fail(op, fmt::format("has {}, but {} must have none: {}", field, op.type, why));
     };
     const char* priced = "its links price it";
     refuse(op.cost_us || !op.cost_us_by_kind.empty(), "cost_us", priced);
     refuse(op.flops > 0, "flops", priced);
-    const char* nowhere = "it becomes a ring of many ops";
+    const char* nowhere = "it becomes many ops";
     refuse(op.persistent_bytes > 0, "persistent_bytes", nowhere);
     refuse(op.workspace_bytes > 0, "workspace_bytes", nowhere);
-    refuse(!op.attributes.empty(), "attributes", nowhere);
+    const std::size_t roots =
+        kind.has_root() && sim::FindAttribute(op.attributes, kRootRank) != nullptr ? 1 : 0;
+    refuse(op.attributes.size() > roots, kind.has_root() ? "attributes but `root`" : "attributes", nowhere);
     refuse(!op.colocate.empty(), "colocate", "each rank is where its input is made");
     refuse(std::ranges::any_of(
                op.outputs,
@@ -149,10 +218,10 @@ class Expansion {
            "an output in another's storage", nowhere);
   }
 
-  void Check(const sim::Op& op, const Ring& ring) const {
-    CheckFields(op);
-    if (ring.ranks < 2)
-      Fail(op, fmt::format("a collective of {} rank; it takes a tensor of each of 2 or more", ring.ranks));
+  void Check(const sim::Op& op, const Layout& layout) const {
+    CheckFields(op, *layout.kind);
+    if (layout.ranks < 2)
+      Fail(op, fmt::format("a collective of {} rank; it takes a tensor of each of 2 or more", layout.ranks));
     std::set<std::pair<OpIndex, std::int32_t>> seen;
     Bytes all = 0;
     for (const TensorRef& input : op.inputs) {
@@ -165,39 +234,47 @@ class Expansion {
     }
     if (op.outputs.size() != op.inputs.size())
       Fail(op, fmt::format("has {} outputs, but must have one for each of its {} ranks", op.outputs.size(),
-                           ring.ranks));
+                           layout.ranks));
     const Bytes each = OutputOf(op.inputs.front()).bytes;
-    for (int rank = 0; rank < ring.ranks; ++rank) {
+    for (int rank = 0; rank < layout.ranks; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       const Bytes given = OutputOf(op.inputs[at]).bytes;
-      if (ring.kind->reduces && given != each)
-        Fail(op, fmt::format("adds tensors of {} and {} bytes; they must be alike", each, given));
-      const Bytes wanted = !ring.kind->reduces  ? all
-                           : ring.kind->gathers ? each
-                                                : formats::ChunkOf(each, rank, ring.ranks);
+      if (layout.kind->in_place() && given != each)
+        Fail(op, fmt::format("{} tensors of {} and {} bytes; they must be alike",
+                             layout.kind->reduces ? "adds" : "copies into", each, given));
+      const Bytes wanted = ResultBytes(op, layout, rank, all);
       if (op.outputs[at].bytes != wanted)
         Fail(op, fmt::format("output {} has {} bytes, but must have {}", rank, op.outputs[at].bytes, wanted));
     }
   }
 
+  // `all`: of all ranks' tensors.
+  Bytes ResultBytes(const sim::Op& op, const Layout& layout, int rank, Bytes all) const {
+    if (layout.kind->in_place()) {
+      const Bytes each = OutputOf(op.inputs.front()).bytes;
+      return layout.kind->ends() ? each : formats::ChunkOf(each, rank, layout.ranks);
+    }
+    if (!layout.kind->exchanges) return all;
+    Bytes sum = 0;
+    for (int from = 0; from < layout.ranks; ++from) sum += ChunkOf(op, layout, from, rank);
+    return sum;
+  }
+
   TensorRef Mapped(const TensorRef& tensor) const {
     const auto at = static_cast<std::size_t>(tensor.op);
-    if (!rings_[at]) return {first_[at], tensor.output};
-    return {ResultOf(*rings_[at], tensor.output), 0};
-  }
-  static OpIndex ResultOf(const Ring& ring, int rank) {
-    return ring.kind->gathers ? ring.End(rank) : ring.Own(rank);
+    if (!layouts_[at]) return {first_[at], tensor.output};
+    return {layouts_[at]->Result(tensor.output), 0};
   }
 
   std::vector<OpIndex> MappedControl(const std::vector<OpIndex>& control) const {
     std::vector<OpIndex> mapped;
     for (const OpIndex op : control) {
       const auto at = static_cast<std::size_t>(op);
-      if (!rings_[at]) {
+      if (!layouts_[at]) {
         mapped.push_back(first_[at]);
         continue;
       }
-      for (int rank = 0; rank < rings_[at]->ranks; ++rank) mapped.push_back(ResultOf(*rings_[at], rank));
+      for (int rank = 0; rank < layouts_[at]->ranks; ++rank) mapped.push_back(layouts_[at]->Result(rank));
     }
     return mapped;
   }
@@ -211,7 +288,7 @@ class Expansion {
     }
   }
 
-  // A ring's op takes no time: the sums are part of the transfers.
+  // A collective's ops take no time: the sums are part of the transfers.
   sim::Op& Add(const sim::Op& of, const char* what, const std::string& name, std::vector<TensorRef> inputs) {
     sim::Op& op = made_.ops.emplace_back();
     op.name = fmt::format("{}/{}", of.name, name);
@@ -236,74 +313,136 @@ class Expansion {
     return own;
   }
 
-  void AddRing(const sim::Op& op, const Ring& ring) {
-    AddBeginnings(op, ring);
-    if (ring.kind->reduces) AddReduction(op, ring);
-    if (ring.kind->gathers) AddGathering(op, ring);
+  void AddCollective(const sim::Op& op, const Layout& layout) {
+    AddBeginnings(op, layout);
+    if (layout.kind->reduces) AddReduction(op, layout);
+    if (layout.kind->has_root()) AddChain(op, layout);
+    if (layout.kind->gathers) AddGathering(op, layout);
+    if (layout.kind->exchanges) AddSending(op, layout);
+    if (layout.kind->ends()) AddEnds(op, layout);
   }
 
-  Bytes ChunkOf(const sim::Op& op, const Ring& ring, int chunk) const {
-    if (!ring.kind->reduces) return OutputOf(op.inputs[static_cast<std::size_t>(ring.Wrap(chunk))]).bytes;
-    return formats::ChunkOf(OutputOf(op.inputs.front()).bytes, ring.Wrap(chunk), ring.ranks);
+  // Of the tensor of rank `from`, of which an AllGather gives the whole.
+  Bytes ChunkOf(const sim::Op& op, const Layout& layout, int from, int chunk) const {
+    const Bytes whole = OutputOf(op.inputs[static_cast<std::size_t>(from)]).bytes;
+    return layout.kind->cuts() ? layout.ChunkOf(whole, chunk) : whole;
   }
 
-  // What a rank has at first: chunks of what is added, or the one that it gives to all.
-  void AddBeginnings(const sim::Op& op, const Ring& ring) {
-    for (int rank = 0; rank < ring.ranks; ++rank) {
+  // What a rank has at first: chunks of its tensor, or the one that it gives to all.
+  void AddBeginnings(const sim::Op& op, const Layout& layout) {
+    for (int rank = 0; rank < layout.ranks; ++rank) {
       const TensorRef input = Mapped(op.inputs[static_cast<std::size_t>(rank)]);
       sim::Op& begins = Add(op, "CollectiveBegin", fmt::format("rank{}", rank), {input});
       begins.framework_ops = op.framework_ops;
       begins.control = MappedControl(op.control);
-      for (int chunk = 0; chunk < (ring.kind->reduces ? ring.ranks : 1); ++chunk)
-        begins.outputs.push_back(View(ChunkOf(op, ring, ring.kind->reduces ? chunk : rank), input));
+      for (int chunk = 0; chunk < layout.chunks; ++chunk)
+        begins.outputs.push_back(View(ChunkOf(op, layout, rank, chunk), input));
     }
   }
 
   // At step s rank r gets from the one before it the sum so far of chunk r - 2 - s, and adds its own.
-  void AddReduction(const sim::Op& op, const Ring& ring) {
-    for (int step = 0; step < ring.steps(); ++step) {
-      for (int rank = 0; rank < ring.ranks; ++rank) {
-        const int chunk = ring.Wrap(rank - 2 - step);
-        const TensorRef sum = step == 0 ? TensorRef{ring.Beginning(rank - 1), chunk}
-                                        : TensorRef{ring.Reduction(step - 1, rank - 1), 0};
+  void AddReduction(const sim::Op& op, const Layout& layout) {
+    for (int step = 0; step < layout.steps(); ++step) {
+      for (int rank = 0; rank < layout.ranks; ++rank) {
+        const int chunk = layout.Wrap(rank - 2 - step);
+        const TensorRef sum = step == 0 ? TensorRef{layout.Beginning(rank - 1), chunk}
+                                        : TensorRef{layout.Reduction(step - 1, rank - 1), 0};
         Add(op, "CollectiveAdd", fmt::format("add{}/rank{}", step, rank),
-            {sum, {ring.Beginning(rank), chunk}})
-            .outputs.push_back(Own(ChunkOf(op, ring, chunk)));
+            {sum, {layout.Beginning(rank), chunk}})
+            .outputs.push_back(Own(ChunkOf(op, layout, rank, chunk)));
+      }
+    }
+  }
+
+  // The source, which has all chunks, has two on the way: it sends the next one when the next rank says that it has the one
+  // before the last. All at once would share the link and arrive together; one alone would leave it idle meanwhile.
+  void AddChain(const sim::Op& op, const Layout& layout) {
+    const int source = layout.Source();
+    for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+      for (int rank = 0; rank < layout.ranks; ++rank) {
+        const TensorRef own = {layout.Beginning(rank), chunk};
+        const TensorRef passed = {layout.Chained(chunk, rank - 1), 0};
+        const std::string name = fmt::format("chunk{}/rank{}", chunk, rank);
+        if (layout.kind->collects && rank != source) {
+          Add(op, "CollectiveAdd", name, {passed, own})
+              .outputs.push_back(Own(ChunkOf(op, layout, rank, chunk)));
+          continue;
+        }
+        const TensorRef from = rank == source ? own : passed;
+        sim::Op& copy = Add(op, "CollectiveCopy", name, {from});
+        copy.outputs.push_back(View(ChunkOf(op, layout, rank, chunk), from));
+        if (rank == source && chunk > 1) copy.control = {layout.Chained(chunk - 2, source + 1)};
       }
     }
   }
 
   // At step s rank r gets from the one before it the whole chunk r - 1 - s, which is passed on as it is.
-  void AddGathering(const sim::Op& op, const Ring& ring) {
-    for (int step = 0; step < ring.steps(); ++step) {
-      for (int rank = 0; rank < ring.ranks; ++rank) {
-        const TensorRef from = {step == 0 ? ring.Own(rank - 1) : ring.Gathering(step - 1, rank - 1), 0};
+  void AddGathering(const sim::Op& op, const Layout& layout) {
+    for (int step = 0; step < layout.steps(); ++step) {
+      for (int rank = 0; rank < layout.ranks; ++rank) {
+        const TensorRef from = {step == 0 ? layout.Own(rank - 1) : layout.Gathering(step - 1, rank - 1), 0};
+        const int chunk = layout.Wrap(rank - 1 - step);
         Add(op, "CollectiveCopy", fmt::format("copy{}/rank{}", step, rank), {from})
-            .outputs.push_back(View(ChunkOf(op, ring, rank - 1 - step), from));
+            .outputs.push_back(View(ChunkOf(op, layout, chunk, chunk), from));
       }
     }
-    for (int rank = 0; rank < ring.ranks; ++rank) {
+  }
+
+  // At step s rank r sends to rank r + 1 + s, so that no two send to one. All steps are due at once and queue in this order:
+  // links of their own take them at once, shared ones one step after the other.
+  void AddSending(const sim::Op& op, const Layout& layout) {
+    for (int step = 0; step < layout.steps(); ++step) {
+      for (int rank = 0; rank < layout.ranks; ++rank) {
+        const int chunk = layout.Wrap(rank + 1 + step);
+        const TensorRef from = {layout.Beginning(rank), chunk};
+        Add(op, "CollectiveCopy", fmt::format("send{}/rank{}", step, rank), {from})
+            .outputs.push_back(View(ChunkOf(op, layout, rank, chunk), from));
+      }
+    }
+  }
+
+  // Where a rank's result is put together.
+  void AddEnds(const sim::Op& op, const Layout& layout) {
+    for (int rank = 0; rank < layout.ranks; ++rank) {
       const TensorRef input = Mapped(op.inputs[static_cast<std::size_t>(rank)]);
-      sim::Op& ends = Add(op, "CollectiveEnd", fmt::format("all/rank{}", rank), {input, {ring.Own(rank), 0}});
-      for (int step = 0; step < ring.steps(); ++step) ends.inputs.push_back({ring.Gathering(step, rank), 0});
+      sim::Op& ends = Add(op, "CollectiveEnd", fmt::format("all/rank{}", rank), PartsOf(layout, rank, input));
+      if (layout.kind->collects && rank != layout.root)
+        for (int chunk = 0; chunk < layout.chunks; ++chunk)
+          ends.control.push_back(layout.Chained(chunk, rank));
       const sim::Output& declared = op.outputs[static_cast<std::size_t>(rank)];
-      // A sum stands where the rank's tensor stood.
-      sim::Output& output =
-          ends.outputs.emplace_back(ring.kind->reduces ? View(declared.bytes, input) : Own(declared.bytes));
+      sim::Output& output = ends.outputs.emplace_back(layout.kind->in_place() ? View(declared.bytes, input)
+                                                                              : Own(declared.bytes));
       output.dtype = declared.dtype;
       output.shape = declared.shape;
     }
   }
 
+  static std::vector<TensorRef> PartsOf(const Layout& layout, int rank, const TensorRef& input) {
+    std::vector<TensorRef> parts;
+    if (!layout.kind->exchanges) parts.push_back(input);
+    if (layout.kind->exchanges) {
+      parts.push_back({layout.Beginning(rank), rank});
+      for (int step = 0; step < layout.steps(); ++step)
+        parts.push_back({layout.Sending(step, layout.Wrap(rank - 1 - step)), 0});
+    }
+    if (layout.kind->spreads || (layout.kind->collects && rank == layout.root))
+      for (int chunk = 0; chunk < layout.chunks; ++chunk) parts.push_back({layout.Chained(chunk, rank), 0});
+    if (layout.kind->gathers) {
+      parts.push_back({layout.Own(rank), 0});
+      for (int step = 0; step < layout.steps(); ++step) parts.push_back({layout.Gathering(step, rank), 0});
+    }
+    return parts;
+  }
+
   // In an order in which the tensors of a collective that another one makes have their device already.
-  void Colocate(const sim::Op& op, const Ring& ring) {
-    for (int rank = 0; rank < ring.ranks; ++rank) {
+  void Colocate(const sim::Op& op, const Layout& layout) {
+    for (int rank = 0; rank < layout.ranks; ++rank) {
       const OpIndex producer = Mapped(op.inputs[static_cast<std::size_t>(rank)]).op;
       std::string& set = made_.ops[static_cast<std::size_t>(producer)].colocate;
       if (set.empty()) set = UnusedSet(fmt::format("{}/rank{}", op.name, rank));
       const std::string value = set;
-      for (int block = 0; block < ring.blocks(); ++block)
-        made_.ops[static_cast<std::size_t>(ring.first + block * ring.ranks + rank)].colocate = value;
+      for (int block = 0; block < layout.blocks(); ++block)
+        made_.ops[static_cast<std::size_t>(layout.first + block * layout.ranks + rank)].colocate = value;
     }
   }
 
@@ -313,9 +452,9 @@ class Expansion {
   }
 
   const OpGraph& graph_;
-  std::set<std::string> sets_;              // of colocation
-  std::vector<std::optional<Ring>> rings_;  // by op
-  std::vector<OpIndex> first_;              // by op: where it, or its ring, is in the new graph
+  std::set<std::string> sets_;                  // of colocation
+  std::vector<std::optional<Layout>> layouts_;  // by op
+  std::vector<OpIndex> first_;                  // by op: where it, or what it becomes, is in the new graph
   OpGraph made_;
 };
 
@@ -323,6 +462,11 @@ class Expansion {
 
 bool IsCollective(const sim::Op& op) {
   return KindOf(op) != nullptr;
+}
+
+bool HasRoot(const sim::Op& collective) {
+  const Kind* kind = KindOf(collective);
+  return kind != nullptr && kind->has_root();
 }
 
 bool HasCollectives(const OpGraph& graph) {

@@ -100,10 +100,13 @@ class Writer {
     return copy;
   }
 
-  // What it does to its tensor is the ring's business: names of a framework would be lost.
+  // What it does to its tensor is its own business: names of a framework would be lost.
   sim::Op Joined(const sim::Op& op) const {
     sim::Op joined = op;
-    joined.attributes.clear();
+    std::erase_if(joined.attributes, [&](const auto& attribute) {
+      return attribute.first != kRootRank || !HasRoot(op) ||
+             !std::holds_alternative<std::int64_t>(attribute.second.value);
+    });
     joined.inputs.clear();
     joined.control.clear();
     joined.outputs.assign(static_cast<std::size_t>(ranks_), op.outputs.front());
@@ -111,11 +114,13 @@ class Writer {
       joined.inputs.push_back(Mapped(op.inputs.front(), rank));
       for (const OpIndex control : op.control) joined.control.push_back(Mapped(control, rank));
     }
-    if (op.type == "ReduceScatter") {  // the parts of a sum that does not divide differ by a byte
-      const sim::Bytes whole = InputBytes(op);
-      for (int rank = 0; rank < ranks_; ++rank)
-        joined.outputs[static_cast<std::size_t>(rank)].bytes = ChunkOf(whole, rank, ranks_);
-    }
+    // The parts of a tensor that does not divide differ by a byte.
+    const sim::Bytes whole = InputBytes(op);
+    const bool scatters = op.type == "ReduceScatter";
+    const bool exchanges = op.type == "AllToAll" && op.outputs.front().bytes == whole;
+    for (int rank = 0; (scatters || exchanges) && rank < ranks_; ++rank)
+      joined.outputs[static_cast<std::size_t>(rank)].bytes =
+          ChunkOf(whole, rank, ranks_) * (exchanges ? ranks_ : 1);
     return joined;
   }
   sim::Bytes InputBytes(const sim::Op& op) const {

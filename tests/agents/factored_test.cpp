@@ -69,6 +69,48 @@ TEST(Factored, KeepsChainsTogether) {
   }
 }
 
+// A walk draws from its best placement, and moves as many units as it is told to.
+TEST(Factored, WalksFromTheBest) {
+  Case c;
+  for (int i = 0; i < 64; ++i) c.Add("op" + std::to_string(i), {100});
+  c.UseGpus(3, /*cpu=*/false);
+  const Task task = MakeTask(c.Finish(), "");
+  for (const std::string lr : {"0", "0.3"}) {
+    SCOPED_TRACE(lr);
+    Evaluator evaluator(task, {.budget = 4000});
+    std::vector<UnitPlacement> batch;
+    double moved = 0, drawn = 0;
+    evaluator.observer = [&](std::int64_t sample, const UnitPlacement& placement, const Evaluation&) {
+      if (sample > 20) {
+        // The best is that of before the batch: 20 draws are evaluated together.
+        int different = 0;
+        for (std::size_t u = 0; u < placement.size(); ++u) different += placement[u] != batch.front()[u];
+        moved += different;
+        ++drawn;
+      }
+      if (sample % 20 == 0) batch.assign(1, evaluator.best());
+    };
+    MakeAgent("factored(action=walk,moves=4,lr=" + lr + ")")->Search(task, evaluator, {.seed = 1});
+    EXPECT_NEAR(moved / drawn, 4, 0.4);
+  }
+}
+
+// Two chains, as above: who learns which moves pay ends lower than who moves any unit.
+TEST(Factored, WalksLearnWhatPays) {
+  Case c;
+  for (int chain = 0; chain < 2; ++chain) {
+    for (int i = 0; i < 16; ++i) {
+      std::vector<sim::OpIndex> inputs;
+      if (i > 0) inputs.push_back(static_cast<sim::OpIndex>(c.graph.ops.size()) - 1);
+      c.Add("chain" + std::to_string(chain) + "_" + std::to_string(i), {100}, inputs, 1'000'000);
+    }
+  }
+  c.UseGpus(2, /*cpu=*/false);
+  const Task task = MakeTask(c.Finish(), "");
+  const Means learned = MeansOf("factored(action=walk,lr=0.3)", task, 16 * 100.0);
+  EXPECT_LT(learned.last - 1, 0.8 * (MeansOf("factored(action=walk,lr=0)", task, 16 * 100.0).last - 1));
+}
+
 // Draws of action=copy are coherent before anything is learned; those of action=device are not.
 TEST(Factored, CopiesItsNeighbourFromTheFirstSample) {
   Case c;

@@ -69,7 +69,7 @@ TEST(Gate, AnAgentThatGoesToOneGpuMissesTheChains) {
   const std::vector<GateCase> cases = {CaseOf("chains_2"), CaseOf("chains_4")};
   std::vector<GateRun> runs = RunGate(cases, {kCopy, kRandom, kOneGpu}, {.threads = 1});
   for (const GateCase& gate : cases) {
-    EXPECT_EQ(Counts(gate, runs), true);
+    EXPECT_EQ(Counts(gate, kLearner, runs), true);
     const GateRun one = *std::ranges::find_if(
         runs, [&](const GateRun& run) { return run.gate_case == gate.key && run.agent == kGateOneGpu; });
     EXPECT_GT(one.late_s, gate.goal_s);
@@ -120,6 +120,34 @@ TEST(Gate, WhoFitsBeatsWhoNeverDoes) {
   EXPECT_FALSE(learned(never, 0.6));
   EXPECT_FALSE(learned(never, never));
   EXPECT_FALSE(learned(0.6, 0.6));
+}
+
+// A walk moves some units at random in each draw: what only one-shot controls meet says nothing of it.
+TEST(Gate, WalksAreHeldAgainstWalks) {
+  const std::vector<GateCase> cases = {CaseOf("amoebanet")};
+  GateAgent walk = kLearner;
+  walk.walks = true;
+  std::vector<GateRun> runs = CountingRows();
+  Add(runs, "amoebanet", kLearner.spec, {0.7, 0.7, 0.7});
+  Add(runs, "amoebanet", kLearner.untrained, {0.7, 0.7, 0.7});
+  EXPECT_EQ(Judge(cases, kLearner, runs).missed, std::vector<std::string>{"amoebanet"});
+  EXPECT_EQ(Judge(cases, walk, runs).missed, std::vector<std::string>{});
+  EXPECT_GT(Judge(cases, walk, runs).not_run, 0) << "its controls were not run";
+  const auto with_walks = [&](double late) {
+    std::vector<GateRun> all = runs;
+    for (const GateAgent& control : GateAgents()) {
+      if (!control.control || !control.walks) continue;
+      Add(all, "amoebanet", control.spec, {late, late, late});
+      // Two controls may share what they are without learning.
+      std::erase_if(all, [&](const GateRun& run) { return run.agent == control.untrained; });
+      Add(all, "amoebanet", control.untrained, {0.7, 0.7, 0.7});
+    }
+    return Judge(cases, walk, all);
+  };
+  EXPECT_EQ(with_walks(0.5).missed, std::vector<std::string>{"amoebanet"});
+  EXPECT_EQ(with_walks(0.7).missed, std::vector<std::string>{}) << "no control meets it";
+  EXPECT_TRUE(with_walks(0.7).failed()) << "who met nothing has learned nothing";
+  EXPECT_FALSE(Judge(cases, walk, runs).failed()) << "not known";
 }
 
 // As good as the optimum from its first sample on, and no better at the end.

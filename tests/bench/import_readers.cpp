@@ -6,6 +6,7 @@
 #include "scenarios/importers/device_map.h"
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
+#include "scenarios/node_memory.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -66,11 +67,58 @@ void ReadDeviceMap(std::string_view bytes) {
   Tolerate([&] { scenarios::ImportDeviceMap(std::string(bytes), "input", graph, TwoGpus()); });
 }
 
+std::string WireField(int number, const std::string& body) {
+  std::string length;
+  for (std::size_t left = body.size();; left >>= 7) {
+    length += static_cast<char>(left < 0x80 ? left : left | 0x80);
+    if (left < 0x80) break;
+  }
+  return static_cast<char>(number << 3 | 2) + length + body;
+}
+
+// Of an ONNX file: named nodes and one without a name.
+std::string TwoNodes() {
+  return WireField(
+      7, WireField(1, WireField(1, "x") + WireField(1, "w") + WireField(2, "a") + WireField(3, "mul")) +
+             WireField(1, WireField(1, "a") + WireField(2, "b") + WireField(2, "c") + WireField(4, "Split")));
+}
+
+sim::OpGraph OpsOfTwoNodes() {
+  return formats::ParseGraph(
+      R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
+           {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 1024}]},
+           {"name": "w", "type": "Variable", "persistent_bytes": 4096, "outputs": [{"bytes": 4096}]},
+           {"name": "mul", "type": "MatMul", "inputs": ["x", "w"], "outputs": [{"bytes": 1024}]},
+           {"name": "b", "type": "Split", "inputs": ["mul"], "outputs": [{"bytes": 256}, {"bytes": 768}]},
+           {"name": "flat", "type": "Reshape", "inputs": ["b:1"], "outputs": [{"bytes": 768, "alias": "b:1"}]}]})",
+      "two");
+}
+
+std::string NodeMemoryOfTwo() {
+  const std::string model = TwoNodes();  // what is read points into it
+  const std::vector<scenarios::OnnxNode> nodes = scenarios::ReadOnnxNodes(model);
+  return scenarios::PrintNodeMemory(
+      {{.name = scenarios::StatisticsName(nodes[0]), .inputs = 5120, .outputs = 1024, .workspace = 100},
+       {.name = scenarios::StatisticsName(nodes[1]), .outputs = 2048}});
+}
+
+void ReadNodeMemory(std::string_view bytes) {
+  TolerateGraph([&] {
+    const auto nodes = scenarios::ParseNodeMemory(bytes, "input");
+    const std::string printed = scenarios::PrintNodeMemory(nodes);
+    BERTH_CHECK_EQ(scenarios::PrintNodeMemory(scenarios::ParseNodeMemory(printed, "printed")), printed);
+    sim::OpGraph graph = OpsOfTwoNodes();
+    scenarios::TakeNodeMemory(graph, TwoNodes(), nodes, "input");
+    return graph;
+  });
+}
+
 constexpr FileReader kReaders[] = {
     {"msr", MsrGraph, ReadMsrGraph},
     {"split", MsrSplit, ReadMsrSplit},
     {"map", DeviceMap, ReadDeviceMap},
     {"doppler", DopplerGraph, ReadDopplerGraph},
+    {"memory", NodeMemoryOfTwo, ReadNodeMemory},
 };
 
 }  // namespace

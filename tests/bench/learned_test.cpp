@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agents/agent.h"
 #include "bench/tables/claims.h"
 #include "bench/tables/gate.h"
+#include "sim/error.h"
 #include "tests/bench/tiny_table.h"
 
 namespace berth::bench {
@@ -96,6 +98,24 @@ TEST(Learned, WhoMissedTheGateDidNotLearnAndAVariantIsNotKnown) {
   EXPECT_EQ(About(kBelowRnn, records, {{"rnn(preset=tuned)", "missed it"}}).word, ClaimWord::kHolds)
       << "the table's has another network";
   EXPECT_EQ(About(kBelowRnn, records, {{"placeto(preset=paper)", "missed it"}}).word, ClaimWord::kHolds);
+}
+
+// What a learner of other settings lost decides nothing; what it won does.
+TEST(Learned, RowsOfSettingsBeforeLoseNothing) {
+  const auto word_with = [](double placeto, const std::string& agent) {
+    auto records = Row({{"placeto", placeto}, {"rnn", 1}, {"factored", 9}, {"factored_copy", 9}});
+    for (CellRecord& record : records)
+      if (record.column == "placeto") record.agent = agent;
+    return About(kBelowRnn, records).word;
+  };
+  EXPECT_EQ(word_with(2, "placeto"), ClaimWord::kDoesNotHold);
+  try {
+    agents::MakeAgent("placeto");
+  } catch (const RunError&) {
+    GTEST_SKIP() << "this build knows no settings of learners";
+  }
+  EXPECT_EQ(word_with(2, "placeto(rounds=99)"), ClaimWord::kUndecided);
+  EXPECT_EQ(word_with(0.5, "placeto(rounds=99)"), ClaimWord::kHolds);
 }
 
 TEST(Learned, WhatSearchAndBoundDecideIsNotTouched) {

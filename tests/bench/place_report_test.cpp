@@ -90,7 +90,7 @@ TEST(MemoryNeed, HoldsWhenItIsMet) {
   const ProblemSource small = {.graph = kLlama, .cluster = "a100(gpus=2)", .memory = {"gpu=512MiB"}};
   const LoadedProblem loaded(small);
   const agents::Task task = agents::MakeTask(loaded.problem(), "module", {"gpu0", "gpu1"});
-  const MemoryNeed need = FindMemoryNeed(task, Leanest(task), 20, 1, nullptr);
+  const MemoryNeed need = FindMemoryNeed(task, Leanest(task), 20, {}, nullptr);
   ASSERT_GT(need.enough, need.too_little);
   EXPECT_THAT(need.devices, ElementsAre(1, 2));
   ASSERT_FALSE(need.shortage.empty());

@@ -93,6 +93,37 @@ TEST(Place, SaysWhenItIsProvenThatNothingFits) {
   EXPECT_EQ(json["reference"], "gpu0, which does not fit");
 }
 
+// What the search for what would fit comes by is no result of the agent; but it is told how to get it.
+TEST(Place, SaysWhoFindsWhatFits) {
+  const TempFolder folder;
+  const auto told =
+      RunBerth({"place", "random_dag(ops=400)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
+                "gpu=380MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
+  EXPECT_EQ(told.out,
+            "single_gpu: no placement that fits in 1 samples, but --agent portfolio finds\none:\n"
+            "  berth place --agent portfolio --graph 'random_dag(ops=400)' --cluster 'k40(gpus=2)' "
+            "--devices gpu --memory gpu=380MiB --samples 1000\n");
+  const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
+  EXPECT_FALSE(run["feasible"]);
+  EXPECT_FALSE(run["brief"]);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
+  const auto found = JsonOf(
+      RunBerth({"place", "--agent", "portfolio", "--graph", "random_dag(ops=400)", "--cluster", "k40(gpus=2)",
+                "--devices", "gpu", "--memory", "gpu=380MiB", "--samples", "1000", "--json", "-"}));
+  EXPECT_TRUE(found["feasible"]);
+}
+
+// What is proven not to exist is not sought for as long as anything else: on a large graph that would be most of a minute.
+TEST(Place, SeeksWhatWouldFitNoLongerThanTheGraphAllows) {
+  const auto json = JsonOf(RunBerth({"place", "random_dag(ops=4000)", "--cluster", kCluster, "--devices",
+                                     "gpu", "--memory", "gpu=301MiB", "--json", "-"}));
+  EXPECT_TRUE(json["proven_infeasible"]);
+  EXPECT_EQ(json["samples"], 250);
+  EXPECT_EQ(json["budget"], 1000);
+  EXPECT_TRUE(json["brief"]);
+  EXPECT_LT(json["screens"], 20'000);
+}
+
 // Ctrl-C in a search of hours: the status that is documented, and the best so far is written. How far it came by then is the
 // machine's affair, so it is given more time until it has a sample.
 TEST(Place, InterruptedPlaceKeepsItsBestSoFar) {
@@ -170,7 +201,7 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
   ExpectRefused(call("random", {"--resume", "--force"}), "give one of them");
   EXPECT_EQ(RunBerth(call("annealing", {"--force"})).status, 0);
   // A record that somebody made: nested too deep to be shown, and with a text where a truth value is wanted.
-  for (const std::string& key : {"agent", "interrupted"}) {
+  for (const std::string key : {"agent", "interrupted"}) {
     auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
     run[key] = "here";
     std::string text = run.dump();

@@ -131,11 +131,17 @@ TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
 }
 
 TEST(ClusterRefuses, UnknownKinds) {
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: k99}\n"),
-            "c.yaml:5: devices[0].kind is \"k99\", which the catalogue does not have; it has cpu-a, "
-            "cpu-bare, gpu-a and gpu-one");
+  EXPECT_EQ(
+      ErrorOf("devices:\n  - {name: g, kind: k99}\n"),
+      "c.yaml:5: devices[0].kind is \"k99\", which the catalogue does not have; it has cpu-a, "
+      "cpu-bare, gpu-a and gpu-one; one of your own goes into the file as kinds: [{name: \"k99\", class: "
+      "gpu, "
+      "description: mine, memory: {value: 16GiB, source: \"data sheet: mine\"}, peak_f32: {value: 8TFLOP/s, "
+      "source: \"data sheet: mine\"}, memory_bandwidth: {value: 320GB/s, source: \"data sheet: mine\"}}]");
+  EXPECT_THAT(ErrorOf("devices:\n  - {name: g, kind: gpu-on}\n"), HasSubstr("(did you mean gpu-one?)"));
   EXPECT_EQ(LinkError("{name: l, ends: [a, b], kind: pcie9}"),
-            "c.yaml:8: links[0].kind is \"pcie9\", which the catalogue does not have; it has pcie and wire");
+            "c.yaml:8: links[0].kind is \"pcie9\", which the catalogue does not have (did you mean pcie?); "
+            "it has pcie and wire");
 }
 
 TEST(ClusterRefuses, WhatIsMissing) {

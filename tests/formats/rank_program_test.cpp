@@ -61,6 +61,38 @@ TEST(RankProgram, PartsOfASumMayDifferByAByte) {
   EXPECT_GE(graph.Find("rank2/last"), 0);
 }
 
+// Of 400 bytes each of three ranks gives 133, 133 and 134.
+TEST(RankProgram, ExchangesItsParts) {
+  const sim::OpGraph graph = Read(Program(R"(AllToAll", "attributes": {"ranks": 3})"));
+  for (int rank = 0; rank < 3; ++rank) {
+    const sim::Op& ends =
+        graph.ops[static_cast<std::size_t>(graph.Find("sum/all/rank" + std::to_string(rank)))];
+    EXPECT_EQ(ends.outputs[0].bytes, 3 * (rank < 2 ? 133 : 134));
+  }
+  EXPECT_THAT(ErrorOf(Program(R"(AllToAll", "attributes": {"ranks": 2})", 300)),
+              HasSubstr("op 'sum': output 0 has 300 bytes, but must have 400"));
+}
+
+TEST(RankProgram, KeepsTheRoot) {
+  const sim::OpGraph graph =
+      Read(Program(R"(Broadcast", "attributes": {"ranks": 3, "root": 1, "module": "m"})"));
+  const sim::Op& op = graph.ops[static_cast<std::size_t>(graph.Find("sum/chunk0/rank1"))];
+  EXPECT_EQ(op.inputs[0].op, graph.Find("sum/rank1"));
+}
+
+// A framework's `root` of another meaning, as its other attributes: of a type that has none, or no whole number.
+TEST(RankProgram, ForgetsWhatIsNoRoot) {
+  const auto read = [](const std::string& type, const std::string& root, int bytes) {
+    return PrintGraph(Read(Program(type + R"(", "attributes": {"ranks": 2)" + root + "}", bytes)));
+  };
+  EXPECT_EQ(read("AllReduce", R"(, "root": 1)", 400), read("AllReduce", "", 400));
+  EXPECT_EQ(read("AllGather", R"(, "root": "self")", 800), read("AllGather", "", 800));
+  EXPECT_EQ(read("Broadcast", R"(, "root": "self")", 400), read("Broadcast", "", 400));
+  EXPECT_NE(read("Broadcast", R"(, "root": 1)", 400), read("Broadcast", "", 400));
+  EXPECT_THAT(ErrorOf(Program(R"(Reduce", "attributes": {"ranks": 2, "root": 2})")),
+              HasSubstr("op 'sum': `root` must be a rank, a whole number from 0 to 1"));
+}
+
 TEST(RankProgram, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(ErrorOf(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 512"));
   EXPECT_THAT(ErrorOf(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),

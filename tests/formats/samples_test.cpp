@@ -14,6 +14,7 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/source.h"
 #include "tests/formats/testing.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::formats {
 namespace {
@@ -26,7 +27,7 @@ void ReadAs(const std::string& file, const std::string& text) {
   if (format == "graph") {
     const sim::OpGraph graph = ParseGraph(text, file, &SampleCatalogue());
     const sim::Cluster cluster = ReadCluster(SamplePath("cluster.yaml"), SampleCatalogue());
-    CheckedAt(file, [&] { sim::PriceOps(graph, cluster, NoModel()); });
+    CheckedAt(file, [&] { sim::PriceOps(graph, cluster, sim::NoCostModel()); });
   } else if (format == "cluster") {
     ParseCluster(text, file, SampleCatalogue());
   } else if (format == "scenario") {

@@ -16,15 +16,6 @@
 
 namespace berth::formats {
 
-// Prices nothing: the ops of a test have their cost_us.
-class NoModel : public sim::CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
-    return std::nullopt;
-  }
-};
-
 // What the InputError says; fails the test where there is none.
 std::string MessageOf(const std::function<void()>& refused);
 

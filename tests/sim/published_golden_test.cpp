@@ -12,16 +12,10 @@
 
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::sim {
 namespace {
-
-// The goldens' ops all carry their cost.
-class NoModel final : public CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<Price> Predict(const OpGraph&, OpIndex, const Device&) const override { return std::nullopt; }
-};
 
 std::vector<std::filesystem::path> Goldens() {
   std::vector<std::filesystem::path> paths;
@@ -61,7 +55,7 @@ TEST_P(PublishedGolden, IsReproduced) {
   Placement placement;
   for (const Op& op : graph.ops) placement.device.push_back(cluster.Find(golden.at("placement").at(op.name)));
   CheckPlacement(graph, cluster, placement);
-  const Problem problem(graph, cluster, PriceOps(graph, cluster, NoModel()));
+  const Problem problem(graph, cluster, PriceOps(graph, cluster, NoCostModel()));
   const auto simulator = MakeSimulator(problem);
   const Outcome& out = simulator->Run(placement, {RunOptions::Record::kOps, {}});
 

@@ -13,7 +13,8 @@ constexpr char kGroupSize[] = "group_size";
 }  // namespace
 
 bool IsCollective(const onnx::NodeProto& node) {
-  return node.domain() == "com.microsoft" && (node.op_type() == "AllReduce" || node.op_type() == "AllGather");
+  return node.domain() == "com.microsoft" &&
+         (node.op_type() == "AllReduce" || node.op_type() == "AllGather" || node.op_type() == "AllToAll");
 }
 
 std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,

@@ -1,5 +1,5 @@
-// AllReduce and AllGather of ONNX Runtime (domain com.microsoft): the file is the program of one rank, `group_size` of
-// which run it.
+// AllReduce, AllGather and AllToAll of ONNX Runtime (domain com.microsoft): the file is the program of one rank,
+// `group_size` of which run it.
 #pragma once
 
 #include <vector>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/importers/onnx/collectives.h"
+#include "scenarios/onnx_nodes.h"
 #include "sim/error.h"
 #include "sim/formats/source.h"
 
@@ -321,7 +322,7 @@ void Lowering::EmitWithBias(const Step& step, OpSpec product, std::optional<Tens
   const Tensor made = EmitBefore(step, std::move(product));
   const bool along_one_axis = builder_.shape(*bias).size() == 1;
   OpSpec spec{.type = along_one_axis ? "BiasAdd" : "Add",
-              .name = Unique(step.name + "/bias_add"),
+              .name = Unique(step.name + std::string(kBiasAdd)),
               .inputs = {made, *bias},
               .outputs = {},
               .in_place = along_one_axis ? 0 : -1};

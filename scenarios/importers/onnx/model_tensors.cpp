@@ -70,7 +70,7 @@ void Resolver::AddInputs(Scope& scope) {
     const std::string first = missing.front().substr(1, missing.front().find('\'', 1) - 1);
     throw InputError(source_ + ": " + (missing.size() == 1 ? "the dimension " : "the dimensions ") +
                      JoinNames(missing) + (missing.size() == 1 ? " has" : " have") +
-                     " no value; give each with --dim, for example --dim " + first + "=8");
+                     " no value; give each to `berth graph import`, for example --dim " + first + "=8");
   }
 }
 

@@ -7,8 +7,10 @@
 #include "scenarios/importers/onnx/lower.h"
 #include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/resolve.h"
+#include "scenarios/node_memory.h"
 #include "scenarios/workload_options.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 #include "sim/spec.h"
 
@@ -100,6 +102,10 @@ void ReportGuessed(const Lowering& lowering, const sim::OpGraph& graph, bool str
 
 ImportedGraph Import(const std::string& content, const std::string& source, const ImportOptions& options) {
   const auto dims = DimsOf(options);
+  if (!options.memory.empty() && !options.training.empty()) {
+    throw InputError(
+        "--memory-stats: ONNX Runtime measured an inference; leave out --training, or measured memory");
+  }
   BuilderOptions builder_options{.training = !options.training.empty()};
   if (builder_options.training) builder_options.optimizer = OptimizerNamed(options.training, "--training");
   const onnx::ModelProto model = onnx_import::ReadModel(content, source);
@@ -122,14 +128,21 @@ ImportedGraph Import(const std::string& content, const std::string& source, cons
 
 ImportedGraph ImportOnnx(const std::string& content, const std::string& source,
                          const ImportOptions& options) {
+  ImportedGraph imported;
   try {
-    return Import(content, source, options);
+    imported = Import(content, source, options);
   } catch (const InputError& error) {
     // Names in a broken file may hold anything; a refusal is one line and says where.
     std::string text = onnx_import::PlainText(error.what());
     if (!text.starts_with(source) && !text.starts_with("--")) text.insert(0, source + ": ");
     throw InputError(text);
   }
+  if (options.memory.empty()) return imported;
+  const std::string measured = formats::SourceOf(options.memory);
+  for (std::string& note : TakeNodeMemory(
+           imported.graph, content, ParseNodeMemory(formats::ReadFile(options.memory), measured), measured))
+    imported.notes.push_back(std::move(note));
+  return imported;
 }
 
 }  // namespace berth::scenarios

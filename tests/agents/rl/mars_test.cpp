@@ -235,7 +235,8 @@ TEST(Mars, FindsTheOptimumOfATinyGraph) {
   const sim::Picos optimum = BruteForceOptimum(made->task);
   for (const std::string options : {"", ",pretrain=no", ",freeze=yes"}) {
     const std::string name =
-        "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0" + options + ")";
+        "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0,offers=no" +
+        options + ")";
     const auto agent = MakeAgent(name);
     const Samples samples = SearchOnce(*agent, made->task, 800);
     EXPECT_GT(samples.runtimes.front(), optimum) << name;
@@ -250,7 +251,8 @@ TEST(Mars, FindsTheOptimumOfATinyGraph) {
 TEST(Mars, SegmentsShorterThanTheGraphComeNearTheOptimum) {
   const auto made = MakeTestTask(RandomDag(7, 3));
   const std::string name =
-      "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0,segment=3)";
+      "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0,offers=no,segment="
+      "3)";
   const auto agent = MakeAgent(name);
   const Samples samples = SearchOnce(*agent, made->task, 800);
   const std::string path = InTemp("greedy.ckpt");

@@ -66,14 +66,17 @@ TEST(PlacetoNetwork, GradientOfAllParametersAndInputs) {
   const UnitGraph units = Diamond();
   const PlacetoGraph graph(units, true, at::kDouble);
   Rng init(2, "init");
-  const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 3}, at::kDouble, init);
+  const PlacetoNetwork network({.features = 7, .devices = 2, .rounds = 3, .reach = 2, .offers = 2},
+                               at::kDouble, init);
   Shake(network.parameters());
+  const at::Tensor offered = RandomTensor({3, 2, 2}, 6);
   at::Tensor features = RandomTensor({5, 3, 7}, 4).set_requires_grad(true);
   const std::vector<UnitIndex> current = {0, 1, 4};
   const at::Tensor weights = RandomTensor({3, 2}, 5);
   Tensors all = network.parameters();
   all.push_back(features);
-  ExpectGradient([&] { return (network.Logits(graph, features, current) * weights).sum(); }, all, 6);
+  ExpectGradient([&] { return (network.Read(graph, features, current).With(offered) * weights).sum(); }, all,
+                 6);
 }
 
 // The same network written unit by unit, from the description in the header and not from the code.
@@ -147,7 +150,7 @@ TEST(PlacetoNetwork, BatchEqualsTheNetworkWrittenUnitByUnit) {
     // One unit in turn in each of five states, then two.
     for (const std::vector<UnitIndex>& current :
          {std::vector<UnitIndex>{3, 0, 4, 2, 1}, std::vector<UnitIndex>{3, 0, 1, 4, 2, 2, 0, 1, 4, 3}}) {
-      const at::Tensor logits = network.Logits(graph, features, current);
+      const at::Tensor logits = network.Read(graph, features, current).With();
       ASSERT_EQ(logits.size(0), static_cast<std::int64_t>(current.size()));
       for (std::size_t i = 0; i < current.size(); ++i) {
         const auto state = static_cast<std::int64_t>(i / (current.size() / 5));
@@ -171,11 +174,30 @@ TEST(PlacetoNetwork, ReachBoundsTheLogitsAndStayFavoursThePresentDevice) {
   features.select(1, 0).select(1, 7) = 1;
   features.select(1, 1).select(1, 6) = 1;
   const std::vector<UnitIndex> current = {3, 1};
-  const at::Tensor logits = free.Logits(graph, features, current);
+  const at::Tensor logits = free.Read(graph, features, current).With();
   EXPECT_GT(logits.abs().max().item<double>(), 0.1);
-  EXPECT_TRUE(at::allclose(bounded.Logits(graph, features, current), 0.1 * (logits / 0.1).tanh()));
+  EXPECT_TRUE(at::allclose(bounded.Read(graph, features, current).With(), 0.1 * (logits / 0.1).tanh()));
   const at::Tensor present = at::tensor({0.0, 0.0, 1.0, 0.0, 1.0, 0.0}, at::kDouble).view({2, 3});
-  EXPECT_TRUE(at::allclose(free.Logits(graph, features, current, 4), logits + 4 * present));
+  EXPECT_TRUE(at::allclose(free.Read(graph, features, current, 4).With(), logits + 4 * present));
+}
+
+TEST(PlacetoNetwork, AFreshOneReadsNothingFromOffers) {
+  const UnitGraph units = Diamond();
+  const PlacetoGraph graph(units, true, at::kDouble);
+  Rng init(2, "init"), same(2, "init");
+  const PlacetoNetwork told({.features = 8, .devices = 3, .offers = 2}, at::kDouble, init);
+  const PlacetoNetwork untold({.features = 8, .devices = 3}, at::kDouble, same);
+  const at::Tensor features = RandomTensor({5, 2, 8}, 4), offered = RandomTensor({2, 3, 2}, 5);
+  const std::vector<UnitIndex> current = {3, 1};
+  const PlacetoNetwork::Preferences read = told.Read(graph, features, current);
+  EXPECT_TRUE(at::equal(read.With(offered), untold.Read(graph, features, current).With()));
+  // A bias of 4 on the second number alone.
+  at::NoGradGuard no_grad;
+  told.parameters().back()[1] = 4;
+  const PlacetoNetwork::Preferences biased = told.Read(graph, features, current);
+  EXPECT_TRUE(at::allclose(biased.With(offered), read.With(offered) + 4 * offered.select(2, 1)));
+  EXPECT_TRUE(
+      at::allclose(biased.Rows(1, 1).With(offered.narrow(0, 1, 1)), biased.With(offered).narrow(0, 1, 1)));
 }
 
 TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
@@ -185,10 +207,11 @@ TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
   Shake(network.parameters());
   const at::Tensor features = RandomTensor({5, 2, 7}, 4);
   const std::vector<UnitIndex> current = {3, 1};
-  const at::Tensor hidden = network.Logits(PlacetoGraph(units, false, at::kDouble), features, current);
-  EXPECT_TRUE(at::equal(hidden, network.Logits(PlacetoGraph(none, true, at::kDouble), features, current)));
+  const at::Tensor hidden = network.Read(PlacetoGraph(units, false, at::kDouble), features, current).With();
+  EXPECT_TRUE(
+      at::equal(hidden, network.Read(PlacetoGraph(none, true, at::kDouble), features, current).With()));
   EXPECT_FALSE(
-      at::allclose(hidden, network.Logits(PlacetoGraph(units, true, at::kDouble), features, current)));
+      at::allclose(hidden, network.Read(PlacetoGraph(units, true, at::kDouble), features, current).With()));
 }
 
 TEST(PlacetoNetwork, OneUnitAlone) {
@@ -198,7 +221,7 @@ TEST(PlacetoNetwork, OneUnitAlone) {
   const std::vector<UnitIndex> current = {0, 0};
   at::Tensor features = RandomTensor({1, 2, 7}, 4).set_requires_grad(true);
   Tensors all = network.parameters();
-  const at::Tensor logits = network.Logits(PlacetoGraph(units, true, at::kDouble), features, current);
+  const at::Tensor logits = network.Read(PlacetoGraph(units, true, at::kDouble), features, current).With();
   EXPECT_EQ(logits.sizes(), (at::IntArrayRef{2, 2}));
   for (const at::Tensor& gradient : Gradients(logits.square().sum(), all))
     EXPECT_TRUE(gradient.isfinite().all().item<bool>());

@@ -26,6 +26,7 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);
   EXPECT_EQ(tuned.baseline, PlacetoOptions::Baseline::kMoves);
   EXPECT_TRUE(tuned.relative);
+  EXPECT_TRUE(tuned.offers);
 
   const PlacetoOptions walk = Options("placeto(preset=walk)");
   EXPECT_EQ(walk.learning_rate.first, 1e-2);
@@ -56,6 +57,7 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
     EXPECT_EQ(published.every, 1);
     EXPECT_EQ(published.moves, 0);
     EXPECT_EQ(published.reach, 0);
+    EXPECT_FALSE(published.offers);
     EXPECT_TRUE(published.repeats);
     EXPECT_EQ(published.penalty, 2);
     EXPECT_EQ(published.start, PlacetoOptions::Start::kOwn);
@@ -86,6 +88,7 @@ TEST(PlacetoOptions, RefusesWhatItDoesNotKnow) {
   }
   EXPECT_THROW(Options("placeto(preset=best)"), InputError);
   EXPECT_THROW(Options("placeto(episodes=0)"), InputError);
+  EXPECT_THROW(Options("placeto(preset=paper,offers=yes)"), InputError);
   EXPECT_THROW(Options("placeto(lr=-1)"), InputError);
   EXPECT_THROW(Options("placeto(start=warm)"), InputError);
 }
@@ -155,6 +158,29 @@ TEST(PlacetoView, VisitsCountPasses) {
 }
 
 // f = min(t + 2 s/GB x excess, cap): reference 350 us, cap 10 x that.
+// op0 -> op1 on two devices, op2 apart. With op0 (100 us) on the first: op1 ends there first, as its input is there; op2
+// (50 us) on the second, which is idle; x us later on the first counts x / (x + 50).
+TEST(PlacetoView, OffersOfAListSchedule) {
+  const auto made = ThreeOps();
+  const PlacetoView view(made->task, Options("placeto(every=1)"));
+  ASSERT_TRUE(view.offers());
+  std::int64_t step_of[3];
+  for (std::int64_t step = 0; step < 3; ++step) step_of[view.UnitsOfStep(step).front()] = step;
+  const std::vector<std::int32_t> slots = {0, 0, 1};
+  const UnitSchedule before_1 = view.ScheduleBefore(slots, step_of[1]);
+  const std::vector<float> of_1 = view.OfferNumbers(1, before_1.OffersFor(1));
+  ASSERT_EQ(of_1.size(), 4u);
+  EXPECT_EQ(of_1[0], 0);
+  EXPECT_EQ(of_1[1], 1) << "its input is there";
+  EXPECT_LT(of_1[2], 0) << "4 MB have to come";
+  EXPECT_EQ(of_1[3], 0);
+  // After op1 (200 us), too, if it comes before.
+  const float later = step_of[2] < step_of[1] ? 100 : 300;
+  const UnitSchedule before_2 = view.ScheduleBefore(slots, step_of[2]);
+  EXPECT_EQ(view.OfferNumbers(2, before_2.OffersFor(2)),
+            (std::vector<float>{-later / (later + 50), 0, 0, 0}));
+}
+
 TEST(PlacetoView, CostWithMemoryPenalty) {
   const auto made = ThreeOps();
   const PlacetoView tuned(made->task, Options("placeto"));

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 
 #include <ATen/ATen.h>
@@ -122,6 +123,117 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
   EXPECT_EQ(seen, samples.placements.size());
 }
 
+// What was offered when an action was drawn is what is learned from: a schedule of the units before, where they then were.
+TEST(Placeto, LearnsFromTheOffersThatWereMet) {
+  const auto made = MakeTestTask(RandomDag(40, 2), 3);
+  for (const char* spec : {"placeto(every=7)", "placeto(every=7,passes=2,lr=0.1)"}) {
+    const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse(spec));
+    Evaluator evaluator(made->task, {.budget = 300});
+    PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
+    const PlacetoView view(made->task, options);
+    std::int64_t updates = 0;
+    learner.on_update = [&](const UpdateRecord& record) {
+      ++updates;
+      EXPECT_LT(record.drift, 1e-4);
+      for (const PlacetoEpisode& episode : learner.batch()) {
+        std::vector<float> expected;
+        for (std::int64_t step = 0; step < episode.steps; ++step) {
+          const std::vector<std::int32_t> after = view.SlotsBefore(episode, step + 1);
+          UnitSchedule schedule = view.ScheduleBefore(view.SlotsBefore(episode, step), step);
+          for (const UnitIndex unit : view.UnitsOfStep(step)) {
+            const auto offers = schedule.OffersFor(unit);
+            const std::vector<float> numbers = view.OfferNumbers(unit, offers);
+            expected.insert(expected.end(), numbers.begin(), numbers.end());
+            const auto slot = static_cast<std::size_t>(after[static_cast<std::size_t>(unit)]);
+            schedule.Place(unit, slot, offers[slot]);
+          }
+        }
+        ASSERT_EQ(episode.offers, expected);
+      }
+    };
+    learner.Run();
+    EXPECT_GT(updates, 3);
+  }
+  EXPECT_NE(SearchOnce("placeto", made->task, 300).placements,
+            SearchOnce("placeto(offers=no)", made->task, 300).placements);
+  EXPECT_EQ(SearchOnce("placeto(lr=0)", made->task, 300).placements,
+            SearchOnce("placeto(lr=0,offers=no)", made->task, 300).placements)
+      << "nothing is read from them before it is learned";
+}
+
+// An episode that is read from a checkpoint is taken only if every index that it will be asked for is there.
+TEST(Placeto, EpisodesOfAnotherShapeAreRefused) {
+  const auto made = MakeTestTask(RandomDag(10, 2), 3);
+  for (const char* spec :
+       {"placeto(every=4,passes=2)", "placeto(preset=walk)", "placeto(preset=walk,starts=no)"}) {
+    SCOPED_TRACE(spec);
+    const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse(spec));
+    Evaluator evaluator(made->task, {.budget = 120});
+    PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
+    const PlacetoView view(made->task, options);
+    PlacetoEpisode whole;
+    learner.on_update = [&](const UpdateRecord&) { whole = learner.batch().front(); };
+    learner.Run();
+    ASSERT_TRUE(view.Holds(whole));
+    EXPECT_TRUE(
+        view.Holds(PlacetoEpisode{.length = whole.length, .start = whole.start, .slots = whole.slots}))
+        << "not begun";
+    using Change = std::function<void(PlacetoEpisode&)>;
+    const std::vector<Change> changes = {
+        [](auto& e) { --e.length; },
+        [](auto& e) { --e.steps; },
+        [](auto& e) { e.steps = -1; },
+        [](auto& e) { e.start.pop_back(); },
+        [](auto& e) { e.start[0] = 3; },
+        [](auto& e) { e.slots[1] = -1; },
+        [](auto& e) { e.moved.pop_back(); },
+        [](auto& e) { e.actions.back() = 3; },
+        [](auto& e) { e.actions.push_back(0); },
+        [](auto& e) { e.log_probabilities.pop_back(); },
+        [](auto& e) { e.offers.push_back(0); },
+        [](auto& e) { e.costs.pop_back(); },
+        [](auto& e) { e.costs.clear(); },
+        [](auto& e) { e.known.clear(); },
+        [](auto& e) { e.known.front() = -1; },
+        [](auto& e) { e.known[1] = 1000; },
+        [](auto& e) { e.starts.push_back(0); },
+        [](auto& e) { e.cut = true; },
+    };
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      PlacetoEpisode changed = whole;
+      changes[i](changed);
+      EXPECT_FALSE(view.Holds(changed)) << i;
+    }
+  }
+}
+
+// Wherever a run is stopped, inside a pass, between two tasks, after the budget of one has ended.
+TEST(Placeto, GoesOnFromEverySample) {
+  const auto first = MakeTestTask(RandomDag(7, 1), 2), second = MakeTestTask(RandomDag(9, 2), 2);
+  const std::string path = InTemp("every.ckpt");
+  for (const char* spec : {"placeto(preset=walk)", "placeto(preset=walk,every=4,passes=2,repeats=no)"}) {
+    for (std::int64_t at = 1; at < 70; at += 3) {
+      std::atomic<bool> stop = false;
+      const auto run = [&](bool resume) {
+        stop = false;
+        Evaluator one(first->task, {.budget = 31, .stop = &stop}),
+            two(second->task, {.budget = 60, .stop = &stop});
+        std::int64_t seen = 0;
+        const auto watch = [&](std::int64_t, const UnitPlacement&, const Evaluation&) {
+          if (++seen == at && !resume) stop = true;
+        };
+        one.observer = two.observer = watch;
+        PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse(spec)), {&first->task, &second->task},
+                               {&one, &two}, {.checkpoint = path, .resume = resume});
+        learner.Run();
+        return std::pair(one.remaining(), two.remaining());
+      };
+      run(false);
+      EXPECT_EQ(run(true), std::pair(std::int64_t{0}, std::int64_t{0})) << spec << ", stopped after " << at;
+    }
+  }
+}
+
 // One unit, two devices: an episode is one decision. The first update's loss is
 // sum over episodes of -(return - mean return) log p(action) - weight (-p log p - q log q).
 TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
@@ -171,7 +283,8 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
       at::Tensor first;
       if (step > 0) {
         first = untrained.network()
-                    .Logits(graph, view.Features(states), view.UnitsInTurn(states))
+                    .Read(graph, view.Features(states), view.UnitsInTurn(states))
+                    .With()
                     .softmax(-1)
                     .select(1, 0);
       }

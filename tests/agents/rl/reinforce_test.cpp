@@ -47,9 +47,12 @@ TEST(StepBaseline, MeanOfTheLastUpdatesWithTheCurrentOne) {
   const std::string bytes = out.Take();
   StepBaseline restored(2);
   StateReader in(bytes, "baseline");
-  restored.Load(in);
+  restored.Load(in, 2);
   EXPECT_EQ(baseline.Update({{0, 8}}), (std::vector<double>{3, 4}));
   EXPECT_EQ(restored.Update({{0, 8}}), (std::vector<double>{3, 4}));
+  StateReader of_more_steps(bytes, "baseline"), of_more_updates(bytes, "baseline");
+  EXPECT_THROW(restored.Load(of_more_steps, 3), InputError);
+  EXPECT_THROW(StepBaseline(1).Load(of_more_updates, 2), InputError);
 }
 
 // One unit, two devices, logits (a, b), p = sigmoid(a - b) for the first: d(-A log p)/da = -A (1 - p) and

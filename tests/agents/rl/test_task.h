@@ -13,6 +13,7 @@
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
 #include "sim/simulator.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace berth::agents::rl {
 
@@ -29,14 +30,6 @@ struct TestTask {
   sim::Cluster cluster;
   std::unique_ptr<sim::Problem> problem;
   Task task;
-};
-
-class NoCostModel : public sim::CostModel {
- public:
-  std::string name() const override { return "none"; }
-  std::optional<sim::Price> Predict(const sim::OpGraph&, sim::OpIndex, const sim::Device&) const override {
-    return std::nullopt;
-  }
 };
 
 // `devices` GPUs of `memory` bytes, each linked with each at 10 GB/s and 5 us.
@@ -66,8 +59,8 @@ inline std::unique_ptr<TestTask> MakeTestTask(const std::vector<TestOp>& ops, in
     }
   }
   made->cluster.Finish();
-  made->problem = std::make_unique<sim::Problem>(made->graph, made->cluster,
-                                                 sim::PriceOps(made->graph, made->cluster, NoCostModel{}));
+  made->problem = std::make_unique<sim::Problem>(
+      made->graph, made->cluster, sim::PriceOps(made->graph, made->cluster, sim::NoCostModel{}));
   made->task = MakeTask(*made->problem, "colocation");
   return made;
 }

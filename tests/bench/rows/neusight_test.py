@@ -27,6 +27,7 @@ softmax,512,,,,1024,,,,,,,80
 ln,512,,,,1024,,,,,,,90
 add,512,,,,1024,,,,,,,40
 relu,512,,,,1024,,,,,,,30
+powu,512,,,,1024,,,,,,,30
 """
 # A layer of one product that is repeated, and what stands behind it.
 GRAPH = [("embed", "misc", "[]", "[]", ""), ("layer_0_linear", "linear", "[('Linear', (8, 16, 32))]", "[]", "1.5"),
@@ -61,9 +62,10 @@ class Converter(unittest.TestCase):
         self.assertEqual(told[0], {"op": "linear", "rows": "128", "depth": "128", "columns": "256"})
         self.assertEqual(told[1], {"op": "bmm", "batch": "4", "rows": "64", "depth": "128", "columns": "256"})
         self.assertEqual(told[2]["padding"], "1")
-        self.assertEqual([row["tensors"] for row in told[3:]], ["2", "2", "3", "2"])
+        self.assertEqual([row["tensors"] for row in told[3:]], ["2", "2", "3", "2", "2"])
+        self.assertEqual([row["name"] for row in rows[5:]], ["add", "relu", "pow"])
         self.assertEqual(rows[6]["us"], "30")
-        # Read to the end: seven rows are too few of anything to be fitted.
+        # Read to the end: eight rows are too few of anything to be fitted.
         done = subprocess.run([BERTH, "calibrate", self.root / "rows/t4.csv", "--out", self.root / "t4.json"],
                               capture_output=True, text=True)
         self.assertIn("fewer than 50", done.stdout + done.stderr)
@@ -86,7 +88,7 @@ class Converter(unittest.TestCase):
         chain = neusight.Chain([])
         chain.operator("VECdiv", (8, 32), 1)
         chain.operator("VECadd", (8, 32), 2)
-        self.assertEqual([len(op["inputs"]) for op in chain.ops if op["type"] == "Add"], [1, 2])
+        self.assertEqual([(op["type"], len(op["inputs"])) for op in chain.ops if op["type"] != "Const"], [("RealDiv", 1), ("Add", 2)])
 
     def test_stages_send_what_a_layer_hands_on(self):
         out = self.root / "graph.json"

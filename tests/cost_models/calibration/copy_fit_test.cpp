@@ -56,8 +56,17 @@ RC_GTEST_PROP(FitCopies, TheCurveStartsAtZeroAndNeverFalls, ()) {
     RC_ASSERT(knots[i].bytes > knots[i - 1].bytes);
     RC_ASSERT(knots[i].us >= knots[i - 1].us);
   }
-  RC_ASSERT(knots.size() == 2u || knots.back().us > knots[knots.size() - 2].us);  // more bytes take longer
+  RC_ASSERT(knots.back().us > knots[knots.size() - 2].us);  // more bytes take longer
   RC_ASSERT(fit.link.bandwidth >= 1);
+}
+
+TEST(FitCopies, SizesThatMakeNoDifferenceStillHaveAnEnd) {
+  for (const double us : {0.5, 12.3456, 54321.0}) {
+    const CopyFit fit = FitCopies("link", {{1000, us, 0}, {1'000'000, us, 0}});
+    EXPECT_EQ(fit.link.knots.size(), 2u);
+    EXPECT_GT(fit.link.knots.back().us, fit.link.knots.front().us);
+    EXPECT_NEAR(fit.link.knots.back().us / us, 1, 3e-3);
+  }
 }
 
 // A plateau, a jump at 64 KiB and another bandwidth behind it: what latency and bandwidth alone cannot say.

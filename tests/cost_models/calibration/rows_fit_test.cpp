@@ -139,6 +139,37 @@ TEST(RowsFitTest, FindsAKnownLawBehindNoise) {
   EXPECT_LT(sum / cases, 0.06);  // of the law without its noise
 }
 
+// Powers at 0.4 of the memory's bandwidth, all else at 0.8.
+TEST(RowsFitTest, WhatAnElementwiseOpComputesIsToldApart) {
+  const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet("t4");
+  const auto law = [&](std::string_view name, double rows, double columns) {
+    const double least = 2 * 4 * rows * columns / sheet.memory_bandwidth * 1e6;
+    return (least + sheet.kernel_us) / (name == "pow" ? 0.4 : 0.8);
+  };
+  std::string text = Table("op,name,dtype,rows,columns,tensors,us\n");
+  for (const char* name : {"pow", "relu", "unheard_of"}) {
+    for (int rows = 512; rows <= 8192; rows += 256) {
+      for (int columns = 512; columns <= 4096; columns += 512)
+        text += fmt::format("elementwise,{},f32,{},{},2,{}\n", name, rows, columns,
+                            10 + law(name, rows, columns));
+    }
+    for (int repeat = 0; repeat < 40; ++repeat) text += fmt::format("elementwise,{},f32,1,1,2,20\n", name);
+  }
+  const RowsFit fit = FitOf(text);
+  ASSERT_EQ(fit.classes.size(), 1u);
+  EXPECT_LT(fit.classes[0].held_out_error, 0.02);
+  const auto priced = [&](const std::string& name, std::string_view type) {
+    const std::string row = fmt::format("elementwise,{},f32,3000,1500,1\n", name);
+    OpWork work = ParseMeasuredRows(Table("op,name,dtype,rows,columns,us\n" + row), "r").rows[0].work;
+    EXPECT_EQ(work.type, name == "pow" ? "Pow" : "");
+    work.type = type;  // of a graph
+    return TablesMicros(fit.parameters.kinds.at(0).tables.at(0), work, sheet);
+  };
+  EXPECT_NEAR(priced("pow", "Pow") / law("pow", 3000, 1500), 1, 0.03);
+  EXPECT_NEAR(priced("relu", "Relu") / law("relu", 3000, 1500), 1, 0.03);
+  EXPECT_EQ(priced("add", "Add"), priced("relu", "Relu"));
+}
+
 TEST(RowsFitTest, HoldsShapesOutWithAllTheirRowsInAnyOrder) {
   const std::string once = Products(0.5);
   const std::string lines = once.substr(once.find("\nlinear") + 1);

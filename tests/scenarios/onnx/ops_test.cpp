@@ -50,15 +50,17 @@ GraphMaker OneRank(std::int64_t ranks) {
   m.Input("x", {2, 8}).Weight("w", {8, 4});
   m.Node("MatMul", {"x", "w"}, {"part"});
   m.Node("AllReduce", {"part"}, {"sum"}, {GroupOf(ranks)}, "com.microsoft");
-  m.Node("AllGather", {"sum"}, {"all"}, {GroupOf(ranks), {"axis", std::int64_t{-1}}}, "com.microsoft")
+  m.Node("AllToAll", {"sum"}, {"turned"}, {GroupOf(ranks)}, "com.microsoft");
+  m.Node("AllGather", {"turned"}, {"all"}, {GroupOf(ranks), {"axis", std::int64_t{-1}}}, "com.microsoft")
       .Output("all");
   return m;
 }
 
 TEST(OnnxOps, CollectivesAreThoseOfOneRank) {
   const ImportedGraph imported = ImportOnnx(BytesOf(OneRank(4)), "model.onnx", {});
-  EXPECT_THAT(TypesOf(imported.graph), ElementsAre("MatMul", "AllReduce", "AllGather"));
+  EXPECT_THAT(TypesOf(imported.graph), ElementsAre("MatMul", "AllReduce", "AllToAll", "AllGather"));
   EXPECT_EQ(ShapeText(imported.graph, "sum"), "f32[2,4]");
+  EXPECT_EQ(ShapeText(imported.graph, "turned"), "f32[2,4]");
   EXPECT_EQ(ShapeText(imported.graph, "all"), "f32[2,16]");
   EXPECT_THAT(imported.notes, IsEmpty());
   const sim::OpGraph read = formats::ParseGraph(formats::PrintGraph(imported.graph), "graph.json");

@@ -1,0 +1,13 @@
+// The ONNX file that was placed.
+#pragma once
+
+#include <string>
+
+#include "scenarios/exporters/exporters.h"
+
+namespace berth::scenarios {
+
+// The file's bytes. Throws InputError where the graph is none.
+std::string ReadPlacedOnnx(const ExportInput& input, const char* exporter);
+
+}  // namespace berth::scenarios

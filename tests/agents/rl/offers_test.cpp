@@ -1,0 +1,102 @@
+#include "agents/rl/offers.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "agents/rl/categorical.h"
+#include "agents/rl/stay.h"
+#include "agents/rl/unit_features.h"
+#include "sim/error.h"
+#include "tests/agents/rl/gradient_check.h"
+#include "tests/agents/rl/test_task.h"
+
+namespace berth::agents::rl {
+namespace {
+
+Offers::Units UnitsOf(const Task& task) {
+  return Offers(true, 1, at::kDouble).UnitsOf(task, UnitGraph(task, /*reach=*/false).order());
+}
+
+// What `actions` [rows, units] meet.
+at::Tensor DelaysOf(const Offers::Haste& haste, const at::Tensor& actions) {
+  Offers::Walk walk(haste, actions.size(0));
+  for (const at::Tensor& chosen : actions.unbind(1)) {
+    walk.Next(at::zeros({}, at::kDouble));
+    walk.Choose(chosen);
+  }
+  return walk.Delays();
+}
+
+// Three ops of 100, 100 and 300 us that exchange nothing, on two equal devices.
+TEST(Offers, AreThoseOfTheScheduleSoFar) {
+  const auto made = MakeTestTask({{100, 0, {}}, {100, 0, {}}, {300, 0, {}}});
+  const Offers::Units units = UnitsOf(made->task);
+  Offers::Haste haste{at::ones({3}, at::kDouble), &units};
+  const at::Tensor delays = DelaysOf(haste, IndexTensor({0, 0, 1, 0, 1, 1}).view({2, 3}));
+  // Later by 0; by its own length; by 200 us where its own is 300. And in the second row by 0.
+  const at::Tensor expected =
+      at::tensor({0., 0., 0.5, 0., 0.4, 0., 0., 0., 0.5, 0., 0., 0.}, at::kDouble).view({2, 3, 2});
+  EXPECT_LT(Difference(delays, expected), 1e-12);
+}
+
+// What is learned from is what was drawn, with units that stay too.
+TEST(Offers, InTurnAreThoseOfTheWhole) {
+  const auto made = MakeTestTask(RandomDag(15, 3));
+  const Offers::Units units = UnitsOf(made->task);
+  const Offers offers(true, 4, at::kDouble);
+  const Stay stay(0.7, 4, 2, at::kDouble);
+  Shake(offers.parameters());
+  Shake(stay.parameters());
+  const at::NoGradGuard no_grad;
+  const at::Tensor described = RandomTensor({15, 4}, 1), own = RandomTensor({15, 2}, 2);
+  const Offers::Haste haste = offers.Read(described, &units);
+  const Stay::Pulls pulls = stay.Read(described.unsqueeze(0), EarlierItems(made->task, units.order));
+  Offers::Walk walk(haste, 6);
+  Stay::Walk stays(stay, pulls, 6);
+  Rng rng(1, "draws");
+  Tensors actions, logits;
+  for (const at::Tensor& of_unit : own.unbind(0)) {
+    logits.push_back(walk.Next(stays.Next(of_unit.expand({6, -1}))));
+    actions.push_back(DrawActions(logits.back(), &rng).actions);
+    walk.Choose(actions.back());
+    stays.Choose(actions.back());
+  }
+  const at::Tensor drawn = at::stack(actions, 1), alone = Offers::Added(haste, walk.Delays());
+  EXPECT_LT(Difference(at::stack(logits, 1), own + stay.Added(pulls, drawn) + alone), 1e-13);
+  EXPECT_GT(alone.abs().max().item<double>(), 0.01);
+}
+
+TEST(Offers, Gradient) {
+  const auto made = MakeTestTask(RandomDag(9, 5));
+  const Offers::Units units = UnitsOf(made->task);
+  const Offers offers(true, 3, at::kDouble);
+  Shake(offers.parameters());
+  Tensors all = offers.parameters();
+  all.push_back(RandomTensor({9, 3}, 2).set_requires_grad(true));
+  const at::Tensor weights = RandomTensor({4, 9, 2}, 3);
+  const at::Tensor actions = (RandomTensor({4, 9}, 4) > 0).to(at::kLong);
+  const at::Tensor delays = DelaysOf(offers.Read(all.back(), &units), actions);
+  ExpectGradient([&] { return (Offers::Added(offers.Read(all.back(), &units), delays) * weights).sum(); },
+                 all, 20);
+}
+
+TEST(Offers, FreshOrOffAddNothing) {
+  const auto made = MakeTestTask(RandomDag(9, 5));
+  const Offers::Units units = UnitsOf(made->task);
+  const at::Tensor described = RandomTensor({9, 3}, 1), logits = RandomTensor({2, 2}, 2);
+  const Offers fresh(true, 3, at::kDouble), off(false, 3, at::kDouble);
+  EXPECT_FALSE(off.on());
+  for (const Offers* offers : {&fresh, &off}) {
+    const Offers::Haste haste = offers->Read(described, &units);
+    Offers::Walk walk(haste, 2);
+    EXPECT_EQ(Difference(walk.Next(logits), logits), 0);
+    walk.Choose(IndexTensor({0, 1}));
+    EXPECT_EQ(Difference(walk.Next(logits), logits), 0);
+    EXPECT_EQ(walk.Delays().defined(), offers->on());
+    EXPECT_EQ(Offers::Added(haste, at::ones({2, 9, 2}, at::kDouble)).abs().max().item<double>(), 0);
+  }
+  EXPECT_FALSE(off.UnitsOf(made->task, units.order).graph.has_value());
+}
+
+}  // namespace
+}  // namespace berth::agents::rl
