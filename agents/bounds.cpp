@@ -46,7 +46,7 @@ using sim::Picos;
 
 constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;  // sums of two stay in range
 
-struct Dependency {
+struct BoundDependency {
   OpIndex producer = -1;
   Bytes bytes = 0;
 };
@@ -134,19 +134,21 @@ class Bounds {
 
   // ---- critical path --------------------------------------------------------------------------------------
 
-  std::vector<Dependency> Dependencies(OpIndex index) const {
+  std::vector<BoundDependency> DependenciesOf(OpIndex index) const {
     const sim::Op& op = OpAt(index);
-    std::vector<Dependency> result;
+    std::vector<BoundDependency> result;
     for (const sim::TensorRef& input : op.inputs)
       result.push_back({input.op, OutputBytes(input.op, input.output)});
     for (const OpIndex producer : op.control) {
       result.push_back({producer, published_ ? OutputBytes(producer, 0) : 0});
     }
     if (!published_) return result;
-    std::sort(result.begin(), result.end(), [](const Dependency& a, const Dependency& b) {
+    std::sort(result.begin(), result.end(), [](const BoundDependency& a, const BoundDependency& b) {
       return a.producer != b.producer ? a.producer < b.producer : a.bytes < b.bytes;
     });
-    const auto same = [](const Dependency& a, const Dependency& b) { return a.producer == b.producer; };
+    const auto same = [](const BoundDependency& a, const BoundDependency& b) {
+      return a.producer == b.producer;
+    };
     result.erase(std::unique(result.begin(), result.end(), same), result.end());
     return result;
   }
@@ -156,7 +158,7 @@ class Bounds {
     end_.assign(issue_.size(), kNever);
     Picos longest = 0;
     for (const OpIndex op : graph_.topological_order()) {
-      const std::vector<Dependency> dependencies = Dependencies(op);
+      const std::vector<BoundDependency> dependencies = DependenciesOf(op);
       Picos earliest = kNever;
       for (std::size_t d = 0; d < devices_.size(); ++d) {
         if (!Allowed(op, d)) continue;
@@ -168,10 +170,10 @@ class Bounds {
     return longest;
   }
 
-  void SetTimes(OpIndex op, std::size_t d, const std::vector<Dependency>& dependencies) {
+  void SetTimes(OpIndex op, std::size_t d, const std::vector<BoundDependency>& dependencies) {
     Picos taken_up = 0;
     Picos ready = 0;
-    for (const Dependency& dependency : dependencies) {
+    for (const BoundDependency& dependency : dependencies) {
       const bool together = SetOf(dependency.producer) == SetOf(op);
       Picos least_taken_up = kNever;
       Picos least_ready = kNever;

@@ -9,7 +9,7 @@
 namespace berth::agents {
 namespace {
 
-LearnerTable Open() {
+LearnerTable OpenLearners() {
   static constexpr Plugin kPlugin = {
       "the learning agents", "libberth_rl.so",   "agents/rl", "BERTH_RL_PLUGIN",
       kLearnerTableSymbol,   BERTH_WITH_RL != 0, "libtorch",  "berth_rl"};
@@ -19,7 +19,7 @@ LearnerTable Open() {
 }  // namespace
 
 const std::vector<AgentRow>& Learners() {
-  static const LearnerTable table = Open();
+  static const LearnerTable table = OpenLearners();
   return *table();
 }
 

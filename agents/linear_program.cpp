@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kLibrary[] = "libClp.so.1";
 
-void* Open() {
+void* OpenClp() {
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   throw RunError(
@@ -45,7 +45,7 @@ Function* Find(void* library, const char* name) {
 // What is used of Clp. Opened at the first program and never closed: it brings LAPACK, which would cost every
 // command 20 ms at its start.
 struct Clp {
-  void* library = Open();
+  void* library = OpenClp();
   decltype(Clp_newModel)* new_model = Find<decltype(Clp_newModel)>(library, "Clp_newModel");
   decltype(Clp_deleteModel)* delete_model = Find<decltype(Clp_deleteModel)>(library, "Clp_deleteModel");
   decltype(Clp_setLogLevel)* set_log_level = Find<decltype(Clp_setLogLevel)>(library, "Clp_setLogLevel");

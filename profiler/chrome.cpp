@@ -55,9 +55,9 @@ class Tracks {
       open_;  // of each track, the ends of the slices that are open, outermost first
 };
 
-class Printer {
+class ChromePrinter {
  public:
-  explicit Printer(const ActivityTrace& trace) : trace_(trace) {}
+  explicit ChromePrinter(const ActivityTrace& trace) : trace_(trace) {}
 
   std::string Print() {
     AddHost();
@@ -232,7 +232,7 @@ class Printer {
 }  // namespace
 
 std::string PrintChrome(const ActivityTrace& trace) {
-  return Printer(trace).Print();
+  return ChromePrinter(trace).Print();
 }
 
 }  // namespace berth::profiler

@@ -17,10 +17,6 @@ StreamKey StreamOf(const DeviceWork& work) {
   return {work.device, work.context, work.stream};
 }
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // The innermost op around each moment of a thread. Ranges of one thread nest, or are cut short by the next.
 class EnclosingOps {
  public:
@@ -177,12 +173,12 @@ std::vector<WorkRef> WorkByStart(const ActivityTrace& trace) {
 }
 
 bool IsKernelLaunch(std::string_view call) {
-  return Contains(call, "LaunchKernel") || Contains(call, "LaunchCooperativeKernel") ||
+  return NameContains(call, "LaunchKernel") || NameContains(call, "LaunchCooperativeKernel") ||
          call == "cuLaunchGrid" || call == "cuLaunchGridAsync" || call == "cuLaunch";
 }
 
 bool IsGraphLaunch(std::string_view call) {
-  return Contains(call, "GraphLaunch");
+  return NameContains(call, "GraphLaunch");
 }
 
 Correlation Correlate(const ActivityTrace& trace) {

@@ -22,6 +22,11 @@ const DeviceWork& WorkAt(const ActivityTrace& trace, WorkRef ref);
 // All of them by start, end, list and index.
 std::vector<WorkRef> WorkByStart(const ActivityTrace& trace);
 
+// Names of CUDA calls come with versions and variants around what tells them apart.
+inline bool NameContains(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
 // Calls that put one kernel into a queue, and those that put in a whole CUDA graph: of the runtime and of the
 // driver, in all their spellings.
 bool IsKernelLaunch(std::string_view call);

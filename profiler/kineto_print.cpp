@@ -27,9 +27,9 @@ std::string_view NameOf(MemoryKind kind) {
   return kineto::kMemoryNames[static_cast<std::size_t>(kind)];
 }
 
-class Printer {
+class KinetoPrinter {
  public:
-  explicit Printer(const ActivityTrace& trace) : trace_(trace) {
+  explicit KinetoPrinter(const ActivityTrace& trace) : trace_(trace) {
     for (const ExternalCorrelation& link : trace.external) external_.emplace(link.correlation, link.external);
   }
 
@@ -174,7 +174,7 @@ class Printer {
 }  // namespace
 
 std::string PrintKineto(const ActivityTrace& trace) {
-  return Printer(trace).Print();
+  return KinetoPrinter(trace).Print();
 }
 
 }  // namespace berth::profiler

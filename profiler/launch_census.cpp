@@ -9,10 +9,6 @@
 namespace berth::profiler {
 namespace {
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::vector<const ApiCall*> CallsByThread(const ActivityTrace& trace) {
   std::vector<const ApiCall*> calls;
   for (const ApiCall& call : trace.calls) calls.push_back(&call);
@@ -33,8 +29,8 @@ class CallCounter {
   void Add(const ApiCall& call) {
     const bool same_thread =
         outer_ != nullptr && call.thread == outer_->thread && call.process == outer_->process;
-    if (!same_thread || Contains(call.name, "StreamEndCapture")) capturing_ = false;
-    if (Contains(call.name, "StreamBeginCapture")) capturing_ = true;
+    if (!same_thread || NameContains(call.name, "StreamEndCapture")) capturing_ = false;
+    if (NameContains(call.name, "StreamBeginCapture")) capturing_ = true;
     const bool worked = call.correlation != 0 && with_work_.contains(call.correlation);
     const bool inside = same_thread && call.level == ApiCall::Level::kDriver &&
                         outer_->level == ApiCall::Level::kRuntime && call.end <= outer_->end;

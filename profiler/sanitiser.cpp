@@ -26,10 +26,6 @@ std::string Counted(std::int64_t count, std::string_view what) {
   return Counted(count, what, std::string(what) + (what.ends_with("ch") ? "es" : "s"));
 }
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // The host's own recorded time: what device work is held against.
 struct Window {
   Nanos begin = 0;
@@ -143,7 +139,7 @@ class Sanitiser {
   // successor has a corrupt duration; one that runs into it is doubtful itself. Equal stamps say nothing.
   void LeaveOutOverlaps() {
     for (const ApiCall& call : trace().calls)
-      if (Contains(call.name, "LaunchKernelEx")) early_.insert(call.correlation);
+      if (NameContains(call.name, "LaunchKernelEx")) early_.insert(call.correlation);
     std::map<std::tuple<std::int32_t, Id, Id>, std::vector<WorkRef>> streams;
     std::vector<WorkRef> corrupt, overlapping;
     for (const WorkRef ref : WorkByStart(trace())) {
@@ -213,8 +209,9 @@ class Sanitiser {
                       Counted(census_.launches + census_.graph_launches, "launch was", "launches were"),
                       reason));
     }
-    const bool waits = std::any_of(trace().calls.begin(), trace().calls.end(),
-                                   [](const ApiCall& call) { return Contains(call.name, "Synchronize"); });
+    const bool waits = std::any_of(trace().calls.begin(), trace().calls.end(), [](const ApiCall& call) {
+      return NameContains(call.name, "Synchronize");
+    });
     if (waits && trace().synchronisations.empty()) {
       Add(Fault::kNoSynchronisations, 1, 0, "the program waited for the device, but waits were not recorded");
     }

@@ -9,15 +9,14 @@
 namespace berth::agents::rl {
 namespace {
 
-using Neighbours = std::vector<std::vector<UnitIndex>>;
-
+using UnitLists = std::vector<std::vector<UnitIndex>>;
 struct Adjacency {
-  Neighbours in, out;  // by unit, ascending
+  UnitLists in, out;  // by unit, ascending
 };
 
 Adjacency CollectNeighbours(const UnitGraph& graph) {
   const auto units = static_cast<std::size_t>(graph.size());
-  Adjacency adjacency{Neighbours(units), Neighbours(units)};
+  Adjacency adjacency{UnitLists(units), UnitLists(units)};
   for (const auto& [from, to] : graph.edges()) {
     adjacency.out[static_cast<std::size_t>(from)].push_back(to);
     adjacency.in[static_cast<std::size_t>(to)].push_back(from);
@@ -60,7 +59,7 @@ at::Tensor UnitVectors(const Task& task) {
   const auto units = static_cast<float>(number.size());
   for (std::size_t unit = 0; unit < number.size(); ++unit) {
     std::int64_t side = 0;
-    for (const Neighbours* of : {&adjacency.in, &adjacency.out}) {
+    for (const UnitLists* of : {&adjacency.in, &adjacency.out}) {
       const auto& list = (*of)[unit];
       for (std::int64_t i = 0; i < std::min(kNeighbours, static_cast<std::int64_t>(list.size())); ++i) {
         const auto neighbour = static_cast<std::size_t>(list[static_cast<std::size_t>(i)]);

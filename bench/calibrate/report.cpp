@@ -266,7 +266,7 @@ std::string KindText(const CalibrationResult& result, const KindParameters& kind
 
 ReportPage MakeFitReport(const CalibrationResult& result) {
   const Parameters& parameters = result.parameters;
-  const Provenance& from = parameters.provenance;
+  const cost_models::Provenance& from = parameters.provenance;
   ReportPage report{.title = "Calibration of " + parameters.name,
                     .facts = {{"machine", from.machine},
                               {"driver", from.driver},

@@ -106,7 +106,7 @@ class ExplainCommand : public Command {
   std::string links_;
   std::string json_;
   std::string html_;
-  double faster_ = kFaster;
+  double faster_ = kTwiceAsFast;
 };
 
 }  // namespace

@@ -62,17 +62,13 @@ Listing WithWhat(const std::vector<Row>& table) {
   return listing;
 }
 
-ListingCell Nothing() {
-  return {"-", nullptr};
-}
-
 ListingCell Peak(double flops) {
-  if (flops == 0) return Nothing();
+  if (flops == 0) return ListingCell::Nothing();
   return {fmt::format("{:.4g} TFLOP/s", flops / 1e12), flops};
 }
 
 ListingCell Bandwidth(double bytes) {
-  if (bytes == 0) return Nothing();
+  if (bytes == 0) return ListingCell::Nothing();
   return {BytesText(bytes) + "/s", bytes};
 }
 
@@ -96,7 +92,7 @@ Listing ListDevices() {
     listing.rows.push_back({name, sim::ToString(sheet.kind.device_class),
                             sheet.kind.memory
                                 ? ListingCell(formats::PrintBytes(*sheet.kind.memory), *sheet.kind.memory)
-                                : Nothing(),
+                                : ListingCell::Nothing(),
                             Peak(sheet.peak_f32), Peak(sheet.peak_f16), Bandwidth(sheet.memory_bandwidth),
                             Time(sheet.kind.launch_cost), sheet.description});
   }

@@ -15,18 +15,12 @@
 namespace berth::bench {
 namespace {
 
-constexpr const char* kNothing = "-";
-
 // Columns of workloads.csv.
 enum Published : std::size_t { kWorkload, kWeights, kGmac, kFrameworkOps, kActivations, kSource, kColumns };
 
 constexpr const char* kRecalled = "recalled";
 constexpr const char* kByHand = "by_hand";
 constexpr const char* kMoreThan = "more_than";
-
-ListingCell Nothing() {
-  return {kNothing, nullptr};
-}
 
 ListingCell Count(std::int64_t count) {
   return {CountText(count), count};
@@ -35,7 +29,7 @@ ListingCell Count(std::int64_t count) {
 // 12345678 as "12.35" at 1e6; nothing where there is nothing to count.
 template <typename Number>
 ListingCell In(double unit, int digits, Number count) {
-  if (count == 0) return Nothing();
+  if (count == 0) return ListingCell::Nothing();
   return {fmt::format("{:.{}f}", static_cast<double>(count) / unit, digits), count};
 }
 
@@ -44,7 +38,7 @@ bool HasGranularity(const scenarios::WorkloadRow& row) {
 }
 
 ListingCell UnfusedOps(const scenarios::WorkloadRow& row, Spec spec) {
-  if (!HasGranularity(row)) return Nothing();
+  if (!HasGranularity(row)) return ListingCell::Nothing();
   spec.named.emplace_back("granularity", "unfused");
   return Count(row.build(spec).size());
 }
@@ -72,7 +66,7 @@ Figure ParseFigure(const std::string& text) {
 
 // "24713?" -> "24,713?"; ">50000" -> ">50,000".
 ListingCell PublishedCount(const std::string& text) {
-  if (text == kNothing) return Nothing();
+  if (text == ListingCell::kNothing) return ListingCell::Nothing();
   const Figure figure = ParseFigure(text);
   const auto count = static_cast<std::int64_t>(figure.number);
   std::string shown = text;
@@ -82,7 +76,7 @@ ListingCell PublishedCount(const std::string& text) {
 
 // In millions, with the digits that there are: "23817352" -> "23.82", "3.3M" -> "3.3".
 ListingCell PublishedMillions(const std::string& text) {
-  if (text == kNothing) return Nothing();
+  if (text == ListingCell::kNothing) return ListingCell::Nothing();
   const Figure figure = ParseFigure(text);
   const auto count = std::llround(figure.in_millions ? figure.number * 1e6 : figure.number);
   return {figure.in_millions ? figure.digits : In(1e6, 2, count).text, std::int64_t{count}, figure.mark};
@@ -90,7 +84,7 @@ ListingCell PublishedMillions(const std::string& text) {
 
 // Written in 1e9.
 ListingCell PublishedBillions(const std::string& text) {
-  if (text == kNothing) return Nothing();
+  if (text == ListingCell::kNothing) return ListingCell::Nothing();
   const Figure figure = ParseFigure(text);
   return {text, std::int64_t{std::llround(figure.number * 1e9)}, figure.mark};
 }
@@ -101,7 +95,9 @@ std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::s
   const Spec spec = Spec::Parse(name);
   const sim::OpGraph graph = row.build(spec);
   const sim::OpGraph::Totals totals = graph.totals();
-  const auto figure = [&](Published column) { return published.empty() ? kNothing : published[column]; };
+  const auto figure = [&](Published column) {
+    return published.empty() ? ListingCell::kNothing : published[column];
+  };
   const std::int64_t activations = HasGranularity(row) ? scenarios::SumOfForwardOutputs(graph) : 0;
   std::vector<ListingCell> cells = {name, Count(graph.size()), Count(graph.edges())};
   if (unfused) cells.push_back(UnfusedOps(row, spec));

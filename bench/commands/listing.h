@@ -28,6 +28,9 @@ struct ListingCell {
 
   bool operator==(const ListingCell&) const = default;
 
+  static constexpr const char* kNothing = "-";
+  static ListingCell Nothing() { return {kNothing, nullptr}; }
+
   ListingCell(std::string both) : text(both), value(std::move(both)) {}
   ListingCell(const char* both) : ListingCell(std::string(both)) {}
   ListingCell(std::string in_text, Value in_json, std::string its_mark = {})

@@ -35,8 +35,8 @@ Study MakeStudy(const sim::Problem& problem, const sim::Placement& placement, co
                 const agents::LowerBound& bound, const sim::WhatIfOptions& options);
 
 // Every device and link `faster` times as fast, on all cores.
-inline constexpr double kFaster = 2;
-sim::WhatIfOptions AllWhatIfs(const sim::Cluster& cluster, double faster = kFaster);
+inline constexpr double kTwiceAsFast = 2;
+sim::WhatIfOptions AllWhatIfs(const sim::Cluster& cluster, double faster = kTwiceAsFast);
 
 // "gpu0 2x faster", "no dispatch".
 std::string WhatIfText(const sim::WhatIf& what_if, const Study& study);

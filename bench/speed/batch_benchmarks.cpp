@@ -24,12 +24,6 @@
 namespace berth::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Runs so many placements of a case, from the first of them on.
 using RunPart = std::function<void(std::size_t first, std::size_t count)>;
 using MakeRun = RunPart (*)(const LoadedCase& one, int threads);

@@ -6,6 +6,7 @@
 //   goal                  in ops/s or of the counter that the row adds; absent where there is none
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include <benchmark/benchmark.h>
@@ -13,6 +14,11 @@
 #include "bench/speed/speed_case.h"
 
 namespace berth::bench {
+
+using Clock = std::chrono::steady_clock;
+inline double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // After the loop. `ops_each`: how many ops one iteration handled.
 void CountOps(benchmark::State& state, std::int64_t ops_each);

@@ -11,12 +11,6 @@
 namespace berth::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 void ScreenAndSimulate(benchmark::State& state, const SpeedCase& from) {
   const LoadedCase& one = Load(from);
   const auto rows = DevicesOf(one);

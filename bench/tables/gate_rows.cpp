@@ -35,7 +35,7 @@ CsvLine LineOf(const GateRun& run) {
 
 using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
 
-Key KeyOf(const GateRun& run) {
+Key RunKeyOf(const GateRun& run) {
   return {run.gate_case, run.agent, run.seed, run.experiment};
 }
 
@@ -43,10 +43,10 @@ Key KeyOf(const GateRun& run) {
 
 std::vector<GateRun> RunsOfPlan(const std::vector<GateRun>& plan, const std::vector<GateRun>& runs) {
   std::set<Key> planned, taken;
-  for (const GateRun& run : plan) planned.insert(KeyOf(run));
+  for (const GateRun& run : plan) planned.insert(RunKeyOf(run));
   std::vector<GateRun> kept;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    Key key = KeyOf(*run);
+    Key key = RunKeyOf(*run);
     if (!planned.contains(key)) std::get<3>(key).clear();  // of an agent that this build cannot make
     if (planned.contains(key) && taken.insert(key).second) kept.push_back(*run);
   }
@@ -87,7 +87,7 @@ KeptRuns::KeptRuns(const std::vector<GateRun>& plan, std::string path, bool resu
 }
 
 bool KeptRuns::Take(GateRun& run) const {
-  const auto found = std::ranges::find(runs_, KeyOf(run), KeyOf);
+  const auto found = std::ranges::find(runs_, RunKeyOf(run), RunKeyOf);
   if (found == runs_.end()) return false;
   run = *found;
   return true;

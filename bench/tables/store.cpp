@@ -39,7 +39,7 @@ std::vector<std::string> KeyNames() {
   return names;
 }
 
-std::vector<std::string> KeyOf(const CellRecord& record) {
+std::vector<std::string> RecordKeyOf(const CellRecord& record) {
   std::vector<std::string> fields = ToFields(record);
   fields.resize(kKeyFields);
   return fields;
@@ -349,14 +349,14 @@ void TableStore::Put(const std::string& table, const CellRecord& record) {
 TableStore::Adopted TableStore::Adopt(const std::string& table, const std::vector<CellRecord>& records) {
   Adopted adopted;
   std::map<std::vector<std::string>, CellRecord> present;
-  for (CellRecord& record : All(table)) present.emplace(KeyOf(record), std::move(record));
+  for (CellRecord& record : All(table)) present.emplace(RecordKeyOf(record), std::move(record));
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->database.Execute("BEGIN IMMEDIATE");
   try {
     for (const CellRecord& record : records) {
       if (!record.note.empty()) continue;
       adopted.put += impl_->database.Insert("IGNORE", table, record);
-      const auto own = present.find(KeyOf(record));
+      const auto own = present.find(RecordKeyOf(record));
       if (own != present.end() &&
           (own->second.status != record.status || own->second.runtime_us != record.runtime_us))
         adopted.other.push_back(own->second);

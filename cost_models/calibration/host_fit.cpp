@@ -39,9 +39,9 @@ double BothWithCopy(double ops, double copies, double rate) {
   return ops / rate <= copies ? copies : copies + (ops - rate * copies);
 }
 
-class Fit {
+class HostFitter {
  public:
-  Fit(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind)
+  HostFitter(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind)
       : observed_(observed), device_class_(device_class) {
     fit_.parameters.kind = kind;
   }
@@ -165,7 +165,7 @@ class Fit {
 }  // namespace
 
 HostFit FitHost(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind) {
-  return Fit(observed, device_class, kind).Make();
+  return HostFitter(observed, device_class, kind).Make();
 }
 
 }  // namespace berth::cost_models

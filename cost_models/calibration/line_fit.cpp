@@ -25,8 +25,8 @@ constexpr sim::Bytes kLeastCache = sim::Bytes{64} << 10, kMostCache = sim::Bytes
 constexpr double kMostCall = 5;
 
 using Terms = std::array<double, kTerms>;
-using Family = std::pair<std::string_view, std::string_view>;  // and number format
-using Families = std::map<Family, std::vector<const LineSample*>>;
+using OpFamily = std::pair<std::string_view, std::string_view>;  // and number format
+using Families = std::map<OpFamily, std::vector<const LineSample*>>;
 
 Terms TermsOf(const OpWork& work, sim::Bytes cache) {
   return {1, 1e-6 * work.flops, 1e-6 * work.elements, 1e-6 * work.bytes,
@@ -82,7 +82,7 @@ Families ByFamily(const std::vector<LineSample>& samples, int folds, int left_ou
 
 struct Fitted {
   sim::Bytes cache = kLeastCache;
-  std::map<Family, Terms> numbers;
+  std::map<OpFamily, Terms> numbers;
 };
 
 Fitted FitAll(const Families& families) {

@@ -62,7 +62,7 @@ void CompareFacts(const NamedRecording& a, const NamedRecording& b, const char* 
   }
 }
 
-std::string Family(const Recording& recording) {
+std::string RecorderOf(const Recording& recording) {
   return recording.kind.substr(0, recording.kind.find('.'));
 }
 
@@ -147,8 +147,9 @@ void CheckOneMachine(const std::vector<NamedRecording>& recordings) {
   BERTH_CHECK(!recordings.empty());
   for (std::size_t i = 1; i < recordings.size(); ++i) {
     const NamedRecording &a = recordings.front(), &b = recordings[i];
-    if (Family(a.recording) != Family(b.recording))
-      Differ(a, b, "their recorders", "'" + Family(a.recording) + "'", "'" + Family(b.recording) + "'");
+    if (RecorderOf(a.recording) != RecorderOf(b.recording))
+      Differ(a, b, "their recorders", "'" + RecorderOf(a.recording) + "'",
+             "'" + RecorderOf(b.recording) + "'");
     // Each with the first of its own device, and with the very first: agreement goes from one to the next.
     const auto peer = std::ranges::find(recordings, b.recording.device,
                                         [](const NamedRecording& one) { return one.recording.device; });

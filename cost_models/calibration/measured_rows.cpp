@@ -134,9 +134,9 @@ constexpr OpRow kOps[] = {
                       double bytes) { return Rows(from, bytes, OpClass::kNormalisation, "normalisation"); }},
 };
 
-class Reader {
+class RowReader {
  public:
-  Reader(std::string_view csv, const std::string& source) : csv_(csv) { table_.source = source; }
+  RowReader(std::string_view csv, const std::string& source) : csv_(csv) { table_.source = source; }
 
   MeasuredRows Read() {
     while (!csv_.empty()) {
@@ -287,7 +287,7 @@ class Reader {
 }  // namespace
 
 MeasuredRows ParseMeasuredRows(std::string_view csv, const std::string& source) {
-  return Reader(csv, source).Read();
+  return RowReader(csv, source).Read();
 }
 
 }  // namespace berth::cost_models

@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, std::int64_t>> Shape(const Facts& facts) {
   return shape;
 }
 
-class Reader {
+class ObservationReader {
  public:
   Observations Read(std::vector<NamedRecording> recordings) {
     std::ranges::sort(recordings, {}, [](const NamedRecording& one) {
@@ -378,7 +378,7 @@ bool IsOfSteps(const profiler::Recording& recording) {
 }
 
 Observations Observe(std::vector<NamedRecording> recordings) {
-  Observations observations = Reader().Read(std::move(recordings));
+  Observations observations = ObservationReader().Read(std::move(recordings));
   const bool copies =
       std::ranges::any_of(observations.copies, [](const auto& list) { return !list.empty(); });
   const auto none = [](const IssueProbes& issue) { return !issue.dispatch && issue.pairs.empty(); };

@@ -28,10 +28,10 @@ struct Probe {
   int group = 0;  // of its op and shape
 };
 
-class Fit {
+class OpFitter {
  public:
-  Fit(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
-      const Catalogue& catalogue, const OpFitOptions& options)
+  OpFitter(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
+           const Catalogue& catalogue, const OpFitOptions& options)
       : observed_(observed), device_class_(device_class), catalogue_(catalogue), options_(options) {
     fit_.kind = fit_.parameters.kind = kind;
     sheet_ = catalogue.FindSheet(kind);
@@ -300,7 +300,7 @@ Repeats TimeAlone(const Repeats& hot, const std::optional<Repeats>& cold, sim::D
 
 OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
              const Catalogue& catalogue, const OpFitOptions& options) {
-  return Fit(observed, device_class, kind, catalogue, options).Make();
+  return OpFitter(observed, device_class, kind, catalogue, options).Make();
 }
 
 }  // namespace berth::cost_models

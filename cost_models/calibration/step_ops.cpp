@@ -63,9 +63,9 @@ class CollectiveRanges {
   std::map<std::pair<profiler::Id, profiler::Id>, std::vector<const profiler::Marker*>> ranges_;
 };
 
-class Reader {
+class StepReader {
  public:
-  Reader(const ActivityTrace& trace, double transition_us)
+  StepReader(const ActivityTrace& trace, double transition_us)
       : trace_(trace), collectives_(trace), transition_us_(transition_us) {}
 
   void Read(StepOps* into) {
@@ -199,7 +199,7 @@ StepOps OpsOfSteps(const std::string& source, const ActivityTrace& trace, double
   made.workload = std::filesystem::path(source).filename().string();
   made.workload = made.workload.substr(0, made.workload.find('.'));
   made.verdict = clean.sentence;
-  Reader(clean.trace, transition_us).Read(&made);
+  StepReader(clean.trace, transition_us).Read(&made);
   if (made.device_us <= 0)
     throw InputError(source +
                      ": holds no work of a GPU; record with the device's activities "

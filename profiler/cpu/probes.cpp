@@ -41,11 +41,11 @@ sim::Bytes FootprintOf(const sim::OpGraph& graph, sim::OpIndex index) {
 }
 
 // One op with memory of its own, what is far away in `copies` that take turns.
-class LoneOp {
+class LoneProbe {
  public:
   // elsewhere: FootprintOf(op) bytes for what it reads and writes where only its code is to be touched.
-  LoneOp(const sim::OpGraph& graph, sim::OpIndex op, const CacheResidence& cached, std::size_t copies,
-         void* elsewhere)
+  LoneProbe(const sim::OpGraph& graph, sim::OpIndex op, const CacheResidence& cached, std::size_t copies,
+            void* elsewhere)
       : op_(graph.ops[static_cast<std::size_t>(op)]),
         made_(MakeCpuKernel(graph, op)),
         code_cached_(cached.code),
@@ -171,8 +171,8 @@ class LoneOp {
 
 // All ops once, those too that have repeats enough: who is left must not find the caches emptier. The pace is looked
 // at before and after, as with a step; in between it would change the clock.
-void RunRound(std::vector<LoneOp>& lone, DeviceMemory& pool, const ProbeOptions& options, std::int64_t clock,
-              int round, std::vector<ProbedOp>* into) {
+void RunRound(std::vector<LoneProbe>& lone, DeviceMemory& pool, const ProbeOptions& options,
+              std::int64_t clock, int round, std::vector<ProbedOp>* into) {
   std::vector<std::int64_t> all(lone.size());
   const bool before = options.pace.Holds(MeasurePace());
   for (std::size_t i = 0; i < lone.size(); ++i) {
@@ -217,7 +217,7 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
     OnDevice(mine, [&] {
       const Block elsewhere = NewBlock(largest);
       std::memset(elsewhere.get(), 0, static_cast<std::size_t>(largest));
-      std::vector<LoneOp> lone;
+      std::vector<LoneProbe> lone;
       lone.reserve(all.size());
       for (const ProbedOp& probed : all)
         lone.emplace_back(graph, probed.op, cached[static_cast<std::size_t>(probed.op)], copies,

@@ -29,7 +29,7 @@ void CheckOptions(const GraphOptions& options) {
         "--steps are wanted.");
 }
 
-int Run(const GraphOptions& options) {
+int RunGraph(const GraphOptions& options) {
   CheckOptions(options);
   const LoadedGraph loaded(options.inputs);
   const BackendRow& row = ChooseBackend(options.device, loaded.cluster);
@@ -101,7 +101,7 @@ RunVerb DeclareGraph(CLI::App& app) {
          "measure the placements in an order drawn with it, so that a machine that drifts favours none; "
          "0 = as given")
       ->option_text("K");
-  return [options] { return Run(*options); };
+  return [options] { return RunGraph(*options); };
 }
 
 }  // namespace berth::profiler

@@ -119,7 +119,7 @@ void TellReasons(const sim::Attributes& facts) {
   }
 }
 
-std::int64_t Nanos() {
+std::int64_t NanosNow() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
@@ -207,7 +207,7 @@ bool GraphSession::Add(const NamedPlacement& named) {
 // Reading takes the driver's tool a tenth of a second: not for every placement.
 void GraphSession::ReadClocks() {
   constexpr std::int64_t kEvery = 5'000'000'000;
-  const std::int64_t now = Nanos();
+  const std::int64_t now = NanosNow();
   if (clocks_read_ != 0 && now - clocks_read_ < kEvery) return;
   clocks_read_ = now;
   sim::Attribute clocks = backend_.Clocks();

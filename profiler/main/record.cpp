@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RecordOptions {
   std::vector<std::string> command;
   std::string out, kineto, chrome;
 };
@@ -139,7 +139,7 @@ Recording Collected(const std::string& folder) {
 }
 
 // Before the command runs: what it takes hours to do must not be lost to a wrong name.
-void CheckOutputs(const Options& options) {
+void CheckOutputs(const RecordOptions& options) {
   for (const std::string* path : {&options.out, &options.kineto, &options.chrome}) {
     if (path->empty()) continue;
     formats::RefuseExisting(*path);
@@ -156,7 +156,7 @@ void Describe(Recording* recording, const Backend& backend) {
 }
 
 // Of several processes the last.
-void WriteOthers(const Options& options, const Recording& recording) {
+void WriteOthers(const RecordOptions& options, const Recording& recording) {
   for (const auto& [name, part] : recording.parts) {
     if (!part.activity) continue;
     if (!options.kineto.empty()) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
@@ -164,7 +164,7 @@ void WriteOthers(const Options& options, const Recording& recording) {
   }
 }
 
-int Run(const Options& options) {
+int RunRecord(const RecordOptions& options) {
   const BackendRow& row = FindBackend("cuda");
   const std::unique_ptr<Backend> backend = OpenBackend(row);  // says at once why nothing could be recorded
   const std::string injection = FindInjection(row);
@@ -198,7 +198,7 @@ int Run(const Options& options) {
 }  // namespace
 
 RunVerb DeclareRecord(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RecordOptions>();
   app.add_option("--out", options->out, "the berth.trace to write; .zst compresses")
       ->required()
       ->option_text("FILE");
@@ -208,7 +208,7 @@ RunVerb DeclareRecord(CLI::App& app) {
   app.add_option("--chrome", options->chrome, "also for Perfetto (of several processes the last)")
       ->option_text("FILE");
   app.add_option("COMMAND", options->command, "what to run, behind --")->required();
-  return [options] { return Run(*options); };
+  return [options] { return RunRecord(*options); };
 }
 
 }  // namespace berth::profiler

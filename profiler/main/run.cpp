@@ -29,7 +29,7 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-struct Options {
+struct RunOptions {
   std::vector<std::string> probes, graphs;
   std::string out, device = "cuda";
   int cores = 0;      // of the CPU; 0 = all
@@ -65,7 +65,7 @@ struct Job {
   bool of_graph = false;
 };
 
-std::vector<Job> JobsOf(const Options& options) {
+std::vector<Job> JobsOf(const RunOptions& options) {
   std::vector<Job> jobs;
   for (const Probe* probe : Chosen(options.probes, options.device)) {
     jobs.push_back({probe->name, [probe](Backend& backend, const MeasureOptions& how) {
@@ -94,7 +94,7 @@ sim::Attributes TimingFacts(const Timing& timing) {
           {"seconds", {timing.seconds}}};
 }
 
-Recording Fresh(const Backend& backend, const Options& options, const MeasureOptions& how) {
+Recording Fresh(const Backend& backend, const RunOptions& options, const MeasureOptions& how) {
   Recording recording;
   recording.kind = kProbesKind;
   recording.device = options.device;
@@ -136,7 +136,7 @@ sim::Attribute::List RowsOf(const Part& part) {
 // The measurements of one call.
 class Session {
  public:
-  Session(const Options& options, Backend& backend, MeasureOptions how)
+  Session(const RunOptions& options, Backend& backend, MeasureOptions how)
       : options_(options), backend_(backend), how_(std::move(how)) {
     recording_ = Resumed(Fresh(backend, options, how_), options.out);
     how_.rows = &rows_;
@@ -236,7 +236,7 @@ class Session {
     WriteRecording(options_.out, recording_);
   }
 
-  const Options& options_;
+  const RunOptions& options_;
   Backend& backend_;
   MeasureOptions how_;
   Recording recording_;
@@ -250,7 +250,7 @@ class Session {
   bool stopped_ = false;
 };
 
-int Run(const Options& options) {
+int RunProbes(const RunOptions& options) {
   const BackendRow& row = FindBackend(options.device);
   const std::vector<Job> jobs = JobsOf(options);
   std::vector<int> cores = AvailableCores();
@@ -267,7 +267,7 @@ int Run(const Options& options) {
 }  // namespace
 
 RunVerb DeclareRun(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   app.add_option("PROBE", options->probes, "names from `berth-profile list`, or all");
   app.add_option("--graph", options->graphs,
                  "a graph file: each of its ops alone, as an executed step runs it, so that steps of the "
@@ -285,7 +285,7 @@ RunVerb DeclareRun(CLI::App& app) {
   app.add_option("--budget", options->budget, "seconds after which no further row is measured")
       ->option_text("S");
   app.add_flag("--quick", options->quick, "few sizes, few repeats: to try, not to use");
-  return [options] { return Run(*options); };
+  return [options] { return RunProbes(*options); };
 }
 
 }  // namespace berth::profiler

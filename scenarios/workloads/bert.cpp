@@ -22,7 +22,7 @@ constexpr std::int64_t kPositions = 512;
 constexpr std::int64_t kSegments = 2;
 constexpr std::int64_t kClasses = 2;
 
-struct Sizes {
+struct BertSizes {
   std::int64_t batch;
   int layers;
   std::int64_t hidden;
@@ -34,7 +34,7 @@ struct Sizes {
 
 class Bert {
  public:
-  Bert(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+  Bert(GraphBuilder& builder, const BertSizes& sizes) : b_(builder), sizes_(sizes) {}
 
   // [B * S, n]
   Tensor Encode() {
@@ -123,7 +123,7 @@ class Bert {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
+  BertSizes sizes_;
 };
 
 }  // namespace
@@ -133,7 +133,7 @@ sim::OpGraph BuildBert(const Spec& spec) {
   // No count of the published graph is known; NMT's factor.
   const ModelOptions options =
       ReadModelOptions(read, {.batch = 24, .optimizer = Optimizer::kAdam, .framework_ops = 4});
-  Sizes sizes;
+  BertSizes sizes;
   sizes.batch = options.batch;
   sizes.layers = static_cast<int>(read.Int("layers", 12, 1, 1000));
   sizes.hidden = read.Int("hidden", 768, 1, 1 << 16);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kFirstResidualLayer = 2;
 
-struct Sizes {
+struct GnmtSizes {
   std::int64_t batch;
   int layers;
   std::int64_t hidden;
@@ -34,7 +34,7 @@ struct Sizes {
 
 class Gnmt {
  public:
-  Gnmt(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+  Gnmt(GraphBuilder& builder, const GnmtSizes& sizes) : b_(builder), sizes_(sizes) {}
 
   void Build() {
     Encode();
@@ -160,7 +160,7 @@ class Gnmt {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
+  GnmtSizes sizes_;
   std::vector<LstmState> state_;  // by layer
   Steps memory_;                  // of the encoder
   Steps outputs_;                 // of the decoder
@@ -173,7 +173,7 @@ sim::OpGraph BuildGnmt(const Spec& spec) {
   // No count is known but "beyond 50,000" for 8 layers; the cells are those of NMT, so its factor.
   const ModelOptions options =
       ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kSgd, .framework_ops = 4});
-  Sizes sizes;
+  GnmtSizes sizes;
   sizes.batch = options.batch;
   sizes.layers = static_cast<int>(read.Int("layers", 2, 2, 64));
   sizes.hidden = read.Int("hidden", 1024, 1, 1 << 16);

@@ -23,7 +23,7 @@
 namespace berth::scenarios {
 namespace {
 
-struct Sizes {
+struct NmtSizes {
   std::int64_t batch;
   int layers;
   std::int64_t hidden;
@@ -33,7 +33,7 @@ struct Sizes {
 
 class Translator {
  public:
-  Translator(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+  Translator(GraphBuilder& builder, const NmtSizes& sizes) : b_(builder), sizes_(sizes) {}
 
   void Build() {
     const std::vector<Tensor> source = Embed("encoder");
@@ -133,7 +133,7 @@ class Translator {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
+  NmtSizes sizes_;
   std::optional<AdditiveAttention> attention_;
   Tensor output_weights_;
   Tensor softmax_weights_, softmax_bias_;
@@ -147,7 +147,7 @@ ModelDefaults Defaults(std::int64_t batch) {
   return {.batch = batch, .optimizer = Optimizer::kAdam, .framework_ops = 4};
 }
 
-sim::OpGraph Build(const Spec& spec, const ModelOptions& options, const Sizes& sizes,
+sim::OpGraph Build(const Spec& spec, const ModelOptions& options, const NmtSizes& sizes,
                    sim::Attributes attributes) {
   GraphBuilder builder(spec.name, options.builder);
   Translator(builder, sizes).Build();
@@ -177,11 +177,11 @@ Member DrawMember(const std::string& family, int index) {
 sim::OpGraph BuildNmt(const Spec& spec) {
   ParameterReader read(spec);
   const ModelOptions options = ReadModelOptions(read, Defaults(64));
-  Sizes sizes{.batch = options.batch,
-              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
-              .hidden = read.Int("hidden", 1024, 1, 1 << 16),
-              .steps = read.Int("steps", 40, 1, kMostSteps),
-              .vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24)};
+  NmtSizes sizes{.batch = options.batch,
+                 .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+                 .hidden = read.Int("hidden", 1024, 1, 1 << 16),
+                 .steps = read.Int("steps", 40, 1, kMostSteps),
+                 .vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24)};
   return Build(spec, options, sizes, Describe(spec, read, sizes.layers, "stage"));
 }
 
@@ -190,11 +190,11 @@ sim::OpGraph BuildNmtFamily(const Spec& spec) {
   const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
   const Member member = DrawMember(spec.name, index);
   const ModelOptions options = ReadModelOptions(read, Defaults(member.batch));
-  Sizes sizes{.batch = options.batch,
-              .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
-              .hidden = read.Int("hidden", 512, 1, 1 << 16),
-              .steps = read.Int("steps", member.steps, 1, kMostSteps),
-              .vocabulary = read.Int("vocabulary", 30000, 2, 1 << 24)};
+  NmtSizes sizes{.batch = options.batch,
+                 .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
+                 .hidden = read.Int("hidden", 512, 1, 1 << 16),
+                 .steps = read.Int("steps", member.steps, 1, kMostSteps),
+                 .vocabulary = read.Int("vocabulary", 30000, 2, 1 << 24)};
   sim::Attributes attributes = Describe(spec, read, sizes.layers, "stage");
   AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
   return Build(spec, options, sizes, std::move(attributes));

@@ -29,10 +29,10 @@ struct Node {
   int reads;  // an earlier node; -1: the last step's state
   Activation activation;
 };
-using Cell = std::vector<Node>;
+using PtbCell = std::vector<Node>;
 
-Cell DrawCell(Dice& dice, std::int64_t nodes) {
-  Cell cell;
+PtbCell DrawCell(Dice& dice, std::int64_t nodes) {
+  PtbCell cell;
   for (int i = 0; i < nodes; ++i) {
     const int reads = i == 0 ? -1 : static_cast<int>(dice.Roll(i));
     cell.push_back({reads, static_cast<Activation>(dice.Roll(kActivations))});
@@ -40,7 +40,7 @@ Cell DrawCell(Dice& dice, std::int64_t nodes) {
   return cell;
 }
 
-std::string ToString(const Cell& cell) {
+std::string ToString(const PtbCell& cell) {
   std::string text;
   for (const Node& node : cell) {
     if (node.reads >= 0) text += ' ' + std::to_string(node.reads) + ' ';
@@ -49,7 +49,7 @@ std::string ToString(const Cell& cell) {
   return text;
 }
 
-struct Sizes {
+struct PtbSizes {
   std::int64_t batch;
   std::int64_t hidden;
   std::int64_t steps;
@@ -58,7 +58,7 @@ struct Sizes {
 
 class LanguageModel {
  public:
-  LanguageModel(GraphBuilder& builder, const Sizes& sizes, const Cell& cell)
+  LanguageModel(GraphBuilder& builder, const PtbSizes& sizes, const PtbCell& cell)
       : b_(builder), sizes_(sizes), cell_(cell) {}
 
   void Build() {
@@ -141,8 +141,8 @@ class LanguageModel {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
-  const Cell& cell_;
+  PtbSizes sizes_;
+  const PtbCell& cell_;
   Tensor table_;
   std::vector<Tensor> weights_;  // by node
 };
@@ -156,13 +156,13 @@ sim::OpGraph BuildPtb(const Spec& spec) {
       ReadModelOptions(read, {.batch = 20, .optimizer = Optimizer::kSgd, .framework_ops = 4});
   const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
   const std::int64_t nodes = read.Int("nodes", 12, 1, 100);
-  const Sizes sizes{.batch = options.batch,
-                    .hidden = read.Int("hidden", 720, 1, 1 << 16),
-                    .steps = read.Int("steps", 35, 1, 1000),
-                    .vocabulary = read.Int("vocabulary", 10000, 2, 1 << 24)};
+  const PtbSizes sizes{.batch = options.batch,
+                       .hidden = read.Int("hidden", 720, 1, 1 << 16),
+                       .steps = read.Int("steps", 35, 1, 1000),
+                       .vocabulary = read.Int("vocabulary", 10000, 2, 1 << 24)};
 
   Dice dice = DiceOf(spec.name, index);
-  const Cell cell = DrawCell(dice, nodes);
+  const PtbCell cell = DrawCell(dice, nodes);
   GraphBuilder builder(spec.name, options.builder);
   LanguageModel(builder, sizes, cell).Build();
   sim::Attributes attributes = Describe(spec, read, nodes, "stage");

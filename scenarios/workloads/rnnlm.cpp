@@ -13,7 +13,7 @@
 namespace berth::scenarios {
 namespace {
 
-struct Sizes {
+struct RnnlmSizes {
   std::int64_t batch;
   int layers;
   std::int64_t hidden;
@@ -26,13 +26,13 @@ Location AtLayer(int layer, const std::string& group) {
   return {layer, -1, group};
 }
 
-std::vector<Tensor> Embed(GraphBuilder& b, const Sizes& sizes) {
+std::vector<Tensor> Embed(GraphBuilder& b, const RnnlmSizes& sizes) {
   b.SetLocation(AtLayer(0, "embedding"));
   return EmbedSteps(b, sizes.steps, sizes.batch, sizes.vocabulary, sizes.hidden);
 }
 
 // One layer after the other within a step, so that file order is the order of time.
-std::vector<Tensor> Recur(GraphBuilder& b, const Sizes& sizes, std::vector<Tensor> x) {
+std::vector<Tensor> Recur(GraphBuilder& b, const RnnlmSizes& sizes, std::vector<Tensor> x) {
   std::vector<LstmWeights> weights;
   std::vector<LstmState> state;
   for (int layer = 0; layer < sizes.layers; ++layer) {
@@ -54,13 +54,13 @@ std::vector<Tensor> Recur(GraphBuilder& b, const Sizes& sizes, std::vector<Tenso
   return x;
 }
 
-void SoftmaxOnce(GraphBuilder& b, const Sizes& sizes, const std::vector<Tensor>& h) {
+void SoftmaxOnce(GraphBuilder& b, const RnnlmSizes& sizes, const std::vector<Tensor>& h) {
   const Tensor labels = b.Placeholder("labels", {sizes.steps * sizes.batch}, "i32");
   const Tensor stacked = Concat(b, "stack", h, 0);
   Predict(b, "loss", Dense(b, "softmax", stacked, sizes.vocabulary), labels);
 }
 
-void SoftmaxPerStep(GraphBuilder& b, const Sizes& sizes, const std::vector<Tensor>& h) {
+void SoftmaxPerStep(GraphBuilder& b, const RnnlmSizes& sizes, const std::vector<Tensor>& h) {
   const Tensor all_labels = b.Placeholder("labels", {sizes.steps * sizes.batch}, "i32");
   const std::vector<Tensor> labels = Split(b, "unstack_labels", all_labels, 0, sizes.steps);
   const Tensor weights = b.Variable("softmax/weights", {sizes.hidden, sizes.vocabulary});
@@ -78,7 +78,7 @@ sim::OpGraph BuildRnnlm(const Spec& spec) {
   // 9,021 recalled framework ops / about 2,200.
   const ModelOptions options =
       ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kSgd, .framework_ops = 4});
-  Sizes sizes;
+  RnnlmSizes sizes;
   sizes.batch = options.batch;
   sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
   sizes.hidden = read.Int("hidden", 2048, 1, 1 << 16);

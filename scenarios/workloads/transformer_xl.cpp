@@ -18,7 +18,7 @@
 namespace berth::scenarios {
 namespace {
 
-struct Sizes {
+struct TransformerXlSizes {
   std::int64_t batch;
   int layers;
   std::int64_t hidden;
@@ -33,7 +33,7 @@ struct Sizes {
 
 class TransformerXl {
  public:
-  TransformerXl(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+  TransformerXl(GraphBuilder& builder, const TransformerXlSizes& sizes) : b_(builder), sizes_(sizes) {}
 
   // Time first, as the published code has it: [S, B, n].
   void Build() {
@@ -135,7 +135,7 @@ class TransformerXl {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
+  TransformerXlSizes sizes_;
   Tensor table_, positions_, mask_;
 };
 
@@ -146,7 +146,7 @@ sim::OpGraph BuildTransformerXl(const Spec& spec) {
   // No count of the published graph is known; NMT's factor.
   const ModelOptions options =
       ReadModelOptions(read, {.batch = 15, .optimizer = Optimizer::kAdam, .framework_ops = 4});
-  Sizes sizes;
+  TransformerXlSizes sizes;
   sizes.batch = options.batch;
   sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 1000));
   sizes.hidden = read.Int("hidden", 410, 1, 1 << 16);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kLevels = 256;
 
-struct Sizes {
+struct WaveNetSizes {
   std::int64_t batch;
   int stacks;
   int depth;
@@ -32,7 +32,7 @@ struct Sizes {
 // Tensors are images of height 1: [batch, 1, samples, channels].
 class WaveNet {
  public:
-  WaveNet(GraphBuilder& builder, const Sizes& sizes) : b_(builder), sizes_(sizes) {}
+  WaveNet(GraphBuilder& builder, const WaveNetSizes& sizes) : b_(builder), sizes_(sizes) {}
 
   int layers() const { return sizes_.stacks * sizes_.depth; }
 
@@ -94,7 +94,7 @@ class WaveNet {
   }
 
   GraphBuilder& b_;
-  Sizes sizes_;
+  WaveNetSizes sizes_;
 };
 
 }  // namespace
@@ -104,7 +104,7 @@ sim::OpGraph BuildWaveNet(const Spec& spec) {
   // No count is known: ResNet's factor, the other network of plain convolutions.
   const ModelOptions options =
       ReadModelOptions(read, {.batch = 1, .optimizer = Optimizer::kAdam, .framework_ops = 10});
-  Sizes sizes;
+  WaveNetSizes sizes;
   sizes.batch = options.batch;
   sizes.stacks = static_cast<int>(read.Int("stacks", 2, 1, 100));
   sizes.depth = static_cast<int>(read.Int("depth", 9, 1, 20));

@@ -23,7 +23,8 @@ using sim::OpGraph;
 using sim::OpIndex;
 using sim::Placement;
 
-constexpr std::string_view kKeys[] = {"format", "version", "graph", "placement", "priority", "order"};
+constexpr std::string_view kPlacementKeys[] = {"format",    "version",  "graph",
+                                               "placement", "priority", "order"};
 
 OpIndex FindOp(const OpGraph& graph, std::string_view name, const Value& place) {
   const OpIndex op = graph.Find(std::string(name));
@@ -84,7 +85,7 @@ Placement ParsePlacement(std::string_view json, const std::string& source, const
                          const Cluster& cluster) {
   const Document document = ParseJson(json, source);
   CheckFormat(document, "berth.placement", 1);
-  const Fields top(document.root(), kKeys);
+  const Fields top(document.root(), kPlacementKeys);
   top.String("graph", "");  // whose it was; what counts is that every op is placed
   Placement placement;
   placement.device = ReadDevices(top.Require("placement"), graph, cluster);

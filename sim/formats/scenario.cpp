@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeys[] = {"format",     "version", "name",   "workload", "cluster",
-                                      "cost_model", "grouper", "expert", "samples",  "seeds"};
+constexpr std::string_view kScenarioKeys[] = {"format",     "version", "name",   "workload", "cluster",
+                                              "cost_model", "grouper", "expert", "samples",  "seeds"};
 constexpr std::int64_t kMaxSamples = 1'000'000'000;
 
 std::vector<std::int64_t> ReadSeeds(const Value& value) {
@@ -42,7 +42,7 @@ void ResolveBeside(const fs::path& folder, std::string& text) {
 Scenario ParseScenario(std::string_view yaml, const std::string& source) {
   const Document document = ParseYaml(yaml, source);
   CheckFormat(document, "berth.scenario", 1);
-  const Fields top(document.root(), kKeys);
+  const Fields top(document.root(), kScenarioKeys);
   Scenario scenario;
   scenario.name = top.Name("name", NameFromSource(source));
   scenario.workload = top.Require("workload").Name();

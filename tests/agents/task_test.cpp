@@ -11,9 +11,9 @@
 namespace berth::agents {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 sim::Attributes Stage(std::int64_t stage) {
   return {{"stage", sim::Attribute{stage}}};

@@ -13,16 +13,16 @@ using ::testing::StartsWith;
 
 const std::string kHead = "format: berth.cluster\nversion: 1\nname: c\n";  // three lines
 
-sim::Cluster Parse(const std::string& rest) {
+sim::Cluster ClusterOf(const std::string& rest) {
   return ParseCluster(kHead + rest, "c.yaml", SampleCatalogue());
 }
-std::string ErrorOf(const std::string& rest) {
-  return MessageOf([&] { Parse(rest); });
+std::string ClusterError(const std::string& rest) {
+  return MessageOf([&] { ClusterOf(rest); });
 }
 // The devices stand on lines 5 and 6, the link on line 8.
 std::string LinkError(const std::string& link) {
-  return ErrorOf("devices:\n  - {name: a, kind: gpu-a}\n  - {name: b, kind: gpu-a}\nlinks:\n  - " + link +
-                 "\n");
+  return ClusterError("devices:\n  - {name: a, kind: gpu-a}\n  - {name: b, kind: gpu-a}\nlinks:\n  - " +
+                      link + "\n");
 }
 
 TEST(Cluster, ReadsTheSample) {
@@ -51,7 +51,7 @@ TEST(Cluster, ReadsTheSample) {
 }
 
 TEST(Cluster, DefaultsAndTheCatalogue) {
-  const sim::Cluster cluster = Parse(
+  const sim::Cluster cluster = ClusterOf(
       "devices:\n  - {name: c, kind: cpu-a}\n  - {name: g, kind: gpu-one}\n"
       "links:\n  - {name: l, ends: [c, g], kind: pcie}\n  - {name: m, ends: [c, g], bandwidth: 1GB/s}\n");
   EXPECT_EQ(cluster.rules, sim::Rules::kNative);
@@ -80,14 +80,14 @@ TEST(Cluster, DefaultsAndTheCatalogue) {
 }
 
 TEST(Cluster, DispatchMayBeTheCatalogues) {
-  EXPECT_TRUE(
-      Parse("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: process, cost: auto}\n").dispatch.automatic);
+  EXPECT_TRUE(ClusterOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: process, cost: auto}\n")
+                  .dispatch.automatic);
 }
 
 // The catalogue's curve was measured at the catalogue's bandwidth and latency.
 TEST(Cluster, SpeedsOfTheFileReplaceTheCurveOfTheKind) {
   const auto link = [](const std::string& speed) {
-    return Parse(
+    return ClusterOf(
                "devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}]\nlinks: [{name: l, ends: [a, b], "
                "kind: pcie, " +
                speed + "}]\n")
@@ -101,7 +101,7 @@ TEST(Cluster, SpeedsOfTheFileReplaceTheCurveOfTheKind) {
 }
 
 TEST(Cluster, MayHaveNoLinks) {
-  EXPECT_TRUE(Parse("devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}]\n").links.empty());
+  EXPECT_TRUE(ClusterOf("devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}]\n").links.empty());
 }
 
 TEST(Cluster, WithoutANameIsNamedByItsFile) {
@@ -121,34 +121,35 @@ TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
       MessageOf([] { ParseCluster("format: berth.cluster\nversion: 9\n", "c.yaml", SampleCatalogue()); }),
       "c.yaml:2: version is 9, but this program knows berth.cluster only up to version 1");
   EXPECT_EQ(
-      ErrorOf("device: []\n"),
+      ClusterError("device: []\n"),
       "c.yaml:4: device is not known here; the known keys are format, version, name, rules, kinds, devices, "
       "interconnect, "
       "switches, links, routes and dispatch");
   EXPECT_THAT(
-      ErrorOf("devices:\n  - {name: g, kind: gpu-a,\n     ram: 1GiB}\n"),
+      ClusterError("devices:\n  - {name: g, kind: gpu-a,\n     ram: 1GiB}\n"),
       StartsWith("c.yaml:6: devices[0].ram is not known here; the known keys are name, kind, memory"));
 }
 
 TEST(ClusterRefuses, UnknownKinds) {
   EXPECT_EQ(
-      ErrorOf("devices:\n  - {name: g, kind: k99}\n"),
+      ClusterError("devices:\n  - {name: g, kind: k99}\n"),
       "c.yaml:5: devices[0].kind is \"k99\", which the catalogue does not have; it has cpu-a, "
       "cpu-bare, gpu-a and gpu-one; one of your own goes into the file as kinds: [{name: \"k99\", class: "
       "gpu, "
       "description: mine, memory: {value: 16GiB, source: \"data sheet: mine\"}, peak_f32: {value: 8TFLOP/s, "
       "source: \"data sheet: mine\"}, memory_bandwidth: {value: 320GB/s, source: \"data sheet: mine\"}}]");
-  EXPECT_THAT(ErrorOf("devices:\n  - {name: g, kind: gpu-on}\n"), HasSubstr("(did you mean gpu-one?)"));
+  EXPECT_THAT(ClusterError("devices:\n  - {name: g, kind: gpu-on}\n"), HasSubstr("(did you mean gpu-one?)"));
   EXPECT_EQ(LinkError("{name: l, ends: [a, b], kind: pcie9}"),
             "c.yaml:8: links[0].kind is \"pcie9\", which the catalogue does not have (did you mean pcie?); "
             "it has pcie and wire");
 }
 
 TEST(ClusterRefuses, WhatIsMissing) {
-  EXPECT_EQ(ErrorOf("switches: []\n"), "c.yaml:1: the file has no \"devices\", which is required");
-  EXPECT_EQ(ErrorOf("devices: []\n"), "c.yaml: a cluster needs at least one device");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: c}\n"), "c.yaml:5: devices[0] has no \"kind\", which is required");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: c, kind: cpu-bare}\n"),
+  EXPECT_EQ(ClusterError("switches: []\n"), "c.yaml:1: the file has no \"devices\", which is required");
+  EXPECT_EQ(ClusterError("devices: []\n"), "c.yaml: a cluster needs at least one device");
+  EXPECT_EQ(ClusterError("devices:\n  - {name: c}\n"),
+            "c.yaml:5: devices[0] has no \"kind\", which is required");
+  EXPECT_EQ(ClusterError("devices:\n  - {name: c, kind: cpu-bare}\n"),
             "c.yaml:5: devices[0] has no \"memory\", which is required: the catalogue does not say how much "
             "a cpu-bare has");
   EXPECT_EQ(LinkError("{name: l, ends: [a, b]}"),
@@ -157,22 +158,22 @@ TEST(ClusterRefuses, WhatIsMissing) {
 }
 
 TEST(ClusterRefuses, NumbersWithoutUnitsOrOutOfRange) {
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, memory: 12}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, memory: 12}\n"),
             "c.yaml:5: devices[0].memory is \"12\", but must be a number of bytes such as \"12GiB\" (B, kB, "
             "MB, GB, TB, KiB, "
             "MiB, GiB, TiB); a bare number has no unit");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, memory: 1GiB, reserve: 2GiB}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, memory: 1GiB, reserve: 2GiB}\n"),
             "c.yaml:5: devices[0].reserve is 2GiB, but must be at most the memory, 1GiB");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, streams: 0}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, streams: 0}\n"),
             "c.yaml:5: devices[0].streams must be a whole number between 1 and 1024, but is 0");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, concurrency: [1, 1.5]}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, concurrency: [1, 1.5]}\n"),
             "c.yaml:5: devices[0].concurrency[1] must be a number between 0 and 1, but is 1.5");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, streams: 2, concurrency: [1, 0.5, 0.4]}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, streams: 2, concurrency: [1, 0.5, 0.4]}\n"),
             "c.yaml:5: devices[0].concurrency has 3 rates, but the device has 2 streams; give one for each "
             "number of ops that may run");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, overlap_copy: 0}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, overlap_copy: 0}\n"),
             "c.yaml:5: devices[0].overlap_copy must be above 0 (at least 1e-6) and at most 1");
-  EXPECT_EQ(ErrorOf("devices:\n  - {name: g, kind: gpu-a, granularity: 0}\n"),
+  EXPECT_EQ(ClusterError("devices:\n  - {name: g, kind: gpu-a, granularity: 0}\n"),
             "c.yaml:5: devices[0].granularity must be at least 1 B");
   EXPECT_EQ(LinkError("{name: l, ends: [a, b], bandwidth: 0}"),
             "c.yaml:8: links[0].bandwidth must be at least 1 B/s");
@@ -181,17 +182,17 @@ TEST(ClusterRefuses, NumbersWithoutUnitsOrOutOfRange) {
               HasSubstr("links[0].bandwidth is \".nan\", but must be a bandwidth"));
   EXPECT_EQ(LinkError("{name: l, ends: [a, b], bandwidth: 1GB/s, latency: 2000s}"),
             "c.yaml:8: links[0].latency is 2000s, but must be at most 1000s");
-  EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {cost: 5}\n"),
+  EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\ndispatch: {cost: 5}\n"),
             "c.yaml:5: dispatch.cost is \"5\", but must be a time such as \"25us\" (ps, ns, us, ms, s); a "
             "bare number has no unit");
 }
 
 TEST(ClusterRefuses, WrongWords) {
-  EXPECT_EQ(ErrorOf("rules: fancy\n"),
+  EXPECT_EQ(ClusterError("rules: fancy\n"),
             "c.yaml:4: rules must be one of native and published, but is \"fancy\"");
-  EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
+  EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
             "c.yaml:5: interconnect must be one of ideal, fifo and fair, but is \"telepathy\"");
-  EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),
+  EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),
             "c.yaml:5: dispatch.per must be one of device and process, but is \"core\"");
   EXPECT_THAT(LinkError("{name: l, ends: [a, b], bandwidth: 1GB/s, duplex: simplex}"),
               HasSubstr("must be one of full and half"));
@@ -199,9 +200,9 @@ TEST(ClusterRefuses, WrongWords) {
 
 TEST(ClusterRefuses, WrongNames) {
   EXPECT_EQ(
-      ErrorOf("devices:\n  - {name: g, kind: gpu-a}\n  - {name: g, kind: gpu-a}\n"),
+      ClusterError("devices:\n  - {name: g, kind: gpu-a}\n  - {name: g, kind: gpu-a}\n"),
       "c.yaml:6: devices[1].name is \"g\", which names a device or switch already; names must be unique");
-  EXPECT_EQ(ErrorOf("devices: [{name: g, kind: gpu-a}]\nswitches: [s, g]\n"),
+  EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\nswitches: [s, g]\n"),
             "c.yaml:5: switches[1] is \"g\", which names a device or switch already; names must be unique");
   EXPECT_EQ(LinkError("{name: l, ends: [a, x], bandwidth: 1GB/s}"),
             "c.yaml:8: links[0].ends[1] is \"x\", but must be a device or switch: a and b");
@@ -239,14 +240,15 @@ TEST(ClusterRefuses, BadCurves) {
 }
 
 TEST(ClusterRefuses, UnreachableDevices) {
-  EXPECT_THAT(ErrorOf("devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}, {name: c, kind: gpu-a}]\n"
-                      "links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]\n"),
-              StartsWith("c.yaml: device 'c' cannot be reached from 'a'"));
+  EXPECT_THAT(
+      ClusterError("devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}, {name: c, kind: gpu-a}]\n"
+                   "links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]\n"),
+      StartsWith("c.yaml: device 'c' cannot be reached from 'a'"));
 }
 
 TEST(ClusterRefuses, BadRoutes) {
   const auto error = [](const std::string& route) {
-    return ErrorOf(
+    return ClusterError(
         "devices: [{name: a, kind: gpu-a}, {name: b, kind: gpu-a}]\nswitches: [s]\n"
         "links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]\nroutes: [" +
         route + "]\n");

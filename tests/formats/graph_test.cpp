@@ -10,12 +10,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-sim::OpGraph Parse(const std::string& ops) {
+sim::OpGraph ParseOps(const std::string& ops) {
   return ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "g", "ops": [)" + ops + "]}",
                     "g.json");
 }
-std::string ErrorOf(const std::string& ops) {
-  return MessageOf([&] { Parse(ops); });
+std::string ErrorOfOps(const std::string& ops) {
+  return MessageOf([&] { ParseOps(ops); });
 }
 
 // An excerpt of a real graph, with the ops it reads added.
@@ -47,7 +47,7 @@ TEST(Graph, ReadsTheSample) {
 }
 
 TEST(Graph, DefaultsAreEmptyAndZero) {
-  const sim::OpGraph graph = Parse(R"({"name": "a", "type": "T", "outputs": [{}]})");
+  const sim::OpGraph graph = ParseOps(R"({"name": "a", "type": "T", "outputs": [{}]})");
   const sim::Op& op = graph.ops[0];
   EXPECT_TRUE(op.inputs.empty() && op.control.empty() && op.attributes.empty());
   EXPECT_EQ(op.persistent_bytes + op.workspace_bytes + op.outputs[0].bytes, 0);
@@ -63,7 +63,7 @@ TEST(Graph, WithoutANameIsNamedByItsFile) {
 }
 
 TEST(Graph, OutputsAreNamedByTheDigitsBehindTheLastColon) {
-  const sim::OpGraph graph = Parse(R"({"name": "a", "type": "T", "outputs": [{}, {}, {}]},
+  const sim::OpGraph graph = ParseOps(R"({"name": "a", "type": "T", "outputs": [{}, {}, {}]},
       {"name": "loc:b", "type": "T", "outputs": [{}, {}]}, {"name": "c:", "type": "T", "outputs": [{}]},
       {"name": "d", "type": "T", "inputs": ["a", "a:2", "loc:b", "loc:b:1", "c:", "c::0", "a:00"]})");
   EXPECT_EQ(graph.ops[3].inputs,
@@ -72,7 +72,7 @@ TEST(Graph, OutputsAreNamedByTheDigitsBehindTheLastColon) {
 
 TEST(Graph, OpsMayStandInAnyOrder) {
   const sim::OpGraph graph =
-      Parse(R"({"name": "late", "type": "T", "inputs": ["early"], "control": ["early"]},
+      ParseOps(R"({"name": "late", "type": "T", "inputs": ["early"], "control": ["early"]},
                                       {"name": "early", "type": "T", "outputs": [{"bytes": 1}]})");
   EXPECT_EQ(graph.ops[0].name, "late");
   EXPECT_EQ(graph.topological_order(), (std::vector<sim::OpIndex>{1, 0}));
@@ -80,7 +80,7 @@ TEST(Graph, OpsMayStandInAnyOrder) {
 
 TEST(Graph, StorageOfOutputs) {
   using Storage = sim::Output::Storage;
-  const sim::OpGraph graph = Parse(R"({"name": "v", "type": "Variable", "outputs": [{}, {"alias": null}]},
+  const sim::OpGraph graph = ParseOps(R"({"name": "v", "type": "Variable", "outputs": [{}, {"alias": null}]},
       {"name": "persistent", "type": "T", "outputs": [{}]},
       {"name": "x", "type": "T", "inputs": ["persistent"], "outputs": [{"alias": "persistent"}, {"alias": "persistent:0"}]})");
   EXPECT_EQ(graph.ops[0].outputs[0].storage, Storage::kPersistent);
@@ -90,9 +90,9 @@ TEST(Graph, StorageOfOutputs) {
 }
 
 TEST(Graph, WholeNumbersMayBeWrittenWithAnExponent) {
-  EXPECT_EQ(Parse(R"({"name": "a", "type": "T", "persistent_bytes": 1e3})").ops[0].persistent_bytes, 1000);
+  EXPECT_EQ(ParseOps(R"({"name": "a", "type": "T", "persistent_bytes": 1e3})").ops[0].persistent_bytes, 1000);
   EXPECT_EQ(
-      ErrorOf(R"({"name": "a", "type": "T", "persistent_bytes": 0.5})"),
+      ErrorOfOps(R"({"name": "a", "type": "T", "persistent_bytes": 0.5})"),
       "g.json: ops[0].persistent_bytes must be a whole number between 0 and 1125899906842624, but is 0.5");
 }
 
@@ -108,7 +108,8 @@ TEST(Graph, BothCostsOfAnOpArePrintedAsOneObject) {
 }
 
 TEST(Graph, PrintsOneOpALine) {
-  const sim::OpGraph graph = Parse(R"({"name": "a", "type": "T", "outputs": [{"bytes": 4}], "cost_us": 0.1},
+  const sim::OpGraph graph =
+      ParseOps(R"({"name": "a", "type": "T", "outputs": [{"bytes": 4}], "cost_us": 0.1},
                                       {"name": "b", "type": "T", "inputs": ["a"], "attributes": {"x": [1, 2.0, null]}})");
   EXPECT_EQ(PrintGraph(graph),
             "{\"format\": \"berth.graph\", \"version\": 1, \"name\": \"g\",\n"
@@ -128,46 +129,46 @@ TEST(GraphRefuses, OtherFormatsAndVersions) {
 }
 
 TEST(GraphRefuses, UnknownKeys) {
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "flop": 3})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "flop": 3})"),
             "g.json: ops[0].flop is not known here; the known keys are name, type, inputs, control, outputs, "
             "persistent_bytes, workspace_bytes, flops, framework_ops, colocate, group, phase, cost_us and "
             "attributes");
   EXPECT_EQ(
-      ErrorOf(R"({"name": "a", "type": "T", "outputs": [{"size": 3}]})"),
+      ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"size": 3}]})"),
       "g.json: ops[0].outputs[0].size is not known here; the known keys are bytes, dtype, shape and alias");
 }
 
 TEST(GraphRefuses, MissingAndWrongKinds) {
-  EXPECT_EQ(ErrorOf(R"({"type": "T"})"), "g.json: ops[0] has no \"name\", which is required");
-  EXPECT_EQ(ErrorOf(R"({"name": "a"})"), "g.json: ops[0] has no \"type\", which is required");
-  EXPECT_EQ(ErrorOf(R"({"name": 3, "type": "T"})"), "g.json: ops[0].name must be text, but is 3");
-  EXPECT_EQ(ErrorOf(R"({"name": "", "type": "T"})"),
+  EXPECT_EQ(ErrorOfOps(R"({"type": "T"})"), "g.json: ops[0] has no \"name\", which is required");
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a"})"), "g.json: ops[0] has no \"type\", which is required");
+  EXPECT_EQ(ErrorOfOps(R"({"name": 3, "type": "T"})"), "g.json: ops[0].name must be text, but is 3");
+  EXPECT_EQ(ErrorOfOps(R"({"name": "", "type": "T"})"),
             "g.json: ops[0].name must be a name: not empty, without control characters, but is \"\"");
-  EXPECT_THAT(ErrorOf(R"({"name": "a\nb", "type": "T"})"), HasSubstr("without control characters"));
-  EXPECT_EQ(ErrorOf("7"), "g.json: ops[0] must be an object, but is 7");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "inputs": "b"})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a\nb", "type": "T"})"), HasSubstr("without control characters"));
+  EXPECT_EQ(ErrorOfOps("7"), "g.json: ops[0] must be an object, but is 7");
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": "b"})"),
             "g.json: ops[0].inputs must be a list, but is \"b\"");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "phase": "sideways"})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "phase": "sideways"})"),
             "g.json: ops[0].phase must be one of forward, backward and update, but is \"sideways\"");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "attributes": []})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "attributes": []})"),
             "g.json: ops[0].attributes must be an object, but is a list");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "cost_us": "5us"})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": "5us"})"),
             "g.json: ops[0].cost_us must be a number of microseconds, or an object of such numbers by device "
             "kind or class");
 }
 
 TEST(GraphRefuses, NoOps) {
-  EXPECT_EQ(ErrorOf(""), "g.json: ops must hold at least one op");
+  EXPECT_EQ(ErrorOfOps(""), "g.json: ops must hold at least one op");
   EXPECT_EQ(MessageOf([] { sim::OpGraph().Finish(); }), "a graph needs at least one op");
 }
 
 TEST(GraphRefuses, ControlCharactersInFreeText) {
   for (const char* key : {"colocate", "group"}) {
     EXPECT_EQ(
-        ErrorOf(std::string(R"({"name": "a", "type": "T", ")") + key + R"(": "x\u0085y"})"),
+        ErrorOfOps(std::string(R"({"name": "a", "type": "T", ")") + key + R"(": "x\u0085y"})"),
         std::string("g.json: ops[0].") + key + " must be text without control characters, but is \"x?y\"");
   }
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
               HasSubstr("dtype must be text without control characters"));
   EXPECT_THAT(
       MessageOf([] { ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "\t"})", "g.json"); }),
@@ -192,29 +193,29 @@ TEST(GraphRefuses, PricesOfUnknownKindsWhereACatalogueIsGiven) {
 }
 
 TEST(GraphRefuses, DuplicateNames) {
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T"}, {"name": "a", "type": "U"})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T"}, {"name": "a", "type": "U"})"),
             "g.json: ops[1].name is \"a\", as is ops[0].name; names must be unique");
 }
 
 TEST(GraphRefuses, NamesThatLookLikeOutputs) {
-  EXPECT_EQ(ErrorOf(R"({"name": "a:0", "type": "T"})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a:0", "type": "T"})"),
             "g.json: ops[0].name is \"a:0\", but must not end in ':' and digits, which is how outputs are "
             "written; rename it");
 }
 
 TEST(GraphRefuses, DanglingNames) {
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "inputs": ["b:0"]})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": ["b:0"]})"),
             "g.json: ops[0].inputs[0] names the op \"b\", which is not in the graph");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "control": ["b"]})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "control": ["b"]})"),
             "g.json: ops[0].control[0] names the op \"b\", which is not in the graph");
   EXPECT_EQ(
-      ErrorOf(
+      ErrorOfOps(
           R"({"name": "a", "type": "T", "outputs": [{}]}, {"name": "b", "type": "T", "inputs": ["a:1"]})"),
       "g.json: ops[1].inputs[0] names output 1 of \"a\", which has 1 output");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "inputs": ["a:99999999999"]})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": ["a:99999999999"]})"),
             "g.json: ops[0].inputs[0] names output 99999999999, which no op has");
   EXPECT_EQ(
-      ErrorOf(
+      ErrorOfOps(
           R"({"name": "a", "type": "T", "outputs": [{}, {"alias": "b"}]}, {"name": "b", "type": "T", "outputs": [{}]})"),
       "g.json: ops[0].outputs[1].alias is \"b\", but must be one of the op's inputs, \"persistent\" or null");
 }
@@ -222,33 +223,33 @@ TEST(GraphRefuses, DanglingNames) {
 TEST(GraphRefuses, Cycles) {
   const char* const cycle = R"({"name": "a", "type": "T", "inputs": ["b"], "outputs": [{}]},
                                {"name": "b", "type": "T", "inputs": ["a"], "outputs": [{}]})";
-  EXPECT_THAT(ErrorOf(cycle), StartsWith("g.json: the ops 'a' -> 'b' -> 'a' form a cycle"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "control": ["a"]})"),
+  EXPECT_THAT(ErrorOfOps(cycle), StartsWith("g.json: the ops 'a' -> 'b' -> 'a' form a cycle"));
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "control": ["a"]})"),
               HasSubstr("the ops 'a' -> 'a' form a cycle"));
 }
 
 TEST(GraphRefuses, NegativeHugeAndNonFiniteNumbers) {
   EXPECT_EQ(
-      ErrorOf(R"({"name": "a", "type": "T", "outputs": [{"bytes": -5}]})"),
+      ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"bytes": -5}]})"),
       "g.json: ops[0].outputs[0].bytes must be a whole number between 0 and 1125899906842624, but is -5");
   EXPECT_EQ(
-      Parse(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842624})").ops[0].workspace_bytes,
+      ParseOps(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842624})").ops[0].workspace_bytes,
       sim::kMaxBytes);
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842625})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842625})"),
               HasSubstr("ops[0].workspace_bytes must be"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "workspace_bytes": 1e300})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "workspace_bytes": 1e300})"),
               HasSubstr("ops[0].workspace_bytes must be"));
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "cost_us": 1.5e12})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": 1.5e12})"),
             "g.json: ops[0].cost_us must be a number between 0 and 1000000000000, but is 1500000000000");
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "cost_us": {"k80": -1}})"),
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": {"k80": -1}})"),
             "g.json: ops[0].cost_us.k80 must be a number between 0 and 1000000000000, but is -1");
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "flops": -1})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": -1})"),
               HasSubstr("ops[0].flops must be a number between"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "framework_ops": -1})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "framework_ops": -1})"),
               HasSubstr("ops[0].framework_ops must be"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "flops": NaN})"), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(ErrorOf(R"({"name": "a", "type": "T", "flops": 1e400})"), HasSubstr("number overflow"));
-  EXPECT_EQ(ErrorOf(R"({"name": "a", "type": "T", "outputs": [{"shape": [1048576, 1048576, 2048]}]})"),
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": NaN})"), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": 1e400})"), HasSubstr("number overflow"));
+  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"shape": [1048576, 1048576, 2048]}]})"),
             "g.json: ops[0].outputs[0].shape has more than 2^50 elements");
 }
 

@@ -29,7 +29,7 @@ std::string Of(int ranks) {
 sim::OpGraph Read(const std::string& json) {
   return ParseGraph(json, "one.json");
 }
-std::string ErrorOf(const std::string& json) {
+std::string ProgramError(const std::string& json) {
   try {
     Read(json);
   } catch (const InputError& error) {
@@ -69,7 +69,7 @@ TEST(RankProgram, ExchangesItsParts) {
         graph.ops[static_cast<std::size_t>(graph.Find("sum/all/rank" + std::to_string(rank)))];
     EXPECT_EQ(ends.outputs[0].bytes, 3 * (rank < 2 ? 133 : 134));
   }
-  EXPECT_THAT(ErrorOf(Program(R"(AllToAll", "attributes": {"ranks": 2})", 300)),
+  EXPECT_THAT(ProgramError(Program(R"(AllToAll", "attributes": {"ranks": 2})", 300)),
               HasSubstr("op 'sum': output 0 has 300 bytes, but must have 400"));
 }
 
@@ -89,24 +89,25 @@ TEST(RankProgram, ForgetsWhatIsNoRoot) {
   EXPECT_EQ(read("AllGather", R"(, "root": "self")", 800), read("AllGather", "", 800));
   EXPECT_EQ(read("Broadcast", R"(, "root": "self")", 400), read("Broadcast", "", 400));
   EXPECT_NE(read("Broadcast", R"(, "root": 1)", 400), read("Broadcast", "", 400));
-  EXPECT_THAT(ErrorOf(Program(R"(Reduce", "attributes": {"ranks": 2, "root": 2})")),
+  EXPECT_THAT(ProgramError(Program(R"(Reduce", "attributes": {"ranks": 2, "root": 2})")),
               HasSubstr("op 'sum': `root` must be a rank, a whole number from 0 to 1"));
 }
 
 TEST(RankProgram, WhatDoesNotFitIsRefused) {
-  EXPECT_THAT(ErrorOf(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 512"));
-  EXPECT_THAT(ErrorOf(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
+  EXPECT_THAT(ProgramError(Program(Of(1))),
+              HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 512"));
+  EXPECT_THAT(ProgramError(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
               HasSubstr("must be a whole number"));
-  EXPECT_THAT(ErrorOf(Program(R"(AllGather", "attributes": {"ranks": 2})")),
+  EXPECT_THAT(ProgramError(Program(R"(AllGather", "attributes": {"ranks": 2})")),
               HasSubstr("output 0 has 400 bytes, but must have 800"));
-  EXPECT_THAT(
-      ErrorOf(Program(Of(2), 400,
-                      R"(, {"name": "two", "type": "AllReduce", "inputs": ["x"], "outputs": [{"bytes": 400}],
+  EXPECT_THAT(ProgramError(Program(
+                  Of(2), 400,
+                  R"(, {"name": "two", "type": "AllReduce", "inputs": ["x"], "outputs": [{"bytes": 400}],
                                    "attributes": {"ranks": 4}})")),
-      HasSubstr("op 'two': is of 4 ranks, 'sum' of 2"));
+              HasSubstr("op 'two': is of 4 ranks, 'sum' of 2"));
   EXPECT_THAT(
-      ErrorOf(Program(Of(2), 400,
-                      R"(, {"name": "two", "type": "AllReduce", "inputs": ["x", "part"],
+      ProgramError(Program(Of(2), 400,
+                           R"(, {"name": "two", "type": "AllReduce", "inputs": ["x", "part"],
                                    "outputs": [{"bytes": 400}, {"bytes": 400}], "attributes": {"ranks": 2}})")),
       HasSubstr("op 'two': says its `ranks`, so it takes and gives the tensor of one rank, not 2 and 2"));
 }

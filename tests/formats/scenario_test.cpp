@@ -8,7 +8,7 @@ namespace {
 
 const std::string kHead = "format: berth.scenario\nversion: 1\n";
 
-std::string ErrorOf(const std::string& rest) {
+std::string ScenarioError(const std::string& rest) {
   return MessageOf([&] { ParseScenario(kHead + rest, "s.yaml"); });
 }
 
@@ -37,18 +37,19 @@ TEST(Scenario, Defaults) {
 }
 
 TEST(ScenarioRefuses, WithLineAndCure) {
-  EXPECT_EQ(ErrorOf("workload: chain\n"), "s.yaml:1: the file has no \"cluster\", which is required");
-  EXPECT_EQ(ErrorOf("workload:\ncluster: x\n"), "s.yaml:3: workload must be text, but is null");
-  EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nagent: placeto\n"),
+  EXPECT_EQ(ScenarioError("workload: chain\n"), "s.yaml:1: the file has no \"cluster\", which is required");
+  EXPECT_EQ(ScenarioError("workload:\ncluster: x\n"), "s.yaml:3: workload must be text, but is null");
+  EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nagent: placeto\n"),
             "s.yaml:5: agent is not known here; the known keys are format, version, name, workload, cluster, "
             "cost_model, "
             "grouper, expert, samples and seeds");
-  EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nsamples: 0\n"),
+  EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nsamples: 0\n"),
             "s.yaml:5: samples must be a whole number between 1 and 1000000000, but is 0");
-  EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nseeds: [1, 1]\n"),
+  EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nseeds: [1, 1]\n"),
             "s.yaml:5: seeds[1] is there twice; seeds must differ");
-  EXPECT_EQ(ErrorOf("workload: a\ncluster: b\nseeds: []\n"), "s.yaml:5: seeds must hold at least one seed");
-  EXPECT_EQ(ErrorOf("workload: a\nworkload: b\ncluster: b\n"),
+  EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nseeds: []\n"),
+            "s.yaml:5: seeds must hold at least one seed");
+  EXPECT_EQ(ScenarioError("workload: a\nworkload: b\ncluster: b\n"),
             "s.yaml:4: workload is there twice; every key must be given once");
 }
 

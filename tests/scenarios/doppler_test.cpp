@@ -58,7 +58,7 @@ TEST(DopplerGraphTest, TakesTypes) {
   EXPECT_EQ(ImportDopplerGraph(text, "g.txt").ops[1].type, "formation");
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string DopplerError(const std::string& text) {
   try {
     ImportDopplerGraph(text, "g.txt");
   } catch (const InputError& error) {
@@ -68,16 +68,17 @@ std::string ErrorOf(const std::string& text) {
 }
 
 TEST(DopplerGraphTest, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(ErrorOf("2 3\n"), "g.txt:1: has 2 numbers; expected the number of nodes alone");
-  EXPECT_EQ(ErrorOf("2\n\n0\n"), "g.txt: ends before the targets of the edges");
-  EXPECT_EQ(ErrorOf("2\n\n0\n1, 1\n"), "g.txt:4: has 2 targets of edges; expected 1, as many as sources");
-  EXPECT_THAT(ErrorOf("2\n\n0\n-1\n"), HasSubstr("g.txt:4: has \"-1\" where a whole number from 0 to"));
-  EXPECT_EQ(ErrorOf("2\n\n0\n1\n1,2\n1,2,add,3\n"),
+  EXPECT_EQ(DopplerError("2 3\n"), "g.txt:1: has 2 numbers; expected the number of nodes alone");
+  EXPECT_EQ(DopplerError("2\n\n0\n"), "g.txt: ends before the targets of the edges");
+  EXPECT_EQ(DopplerError("2\n\n0\n1, 1\n"),
+            "g.txt:4: has 2 targets of edges; expected 1, as many as sources");
+  EXPECT_THAT(DopplerError("2\n\n0\n-1\n"), HasSubstr("g.txt:4: has \"-1\" where a whole number from 0 to"));
+  EXPECT_EQ(DopplerError("2\n\n0\n1\n1,2\n1,2,add,3\n"),
             "g.txt:6: has 4 words; expected compute, communication and perhaps a type");
-  EXPECT_EQ(ErrorOf("3\n\n0\n1\n1,2\n1,2\n"),
+  EXPECT_EQ(DopplerError("3\n\n0\n1\n1,2\n1,2\n"),
             "g.txt: has 2 nodes with costs and 0 inputs; expected 3 together, as line 1 says");
-  EXPECT_EQ(ErrorOf("2\n\n0\n2\n1,2\n1,2\n"), "g.txt: edge 1 names node 2; expected one below 2");
-  EXPECT_THAT(ErrorOf("2\n\n0, 1\n1, 0\n1,2\n1,2\n"), HasSubstr("cycle"));
+  EXPECT_EQ(DopplerError("2\n\n0\n2\n1,2\n1,2\n"), "g.txt: edge 1 names node 2; expected one below 2");
+  EXPECT_THAT(DopplerError("2\n\n0, 1\n1, 0\n1,2\n1,2\n"), HasSubstr("cycle"));
 }
 
 TEST(DopplerGraphTest, IsToldFromOtherFiles) {

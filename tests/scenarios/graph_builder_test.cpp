@@ -12,6 +12,7 @@
 #include "scenarios/layers.h"
 #include "sim/error.h"
 #include "tests/scenarios/graph_checks.h"
+#include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"
 
 namespace berth::scenarios {
@@ -24,12 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
-  const sim::OpIndex index = graph.Find(name);
-  EXPECT_GE(index, 0) << name;
-  return graph.ops.at(static_cast<std::size_t>(index));
-}
 
 std::vector<std::string> InputsOf(const sim::OpGraph& graph, const std::string& name) {
   std::vector<std::string> inputs;

@@ -1,9 +1,30 @@
-// Reading a graph in checks.
+// Reading a graph in checks, and what a reader refuses.
 #pragma once
 
+#include <string>
+
+#include "sim/error.h"
 #include "sim/op_graph.h"
 
 namespace berth::scenarios {
+
+inline const sim::Op& At(const sim::OpGraph& graph, sim::OpIndex op) {
+  return graph.ops.at(static_cast<std::size_t>(op));
+}
+inline const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
+  return At(graph, graph.Find(name));
+}
+
+// What the InputError of a call says.
+template <typename Call>
+std::string ErrorOf(const Call& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
 
 class GraphView {
  public:

@@ -6,6 +6,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
+#include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/temp_folder.h"
 
@@ -22,16 +23,6 @@ class LoadTest : public ::testing::Test {
  private:
   tests::TempFolder folder_;
 };
-
-template <typename Call>
-std::string ErrorOf(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(LoadTest, WrittenWorkloadsReadBackEqual) {
   const sim::OpGraph graph = LoadGraph("nmt(steps=2,gradients=colocated)");

@@ -34,7 +34,7 @@ using testing::HasSubstr;
 constexpr Bytes kStash = 1024;
 constexpr Picos kMicro = sim::kPicosPerMicro;
 
-std::size_t At(std::int64_t index) {
+std::size_t AsIndex(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
@@ -97,7 +97,7 @@ sim::OpGraph Stages(int p, double f, double b) {
   for (int s = p - 1; s >= 0; --s) {
     const std::string name = "b" + std::to_string(s);
     last = add(name + "b", "backward", 0.5 * b, {{last, 0}}, 0);
-    last = add(name + "a", "backward", 0.5 * b, {{last, 0}, {stash[At(s)], 1}}, 0);
+    last = add(name + "a", "backward", 0.5 * b, {{last, 0}, {stash[AsIndex(s)], 1}}, 0);
   }
   graph.Finish();
   return graph;
@@ -133,7 +133,7 @@ TEST(MicroBatches, BalancedPipelinesTakeWhatThePapersDerive) {
             EXPECT_EQ(run.runtime, (k + p - 1) * sim::FromMicros(f + b)) << schedule;
             for (int i = 0; i < p; ++i) {
               const int kept = schedule == std::string("gpipe") ? k : std::min(p - i, k);
-              EXPECT_EQ(run.peak[At(i)], kept * kStash) << schedule << ", stage " << i;
+              EXPECT_EQ(run.peak[AsIndex(i)], kept * kStash) << schedule << ", stage " << i;
             }
           }
         }
@@ -196,7 +196,7 @@ TEST(MicroBatches, UpdatesReadOneSumOfAllGradients) {
   for (const sim::Op& op : graph.ops) names.push_back(op.name);
   EXPECT_THAT(names, testing::ElementsAre("w", "x", "y", "x@1", "y@1", "x@2", "y@2", "dw", "dw@1", "dw@2",
                                           "dw/accumulate@1", "dw/accumulate@2", "update"));
-  const auto op = [&](const std::string& name) { return graph.ops[At(graph.Find(name))]; };
+  const auto op = [&](const std::string& name) { return graph.ops[AsIndex(graph.Find(name))]; };
   const auto ref = [&](const std::string& name) { return sim::TensorRef{graph.Find(name), 0}; };
   EXPECT_THAT(op("y@2").inputs, testing::ElementsAre(ref("w"), ref("x@2")));
   EXPECT_THAT(op("dw@1").inputs, testing::ElementsAre(ref("x@1"), ref("y@1")));
@@ -214,7 +214,7 @@ TEST(MicroBatches, UpdatesReadAllGradientsOfAnotherSize) {
   one.ops[3].outputs[0].bytes = 64;
   one.Finish();
   const sim::OpGraph graph = Repeated(one, 3, "1f1b");
-  EXPECT_EQ(graph.ops[At(graph.Find("update"))].inputs.size(), 4u);
+  EXPECT_EQ(graph.ops[AsIndex(graph.Find("update"))].inputs.size(), 4u);
   EXPECT_EQ(graph.Find("dw/accumulate@1"), -1);
 }
 
@@ -271,7 +271,8 @@ TEST(MicroBatches, OneIsTheGraphItself) {
     const sim::OpGraph one = LoadGraph("pipeline(of=" + std::string(of) + ",micro_batches=1)");
     ASSERT_EQ(one.size(), whole.size());
     EXPECT_TRUE(sim::PipelineOrder(one).empty());
-    for (OpIndex op = 0; op < one.size(); ++op) EXPECT_EQ(one.ops[At(op)].inputs, whole.ops[At(op)].inputs);
+    for (OpIndex op = 0; op < one.size(); ++op)
+      EXPECT_EQ(one.ops[AsIndex(op)].inputs, whole.ops[AsIndex(op)].inputs);
   }
   for (const auto order : {sim::Dispatch::Order::kReady, sim::Dispatch::Order::kProgram}) {
     const sim::Cluster cluster = FreeCluster(4, order);
@@ -329,8 +330,8 @@ RC_GTEST_PROP(MicroBatchProperties, OrdersAreOrdersOfTheGraph, ()) {
   const sim::Cluster cluster = FreeCluster(3, sim::Dispatch::Order::kReady);
   sim::Placement placement;
   const auto of_set =
-      *rc::gen::container<std::vector<DeviceIndex>>(At(graph.colocation_sets()), rc::gen::inRange(0, 3));
-  for (const std::int32_t set : graph.colocation_set()) placement.device.push_back(of_set[At(set)]);
+      *rc::gen::container<std::vector<DeviceIndex>>(AsIndex(graph.colocation_sets()), rc::gen::inRange(0, 3));
+  for (const std::int32_t set : graph.colocation_set()) placement.device.push_back(of_set[AsIndex(set)]);
 
   const Simulated run = Simulate(graph, cluster, placement);
   sim::PipelineOrder order(graph);

@@ -12,6 +12,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/placement.h"
+#include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
 
 namespace berth::scenarios {
@@ -24,22 +25,8 @@ using ::testing::IsEmpty;
 
 const std::string kFolder = BERTH_SOURCE_DIR "/tests/scenarios/data/";
 
-const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
-  return graph.ops.at(static_cast<std::size_t>(graph.Find(name)));
-}
-
 sim::Cluster TwoGpus() {
   return LoadCluster("k40(gpus=2)", TestCatalogue());
-}
-
-template <typename Call>
-std::string ErrorOf(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(MsrGraphTest, ReadsNodesInFileOrder) {

@@ -4,15 +4,13 @@
 #include <map>
 #include <vector>
 
+#include "tests/scenarios/graph_view.h"
+
 namespace berth::scenarios {
 namespace {
 
 using sim::OpIndex;
 using sim::TensorRef;
-
-const sim::Op& At(const sim::OpGraph& graph, OpIndex op) {
-  return graph.ops[static_cast<std::size_t>(op)];
-}
 
 bool SumsWeightGradients(const sim::OpGraph& graph, const sim::Op& op) {
   constexpr std::size_t kPrefix = 10;  // "gradients/"

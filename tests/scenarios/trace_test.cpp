@@ -13,6 +13,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
+#include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/temp_folder.h"
 
@@ -33,10 +34,6 @@ ImportedGraph Imported(const ImportOptions& options = {.kineto = kKineto}) {
   return ImportTrace(formats::ReadFile(kExecution), "step_execution.json", options);
 }
 
-const sim::Op& At(const sim::OpGraph& graph, const std::string& name) {
-  return graph.ops.at(static_cast<std::size_t>(graph.Find(name)));
-}
-
 std::vector<std::string> Names(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops) {
   std::vector<std::string> names;
   for (const sim::OpIndex op : ops) names.push_back(graph.ops.at(static_cast<std::size_t>(op)).name);
@@ -47,16 +44,6 @@ std::vector<std::string> InputsOf(const sim::OpGraph& graph, const std::string& 
   std::vector<sim::OpIndex> ops;
   for (const sim::TensorRef& input : At(graph, name).inputs) ops.push_back(input.op);
   return Names(graph, ops);
-}
-
-template <typename Call>
-std::string ErrorOf(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // What only calls ops is no op (linear, the ranges of autograd and the optimizer), what an op calls is its own (clamp_min),

@@ -14,6 +14,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 #include "tests/scenarios/graph_checks.h"
+#include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"
 
 namespace berth::scenarios {
@@ -23,10 +24,6 @@ namespace {
 [[maybe_unused]] const int kSeeded = ::setenv("RC_PARAMS", "seed=20261120", 0);
 
 using sim::OpIndex;
-
-const sim::Op& At(const sim::OpGraph& graph, OpIndex op) {
-  return graph.ops[static_cast<std::size_t>(op)];
-}
 
 bool IsHelper(const sim::Op& op) {
   return sim::FindAttribute(op.attributes, "helper") != nullptr;

@@ -1,7 +1,6 @@
 // Random problems whose numbers go up to their limits: each is refused with the documented sentence, before anything runs,
 // or every engine runs it to its end, and natively as the oracle does.
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -22,15 +21,6 @@
 
 namespace berth::sim {
 namespace {
-
-std::uint64_t Cases() {
-  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 500;
-#else
-  return 4000;
-#endif
-}
 
 bool IsDocumented(const std::string& message) {
   return message.find("could run for more than 26 simulated days") != std::string::npos ||
@@ -76,7 +66,7 @@ void AskWhatIfs(const Problem& problem, const Placement& placement) {
 }
 
 TEST(Limits, EveryEngineRefusesOrEndsAndAgreesWithTheOracle) {
-  const std::uint64_t cases = Cases();
+  const std::uint64_t cases = OracleCases();
   std::uint64_t refused = 0, long_runs = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     const RandomCase c = MakeRandomCase(seed, {.max_ops = 20, .extreme = true});
@@ -105,7 +95,7 @@ TEST(Limits, EveryEngineRefusesOrEndsAndAgreesWithTheOracle) {
 }
 
 TEST(Limits, RulesPublishedRefuseOrEnd) {
-  const std::uint64_t cases = Cases();
+  const std::uint64_t cases = OracleCases();
   std::uint64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     RandomCase c = MakeRandomCase(seed, {.max_ops = 20, .extreme = true});

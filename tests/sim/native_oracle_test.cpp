@@ -1,5 +1,4 @@
 // The engine against the oracle, event by event, on random problems.
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -11,19 +10,9 @@
 namespace berth::sim {
 namespace {
 
-// BERTH_ORACLE_CASES=1000000 runs that many, overnight.
-std::uint64_t Cases() {
-  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 500;
-#else
-  return 3000;
-#endif
-}
-
 // Where they differ, docs/model.md says who is right.
 TEST(NativeOracle, EngineAndOracleAgreeOnRandomCases) {
-  const std::uint64_t cases = Cases();
+  const std::uint64_t cases = OracleCases();
   std::uint64_t oom = 0, fits = 0;
   std::size_t transfers = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
@@ -45,7 +34,7 @@ TEST(NativeOracle, EngineAndOracleAgreeOnRandomCases) {
 
 // The oracle sees runs that record everything; this test, that those that record less are the same.
 TEST(NativeOracle, RecordingLessChangesNothing) {
-  const std::uint64_t cases = Cases();
+  const std::uint64_t cases = OracleCases();
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     const RandomCase c = MakeRandomCase(seed);
     const Problem problem(c.graph, c.cluster, c.costs);
@@ -62,7 +51,7 @@ TEST(NativeOracle, RecordingLessChangesNothing) {
 
 // Sets of devices have a bit for several of them then (sim/native/index_set.h).
 TEST(NativeOracle, EngineAndOracleAgreeOnMoreThan64Devices) {
-  for (std::uint64_t seed = 1; seed <= Cases() / 50; ++seed) {
+  for (std::uint64_t seed = 1; seed <= OracleCases() / 50; ++seed) {
     const RandomCase c = MakeRandomCase(
         seed, {.max_ops = 250, .least_devices = 65, .most_devices = 150, .solo = seed % 3 != 0});
     const Problem problem(c.graph, c.cluster, c.costs);
@@ -79,7 +68,7 @@ TEST(NativeOracle, EngineAndOracleAgreeOnMoreThan64Devices) {
 
 // On devices that work alone, with threads of their own, nothing is processed in an order of its own (sim/native/run.h).
 TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
-  const std::uint64_t cases = Cases() / 2;
+  const std::uint64_t cases = OracleCases() / 2;
   std::uint64_t oom = 0;
   std::size_t transfers = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
@@ -105,7 +94,7 @@ TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
 
 // Scratch of one run must not leak into the next.
 TEST(NativeOracle, OneSimulatorRunsManyPlacements) {
-  for (std::uint64_t seed = 1; seed <= Cases() / 50; ++seed) {
+  for (std::uint64_t seed = 1; seed <= OracleCases() / 50; ++seed) {
     const RandomCase c = MakeRandomCase(seed);
     const Problem problem(c.graph, c.cluster, c.costs);
     const auto simulator = MakeSimulator(problem);

@@ -1,6 +1,7 @@
 #include "tests/sim/random_case.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -323,6 +324,15 @@ std::vector<OpIndex> RandomTopologicalOrder(const OpGraph& graph, Dice& dice) {
 }
 
 }  // namespace
+
+std::uint64_t OracleCases() {
+  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 500;
+#else
+  return 4000;
+#endif
+}
 
 Route RandomWalk(const Cluster& cluster, Dice& dice) {
   Route walk;

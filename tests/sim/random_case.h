@@ -44,6 +44,9 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
+// How many cases a test compares; BERTH_ORACLE_CASES=1000000 are a million, overnight.
+std::uint64_t OracleCases();
+
 // What a kind of test needs of its cases; the defaults allow everything.
 struct CaseShape {
   int max_ops = 60;

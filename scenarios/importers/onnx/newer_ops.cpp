@@ -272,12 +272,12 @@ std::vector<InferredOutput> Col2Im(const NodeFacts& facts) {
   return Outputs(facts, {y});
 }
 
-struct Row {
+struct NewerOp {
   const char* type;
   int since;
   NewerRule rule;
 };
-constexpr Row kRows[] = {
+constexpr NewerOp kNewerOps[] = {
     {"AffineGrid", 20, AffineGrid},
     {"Attention", 23, Attention},
     {"BitwiseAnd", 18, Broadcasted},
@@ -332,7 +332,7 @@ AttentionSizes SizesOfAttention(const NodeFacts& facts) {
 
 NewerRule FindNewerRule(const onnx::NodeProto& node, int opset) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return nullptr;
-  for (const Row& row : kRows) {
+  for (const NewerOp& row : kNewerOps) {
     if (node.op_type() == row.type && opset >= row.since) return row.rule;
   }
   return nullptr;

@@ -230,12 +230,12 @@ void TranslateDft(Translated& to, const NodeFacts& facts) {
   SetAttribute(to, "axis", static_cast<std::int64_t>(CheckedAxis(axis, facts.rank(0), "its axis")));
 }
 
-struct Row {
+struct NewerSet {
   const char* type;
   int since;
   void (*translate)(Translated& to, const NodeFacts& facts);
 };
-constexpr Row kRows[] = {
+constexpr NewerSet kNewerSets[] = {
     {"Split", 18, TranslateSplit},           {"Pad", 18, TranslatePad},
     {"Resize", 18, TranslateResize},         {"LpPool", 18, TranslatePool},
     {"AveragePool", 19, TranslatePool},      {"DFT", 20, TranslateDft},
@@ -247,7 +247,7 @@ constexpr Row kRows[] = {
 bool IsTranslated(const onnx::NodeProto& node, int opset) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return false;
   return std::ranges::any_of(
-      kRows, [&](const Row& row) { return node.op_type() == row.type && opset >= row.since; });
+      kNewerSets, [&](const NewerSet& row) { return node.op_type() == row.type && opset >= row.since; });
 }
 
 Translated ToLibrarySet(const NodeFacts& facts, const std::vector<const TensorInfo*>& inputs) {
@@ -256,7 +256,7 @@ Translated ToLibrarySet(const NodeFacts& facts, const std::vector<const TensorIn
     TranslateReduce(to, facts);
     return to;
   }
-  for (const Row& row : kRows) {
+  for (const NewerSet& row : kNewerSets) {
     if (facts.type() == row.type && facts.opset() >= row.since) row.translate(to, facts);
   }
   return to;

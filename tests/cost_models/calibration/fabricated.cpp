@@ -11,7 +11,6 @@
 namespace berth::cost_models::testing {
 namespace {
 
-using profiler::OpCase;
 using profiler::Part;
 using profiler::Recording;
 
@@ -33,9 +32,9 @@ class Maker {
                             {"min_us", {us * 0.97}}}};
   }
 
-  sim::Attribute Ops(const std::vector<OpCase>& cases) {
+  sim::Attribute Ops(const std::vector<profiler::OpCase>& cases) {
     sim::Attribute::List rows;
-    for (const OpCase& one : cases) {
+    for (const profiler::OpCase& one : cases) {
       sim::Attributes shape;
       ObservedOp op{.op = one.op, .phase = one.phase, .format = one.format, .shape = one.shape};
       for (const auto& [name, size] : one.shape) shape.emplace_back(name, sim::Attribute{size});
@@ -239,11 +238,11 @@ NamedRecording FabricatedCpuProbes(const Truth& truth) {
   Maker maker(truth);
   Recording recording = Empty("cpu");
   recording.software = {{"onednn", {std::string("2.6")}}};
-  std::vector<OpCase> cases = profiler::ElementwiseCases();
+  std::vector<profiler::OpCase> cases = profiler::ElementwiseCases();
   cases.resize(20);
   recording.Put("elementwise", Measured(maker.Ops(cases)));
-  std::vector<OpCase> products = profiler::GemmCases();
-  std::erase_if(products, [](const OpCase& one) { return one.format != "f32" || one.flops > 1e9; });
+  std::vector<profiler::OpCase> products = profiler::GemmCases();
+  std::erase_if(products, [](const profiler::OpCase& one) { return one.format != "f32" || one.flops > 1e9; });
   recording.Put("gemm", Measured(maker.Ops(products)));
   recording.Put("copy_cores", Measured(maker.CopiesBetweenCpus()));
   recording.Put("dispatch", Measured(maker.CpuDispatch()));

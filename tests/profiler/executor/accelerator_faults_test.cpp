@@ -19,13 +19,13 @@ using testing::ClusterOf;
 using testing::LateAccelerator;
 using ::testing::SizeIs;
 
-constexpr ExecuteOptions kThree{.warm_up = 0, .steps = 3, .at_most = 3};
+constexpr ExecuteOptions kThreeSteps{.warm_up = 0, .steps = 3, .at_most = 3};
 
 // a is read by b; on two accelerators of a class that a test makes.
 template <typename Late>
-class Pair {
+class TwoDevices {
  public:
-  explicit Pair(bool source = false) {
+  explicit TwoDevices(bool source = false) {
     graph_.name = "pair";
     graph_.ops = {testing::ByteMover("a", source ? "Placeholder" : "Mix", 640),
                   testing::ByteMover("b", "Mix", 64)};
@@ -37,7 +37,7 @@ class Pair {
     };
     executor_ = MakeExecutor(graph_, cluster_, CoresByDevice(2, {AvailableCores().front()}), parts);
   }
-  std::vector<Step> Run(const std::vector<sim::DeviceIndex>& device, ExecuteOptions options = kThree) {
+  std::vector<Step> Run(const std::vector<sim::DeviceIndex>& device, ExecuteOptions options = kThreeSteps) {
     sim::Placement placement;
     placement.device = device;
     return executor_->Run(placement, options);
@@ -60,7 +60,7 @@ TEST(AcceleratorFaultsTest, AFailureOfADeviceIsThrownAndOtherPlacementsGoOn) {
       LateAccelerator::RunOp(op, arguments);
     }
   };
-  Pair<Broken> pair;
+  TwoDevices<Broken> pair;
   EXPECT_THROW(pair.Run({0, 1}), RunError);
   EXPECT_THROW(pair.Run({0, 0}), RunError);
   class Once : public LateAccelerator {
@@ -77,7 +77,7 @@ TEST(AcceleratorFaultsTest, AFailureOfADeviceIsThrownAndOtherPlacementsGoOn) {
    private:
     bool failed_ = false;
   };
-  Pair<Once> once;
+  TwoDevices<Once> once;
   EXPECT_THROW(once.Run({0, 0}), RunError);
   EXPECT_THAT(once.Run({0, 0}), SizeIs(3));
   EXPECT_THROW(once.Run({0, 1}), RunError);  // the other one's first
@@ -99,7 +99,7 @@ class SmallAccelerator : public LateAccelerator {
 };
 
 TEST(AcceleratorFaultsTest, MemoryThatIsReallyGoneIsAVerdictAndOtherPlacementsGoOn) {
-  Pair<SmallAccelerator> pair;
+  TwoDevices<SmallAccelerator> pair;
   for (const std::vector<sim::DeviceIndex>& device :
        std::vector<std::vector<sim::DeviceIndex>>{{0, 0}, {0, 1}}) {
     const auto steps = pair.Run(device);
@@ -122,7 +122,7 @@ TEST(AcceleratorFaultsTest, MemoryThatIsReallyGoneIsAVerdictAndOtherPlacementsGo
   EXPECT_EQ(copy[0].oom->op, 0);
   EXPECT_THAT(copy[0].peak, SizeIs(2));
   EXPECT_THAT(pair.Run({1, 1}), SizeIs(3));
-  Pair<SmallAccelerator> source(true);
+  TwoDevices<SmallAccelerator> source(true);
   const auto kept = source.Run({0, 1});
   ASSERT_THAT(kept, SizeIs(1));
   EXPECT_EQ(kept[0].oom->what, sim::OutOfMemory::What::kPersistent);
@@ -137,9 +137,9 @@ TEST(AcceleratorFaultsTest, SpansLieInTheStepWhateverTheDevicesClock) {
       return LateAccelerator::TimeOf(queue, mark) - 1'000'000'000;
     }
   };
-  ExecuteOptions options = kThree;
+  ExecuteOptions options = kThreeSteps;
   options.traced = true;
-  for (const Step& step : Pair<Slow>().Run({0, 1}, options)) {
+  for (const Step& step : TwoDevices<Slow>().Run({0, 1}, options)) {
     EXPECT_THAT(step.ops, SizeIs(2));
     for (const OpSpan& op : step.ops) {
       EXPECT_EQ(op.start_ns, 0);
@@ -174,9 +174,9 @@ TEST(AcceleratorFaultsTest, ASpanSaysHowLongTheHostWasStillEnqueuing) {
     std::int64_t begin_ = 0;
     std::map<sim::OpIndex, std::int64_t> enqueued_;
   };
-  ExecuteOptions options = kThree;
+  ExecuteOptions options = kThreeSteps;
   options.traced = true;
-  for (const Step& step : Pair<Known>().Run({0, 0}, options)) {
+  for (const Step& step : TwoDevices<Known>().Run({0, 0}, options)) {
     ASSERT_THAT(step.ops, SizeIs(2));
     EXPECT_GE(step.ops[0].enqueuing_ns, 1000);
     EXPECT_LE(step.ops[0].enqueuing_ns, step.ops[0].end_ns - step.ops[0].start_ns);
