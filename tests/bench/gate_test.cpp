@@ -50,12 +50,16 @@ std::vector<GateRun> CountingRows() {
 }
 
 TEST(Gate, TheControlLearnsAndRandomDoesNot) {
-  std::vector<GateCase> cases = {CaseOf("chains_2"), CaseOf("tiny_1"), CaseOf("balance_64_4"),
-                                 CaseOf("rnnlm")};
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const std::vector<std::string> all = {"tiny_1"};  // the others add time, and no code
+#else
+  const std::vector<std::string> all = {"chains_2", "tiny_1", "balance_64_4", "rnnlm"};
+#endif
+  std::vector<GateCase> cases;
+  for (const std::string& key : all) cases.push_back(CaseOf(key));
   const std::vector<GateRun> runs = RunGate(cases, {kCopy, kRandom, kOneGpu}, {.threads = 1});
   EXPECT_EQ(Judge(cases, kCopy, runs).missed, std::vector<std::string>{});
   EXPECT_TRUE(Judge(cases, kCopy, runs).learned);
-  const std::vector<std::string> all = {"chains_2", "tiny_1", "balance_64_4", "rnnlm"};
   for (const GateAgent& agent : {kRandom, kOneGpu}) {
     EXPECT_FALSE(Judge(cases, agent, runs).learned);
     EXPECT_EQ(Judge(cases, agent, runs).missed, all);

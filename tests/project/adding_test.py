@@ -80,26 +80,35 @@ class Walk:
         assert at, f"{name} has no line that starts with {anchor}"
         path.write_text(text[: at.start()] + block + text[at.start() :])
 
-    def compile(self, source, like):
-        """As the build compiles another source of the same folder."""
+    def compile(self, text, like):
+        """As the build compiles `like`, with what the copy of the tree has in its place; `text` includes it."""
         words = shlex.split(like["command"])
-        out = self.folder / (source.replace("/", "_") + ".o")
+        source = self.folder / f"compiled_{abs(hash(text))}.cc"
+        source.write_text(text)
+        out = source.with_suffix(".o")
         words[words.index("-o") + 1] = str(out)
-        words[words.index(like["file"])] = str(self.folder / source)
+        words[words.index(like["file"])] = str(source)
         # What is included is the copy's; the build's folder has what is generated.
         words = [word.replace(f"-I{ROOT}", f"-I{self.folder}") if word == f"-I{ROOT}" else word for word in words]
         run(words, cwd=like["directory"])
         return out
 
     def build(self):
-        commands = {os.path.relpath(entry["file"], ROOT): entry for entry in json.loads((BUILD / "compile_commands.json").read_text())}
-        sources = [str(path) for path in self.touched() if path.suffix == ".cpp"]
+        # What is compiled together is compiled together here, since the objects take the places of those in the libraries.
+        together = {}  # a source: the command that compiles it, and all sources that it compiles
+        for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+            file = pathlib.Path(entry["file"])
+            names = [str(file)] if "Unity" not in file.parts else re.findall(r'^#include "(.+)"$', file.read_text(), re.MULTILINE)
+            names = [os.path.relpath(name, ROOT) for name in names]
+            together.update({name: (entry, names) for name in names})
         jobs = {}
-        for source in sources:
-            folder = os.path.dirname(source)
-            jobs[source] = commands.get(source) or next(entry for known, entry in commands.items() if os.path.dirname(known) == folder)
+        for source in [str(path) for path in self.touched() if path.suffix == ".cpp"]:
+            entry, names = together.get(source) or next(
+                (entry, [source]) for known, (entry, _) in together.items() if os.path.dirname(known) == os.path.dirname(source))
+            here = [self.folder / name if (self.folder / name).exists() else ROOT / name for name in names]  # else generated
+            jobs["".join(f'#include "{path}"\n' for path in here)] = entry
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(pool.map(lambda source: self.compile(source, jobs[source]), sources))
+            objects = list(pool.map(lambda job: self.compile(*job), jobs.items()))
         out = os.path.relpath(BUILD_PROGRAM, BUILD)
         compiler, libraries = run(["ninja", "-C", BUILD, "-t", "commands", "-s", out]).split(f" -o {out} ")
         self.program = self.folder / "berth"
