@@ -14,27 +14,39 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;
 // A file may grow by this factor, or to this size, whichever is more: our formats compress 10 to 80 times, a file of zeros
-// made to fill the memory 30 000 times. A document takes up to 17 times its text, so that 1 MB takes less than 2 GB.
+// made to fill the memory 30 000 times.
 constexpr std::size_t kMaxGrowth = 100;
 constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
+// Nor may it hold more values than this for each compressed byte, or this many: graphs of ours hold up to 5, and what is made
+// of one takes up to 240 bytes (of an op without anything), so that 1 MB takes less than 2 GB.
+constexpr std::size_t kMaxValuesPerByte = 6;
+constexpr std::size_t kValuesAlwaysAllowed = std::size_t{1} << 22;
 constexpr int kCompressionLevel = 9;
+
+// What separates one value from the next in JSON and in tables. Those inside of texts count too.
+std::size_t ValuesIn(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return c == ',' || c == '[' || c == '{' || c == '\n'; }));
+}
 
 // Where decompressed bytes go: grows as they come, up to what the compressed size allows.
 class Output {
  public:
   Output(std::size_t compressed, const std::string& source)
-      : limit_(std::min(kMaxFileBytes, std::max(kAlwaysAllowed, compressed * kMaxGrowth))), source_(source) {}
+      : limit_(std::min(kMaxFileBytes, std::max(kAlwaysAllowed, compressed * kMaxGrowth))),
+        most_values_(std::max(kValuesAlwaysAllowed, compressed * kMaxValuesPerByte)),
+        source_(source) {}
 
   // fill(free room) returns how much of it was used.
   template <typename Fill>
   void Add(const Fill& fill) {
     // Bytes behind `used_` are room that was made before.
     if (content_.size() - used_ < kChunk) content_.resize(std::max(used_ + kChunk, used_ + used_ / 2));
-    used_ += fill(content_.data() + used_, content_.size() - used_);
-    if (used_ > limit_) {
-      throw InputError(source_ + ": decompresses to more than " + std::to_string(limit_ >> 20) +
-                       " MiB; decompress it by hand where that is meant");
-    }
+    const std::size_t filled = fill(content_.data() + used_, content_.size() - used_);
+    values_ += ValuesIn(std::string_view(content_).substr(used_, filled));
+    used_ += filled;
+    if (used_ > limit_) FailAbove(std::to_string(limit_ >> 20) + " MiB");
+    if (values_ > most_values_) FailAbove(std::to_string(most_values_) + " values");
   }
   std::string Take() {
     content_.resize(used_);
@@ -42,9 +54,14 @@ class Output {
   }
 
  private:
+  [[noreturn]] void FailAbove(const std::string& most) const {
+    throw InputError(source_ + ": decompresses to more than " + most +
+                     "; decompress it by hand where that is meant");
+  }
+
   std::string content_;
-  std::size_t used_ = 0;
-  const std::size_t limit_;
+  std::size_t used_ = 0, values_ = 0;
+  const std::size_t limit_, most_values_;
   const std::string& source_;
 };
 
@@ -64,9 +81,9 @@ std::string FromZstd(std::string_view compressed, const std::string& source) {
     });
     if (ZSTD_isError(hint) != 0)
       throw InputError(source + ": is not valid zstd data: " + ZSTD_getErrorName(hint));
-    if (!room_left || in.pos < in.size) continue;
-    if (hint != 0) throw InputError(source + ": ends in the middle of its zstd data");
-    return output.Take();
+    // The last frame has ended, perhaps with the room.
+    if (hint == 0 && in.pos == in.size) return output.Take();
+    if (room_left && in.pos == in.size) throw InputError(source + ": ends in the middle of its zstd data");
   }
 }
 

@@ -254,6 +254,11 @@ TEST(Yaml, PlainScalarsAreWhatTheReaderAsksFor) {
   EXPECT_EQ(values[9].Int(), -300);
 }
 
+TEST(Yaml, IsSmall) {
+  EXPECT_EQ(YamlError(std::string((std::size_t{4} << 20) + 1, '\n')),
+            "f.yaml: is larger than 4 MiB, which no file of this kind is");
+}
+
 TEST(Yaml, NumbersMayHaveManyDigits) {
   const Document document = ParseYaml(
       "[0.1000000000000000055511151231257827, 3.00000000000000000000, 123456789012345678901]", "f.yaml");

@@ -57,6 +57,14 @@ TEST_F(Files, ReadsSeveralFrames) {
   EXPECT_EQ(ReadFile(Path("both")), "one two");
 }
 
+// As large as the room that there is at first, and after it has grown once.
+TEST_F(Files, ReadsWhatEndsWithTheRoom) {
+  for (const std::size_t size : {262'144, 524'288}) {
+    WriteFile(Path("full.zst"), std::string(size, 'x'));
+    EXPECT_EQ(ReadFile(Path("full.zst")).size(), size);
+  }
+}
+
 // One member, as gzip writes it.
 std::string Gzip(const std::string& content) {
   z_stream stream{};
@@ -126,6 +134,20 @@ TEST_F(Files, RefusesDecompressionBombs) {
   EXPECT_EQ(
       MessageOf([&] { ReadFile(Path("bomb.json")); }),
       Path("bomb.json") + ": decompresses to more than 64 MiB; decompress it by hand where that is meant");
+}
+
+// 10 MB that would become 5 million values of a document.
+TEST_F(Files, RefusesToExpandToTooManyValues) {
+  std::string numbers = "[";
+  for (int i = 0; i < 5'000'000; ++i) numbers += "0,";
+  const std::string refusal =
+      ": decompresses to more than 4194304 values; decompress it by hand where that is meant";
+  WriteFile(Path("numbers.json.zst"), numbers);
+  EXPECT_EQ(MessageOf([&] { ReadFile(Path("numbers.json.zst")); }), Path("numbers.json.zst") + refusal);
+  Put("numbers.json.gz", Gzip(numbers));
+  EXPECT_EQ(MessageOf([&] { ReadFile(Path("numbers.json.gz")); }), Path("numbers.json.gz") + refusal);
+  Put("numbers.json", numbers);
+  EXPECT_EQ(ReadFile(Path("numbers.json")), numbers);
 }
 
 TEST_F(Files, RefusesPathsThatLeadNowhere) {

@@ -192,9 +192,11 @@ def tables():
 
 
 def squeezed(texts):
-    """Whatever is behind it, as large as the limits let it become."""
+    """Whatever is behind it, as large as the limits let it become: of bytes, or (the last) of values."""
     inside = {"zeros": bytes(99 * BYTES), "list": b"[" + b"0," * (49 * BYTES) + b"0]", "objects": b"[" + b"{}," * (33 * BYTES) + b"0]",
-              "strings": b'["' + b'a","' * (24 * BYTES) + b'"]'}
+              "strings": b'["' + b'a","' * (24 * BYTES) + b'"]',
+              "attributes": b'{"format":"berth.graph","version":1,"name":"g","ops":[{"name":"a","type":"T","attributes":{"a":[' +
+              b'{"a":0},' * (3 * BYTES - 100) + b"0]}}]}"}
     return {name: texts(content) for name, content in inside.items()}
 
 
