@@ -108,7 +108,8 @@ struct Layout {
 class Expansion {
  public:
   explicit Expansion(const OpGraph& graph) : graph_(graph), layouts_(graph.ops.size()) {
-    std::int64_t next = 0, made = 0;
+    std::int64_t next = 0, made = 0, bytes = 0;
+    const std::int64_t longest_set = LongestSet();
     for (std::size_t i = 0; i < graph.ops.size(); ++i) {
       const sim::Op& op = graph.ops[i];
       if (next >= sim::kMaxOps)
@@ -125,6 +126,13 @@ class Expansion {
         if (made > kMostParts)
           Fail(op, fmt::format("the collectives up to here become {} ops; {} are the most of a graph", made,
                                kMostParts));
+        bytes += layouts_[i]->size() *
+                 (std::ssize(op.name) + std::ssize(op.group) + std::ssize(op.phase) + longest_set);
+        if (bytes > kMostCopiedBytes)
+          Fail(op,
+               fmt::format("the names of what the collectives up to here become take {} bytes; {} are the "
+                           "most of a graph",
+                           bytes, kMostCopiedBytes));
       } else {
         ++next;
       }
@@ -157,6 +165,14 @@ class Expansion {
  private:
   [[noreturn]] static void Fail(const sim::Op& op, const std::string& what) {
     throw InputError(fmt::format("op '{}': {}", op.name, what));
+  }
+
+  // A rank's ops are in its producer's set of colocation, or in one that is named after a collective.
+  std::int64_t LongestSet() const {
+    std::size_t longest = 0;
+    for (const sim::Op& op : graph_.ops)
+      longest = std::max({longest, op.colocate.size(), IsCollective(op) ? op.name.size() : 0});
+    return static_cast<std::int64_t>(longest);
   }
 
   // Whoever waits for a collective waits for each of its ranks, and each of its ranks for all that it waits for.

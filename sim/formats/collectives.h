@@ -9,6 +9,8 @@
 namespace berth::formats {
 
 inline constexpr std::int64_t kMostRanks = 512;
+// That ops written out for ranks may take beside themselves: a name of a megabyte would be copied for each.
+inline constexpr std::int64_t kMostCopiedBytes = std::int64_t{1} << 28;
 // Of a Broadcast or Reduce: the attribute that says whose tensor it is; else rank 0's.
 inline constexpr char kRootRank[] = "root";
 
@@ -24,7 +26,7 @@ sim::Bytes ChunkOf(sim::Bytes bytes, int of, int ranks);
 // The graph with each collective replaced in place by its ops; consumers read what they make, and each rank's tensor, ops
 // and result share a device. The program of one rank (rank_program.h) is written out before. `graph` is Finish()ed, and
 // so is what comes back. Throws InputError, naming the op, for fewer than two ranks and more than 512, more than 2^20
-// ops, two tensors of one producer, tensors whose sizes do not suit, and fields that would be lost.
+// ops or kMostCopiedBytes, two tensors of one producer, tensors whose sizes do not suit, and fields that would be lost.
 sim::OpGraph ExpandCollectives(const sim::OpGraph& graph);
 
 }  // namespace berth::formats

@@ -32,6 +32,37 @@ std::int64_t RanksOf(const sim::Op& op) {
   return ranks != nullptr ? *ranks : 0;
 }
 
+std::int64_t BytesOf(const sim::Attributes& attributes);
+
+std::int64_t BytesOf(const sim::Attribute& attribute) {
+  std::int64_t bytes = sizeof(attribute);
+  if (const auto* text = std::get_if<std::string>(&attribute.value)) bytes += std::ssize(*text);
+  if (const auto* object = std::get_if<sim::Attribute::Object>(&attribute.value)) bytes += BytesOf(*object);
+  if (const auto* list = std::get_if<sim::Attribute::List>(&attribute.value))
+    for (const sim::Attribute& item : *list) bytes += BytesOf(item);
+  return bytes;
+}
+
+std::int64_t BytesOf(const sim::Attributes& attributes) {
+  std::int64_t bytes = 0;
+  for (const auto& [key, attribute] : attributes)
+    bytes += std::int64_t{sizeof(key)} + std::ssize(key) + BytesOf(attribute);
+  return bytes;
+}
+
+// What a copy of an op takes, the op itself left out.
+std::int64_t BytesOf(const sim::Op& op) {
+  std::int64_t bytes =
+      std::ssize(op.name) + std::ssize(op.type) + std::ssize(op.group) + std::ssize(op.phase);
+  bytes += std::ssize(op.inputs) * std::int64_t{sizeof(TensorRef)};
+  bytes += std::ssize(op.control) * std::int64_t{sizeof(OpIndex)};
+  for (const sim::Output& output : op.outputs)
+    bytes += std::int64_t{sizeof(output)} + std::ssize(output.dtype) +
+             std::ssize(output.shape) * std::int64_t{sizeof(std::int64_t)};
+  for (const auto& cost : op.cost_us_by_kind) bytes += std::int64_t{sizeof(cost)} + std::ssize(cost.first);
+  return bytes + BytesOf(op.attributes);
+}
+
 // Of all collectives.
 int CommonRanks(const OpGraph& graph) {
   const sim::Op* first = nullptr;
@@ -54,12 +85,17 @@ int CommonRanks(const OpGraph& graph) {
 class Writer {
  public:
   explicit Writer(const OpGraph& graph) : graph_(graph), ranks_(CommonRanks(graph)) {
-    std::int64_t next = 0;
+    std::int64_t next = 0, bytes = 0;
     for (const sim::Op& op : graph.ops) {
       first_.push_back(static_cast<OpIndex>(next));
       next += IsCollective(op) ? 1 : ranks_;
       if (next > kMostOps)
         Fail(op, fmt::format("up to here {} ranks have more than {} ops", ranks_, kMostOps));
+      bytes += BytesOf(op) * ranks_;
+      if (bytes > kMostCopiedBytes)
+        Fail(op, fmt::format("up to here the names, attributes and tensors of {} ranks take {} bytes; {} are "
+                             "the most of a graph",
+                             ranks_, bytes, kMostCopiedBytes));
     }
   }
 

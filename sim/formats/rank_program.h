@@ -11,7 +11,8 @@ bool IsRankProgram(const sim::OpGraph& graph);
 
 // The ops of each rank, rank0/NAME and so on, one colocation set a rank; a collective takes and gives a tensor of each.
 // `graph` is Finish()ed, and so is what comes back. Throws InputError, naming the op, where collectives do not agree in
-// their ranks, where one has other than one input and one output, and for more than 2^20 ops.
+// their ranks, where one has other than one input and one output, and for more than 2^20 ops or
+// kMostCopiedBytes.
 sim::OpGraph OfAllRanks(const sim::OpGraph& graph);
 
 }  // namespace berth::formats

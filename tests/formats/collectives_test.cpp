@@ -342,6 +342,20 @@ TEST(Collectives, RefusesTooManyOps) {
   EXPECT_THAT(exchanges(4), HasSubstr("op 'all3': the collectives up to here become 1050624 ops"));
 }
 
+// 8192 ops, each of which would have a name, or a set, of 40 kB.
+TEST(Collectives, RefusesToCopyTooLongNames) {
+  const std::string longest(40'000, 'n');
+  sim::OpGraph graph = Graph("AllReduce", 64, 8, std::vector<sim::Bytes>(64, 8), 1);
+  graph.ops[static_cast<std::size_t>(graph.Find("all0"))].name = longest;
+  graph.Finish();
+  EXPECT_THAT(RefusalOf(graph),
+              HasSubstr("the names of what the collectives up to here become take 655360000 bytes"));
+  graph = Graph("AllReduce", 64, 8, std::vector<sim::Bytes>(64, 8), 1);
+  graph.ops[0].colocate = longest;
+  graph.Finish();
+  EXPECT_THAT(RefusalOf(graph), HasSubstr("op 'all0': the names of what the collectives up to here become"));
+}
+
 TEST(Collectives, RefusesTooManyThatWaitForTooMany) {
   sim::OpGraph graph = Graph("AllReduce", 512, 8, std::vector<sim::Bytes>(512, 8), 1);
   const auto ring = static_cast<sim::OpIndex>(graph.Find("all0"));

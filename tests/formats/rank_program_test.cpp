@@ -112,5 +112,20 @@ TEST(RankProgram, WhatDoesNotFitIsRefused) {
       HasSubstr("op 'two': says its `ranks`, so it takes and gives the tensor of one rank, not 2 and 2"));
 }
 
+// A small file whose ops would fill the memory when each rank has its own.
+TEST(RankProgram, RefusesToCopyTooMuch) {
+  const auto with = [](const std::string& op) { return ProgramError(Program(Of(512), 400, ", " + op)); };
+  EXPECT_THAT(with(R"({"type": "T", "name": ")" + std::string(600'000, 'n') + "\"}"),
+              HasSubstr("of 512 ranks take"));
+  std::string outputs = "{}";
+  for (int i = 0; i < 10'000; ++i) outputs += ",{}";
+  EXPECT_THAT(with(R"({"type": "T", "name": "many", "outputs": [)" + outputs + "]}"),
+              HasSubstr("op 'many': up to here the names, attributes and tensors of 512 ranks take"));
+  std::string list = "0";
+  for (int i = 0; i < 20'000; ++i) list += ",[0]";
+  EXPECT_THAT(with(R"({"type": "T", "name": "list", "attributes": {"a": [)" + list + "]}}"),
+              HasSubstr("268435456 are the most of a graph"));
+}
+
 }  // namespace
 }  // namespace berth::formats
