@@ -313,21 +313,23 @@ class Reader {
 std::string EscapeNames(std::string_view text) {
   constexpr std::string_view kOpen = "\"name\": \"", kClose = "\", \"pid\"";
   std::string mended;
+  std::size_t done = 0, end = 0, line = 0;
   for (;;) {
-    const auto open = text.find(kOpen);
+    const auto open = text.find(kOpen, done);
     if (open == std::string_view::npos) break;
     const auto begin = open + kOpen.size();
-    const auto end = text.find(kClose, begin), line = text.find('\n', begin);
-    mended.append(text.substr(0, begin));
-    text.remove_prefix(begin);
+    // What was found for an earlier name holds for all before it, so that the text is searched once.
+    if (end < begin) end = text.find(kClose, begin);
+    if (line < begin) line = text.find('\n', begin);
+    mended.append(text.substr(done, begin - done));
+    done = begin;
     if (end == std::string_view::npos || end > line) continue;
-    for (std::size_t i = 0; i < end - begin; ++i) {
-      if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) mended += '\\';
-      mended += text[i];
+    for (; done < end; ++done) {
+      if (text[done] == '"' && (done == begin || text[done - 1] != '\\')) mended += '\\';
+      mended += text[done];
     }
-    text.remove_prefix(end - begin);
   }
-  return mended.append(text);
+  return mended.append(text.substr(done));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "profiler/correlation.h"
 #include "profiler/sanitiser.h"
+#include "sim/error.h"
 #include "tests/profiler/testing.h"
 
 namespace berth::profiler {
@@ -46,6 +47,13 @@ TEST(Kineto, EveryKindOfEventIsRead) {
   EXPECT_EQ(trace.external, std::vector<ExternalCorrelation>({{2, 77}}));
   EXPECT_EQ(read.ignored, (std::map<std::string, std::int64_t>{{"X Trace", 1}, {"X python_function", 1}}));
   EXPECT_FALSE(read.mended);
+}
+
+// Names that are nowhere closed as theirs are, in one line: each was looked for up to the end of the file.
+TEST(Kineto, ManyOddNamesAreNoWork) {
+  std::string json = R"({"traceEvents": [)";
+  for (int i = 0; i < 100'000; ++i) json += R"({"name": "a"},)";
+  EXPECT_THROW(ParseKineto(json, "odd.json"), InputError);
 }
 
 TEST(Kineto, OpsAndKernelsAreTied) {
