@@ -137,14 +137,16 @@ bool Mentions(const std::string& content, std::string_view a, std::string_view b
 std::unordered_map<std::int64_t, sim::OpIndex> OpsById(const sim::OpGraph& graph, const std::string& source) {
   std::unordered_map<std::int64_t, sim::OpIndex> ops;
   for (sim::OpIndex i = 0; i < graph.size(); ++i) {
-    const auto id =
-        sim::FindNumber(graph.ops[static_cast<std::size_t>(i)].attributes, std::string(kIdAttribute));
-    if (!id) {
+    // An id of an import is a whole number: another one would not fit into 64 bits.
+    const sim::Attribute* const found =
+        sim::FindAttribute(graph.ops[static_cast<std::size_t>(i)].attributes, std::string(kIdAttribute));
+    const auto* const id = found != nullptr ? std::get_if<std::int64_t>(&found->value) : nullptr;
+    if (id == nullptr) {
       throw InputError(source + ": this split names nodes by the ids of an imported msr graph, but op '" +
                        graph.ops[static_cast<std::size_t>(i)].name + "' of graph '" + graph.name +
                        "' has none");
     }
-    ops.emplace(static_cast<std::int64_t>(*id), i);
+    ops.emplace(*id, i);
   }
   return ops;
 }

@@ -172,6 +172,11 @@ TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
   EXPECT_THAT(error_with("\"cpus\"", "\"cpu\"", two), HasSubstr("cpu"));
   EXPECT_THAT(ErrorOf([&] { ImportMsrSplit(good, "split.json", LoadGraph("chain"), two); }),
               HasSubstr("ids of an imported msr graph"));
+  sim::OpGraph renamed = graph;
+  for (auto& [key, id] : renamed.ops[0].attributes)
+    if (key == "msr_id") id.value = 1e300;
+  EXPECT_THAT(ErrorOf([&] { ImportMsrSplit(good, "split.json", renamed, two); }),
+              HasSubstr("op 'input' of graph 'msr_small' has none"));
   // A part without nodes needs no device.
   EXPECT_EQ(error_with("[4, 8]", "[4, 8]}, {\"nodes\": []", two), "no error");
 }
