@@ -14,6 +14,9 @@ std::string Plain(std::string_view name) {
   return plain;
 }
 
+// A longer name is near to none: both would be compared letter by letter.
+constexpr std::size_t kMostLetters = 1000;
+
 // Optimal string alignment: no letter is changed twice.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
@@ -37,15 +40,20 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& k
   const std::string* nearest = nullptr;
   std::size_t least = 0;
   for (const std::string& candidate : known) {
+    const std::size_t longer = std::max(wanted.size(), candidate.size());
+    const std::size_t shorter = std::min(wanted.size(), candidate.size());
+    if (longer > kMostLetters || 3 * (longer - shorter) > longer) continue;
     const std::string plain = Plain(candidate);
     const std::size_t distance = Distance(wanted, plain);
-    if (3 * distance > std::max(wanted.size(), plain.size())) continue;
+    if (3 * distance > longer) continue;
     if (nearest != nullptr && distance >= least) continue;
     nearest = &candidate;
     least = distance;
   }
   if (nearest != nullptr) return *nearest;
-  const auto begins = [&](const std::string& candidate) { return Plain(candidate).starts_with(wanted); };
+  const auto begins = [&](const std::string& candidate) {
+    return Plain(std::string_view(candidate).substr(0, wanted.size())) == wanted;
+  };
   if (wanted.empty() || std::count_if(known.begin(), known.end(), begins) != 1) return {};
   return *std::find_if(known.begin(), known.end(), begins);
 }

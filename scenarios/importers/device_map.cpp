@@ -21,6 +21,9 @@ namespace {
 using formats::Value;
 using formats::ValueKind;
 
+// Letters of names that are compared with letters of modules: some seconds.
+constexpr std::size_t kMostCompared = std::size_t{1} << 30;
+
 class MapReader {
  public:
   MapReader(const sim::OpGraph& graph, const sim::Cluster& cluster)
@@ -34,6 +37,11 @@ class MapReader {
       const sim::Op& what = graph.ops[static_cast<std::size_t>(op)];
       if (what.IsSource() && what.persistent_bytes > 0) weights_.emplace(sim::ModulePath(what.name), op);
     }
+    for (const auto& [path, m] : modules_) {
+      if (path.empty()) continue;
+      known_.push_back(path);
+      known_letters_ += path.size();
+    }
   }
 
   void Read(const formats::Document& document) {
@@ -46,7 +54,7 @@ class MapReader {
         whole.emplace(path, device);
       } else if (const auto weight = weights_.find(path); weight != weights_.end()) {
         single_.emplace_back(weight->second, device);
-      } else if (!IsPartWithoutOps(path)) {
+      } else if (!IsPartWithoutOps(path, value)) {
         FailUnknown(std::string(name), value);
       }
     }
@@ -110,23 +118,17 @@ class MapReader {
   }
 
   // Such as dropout in a model for inference: accelerate lists it, too.
-  bool IsPartWithoutOps(const std::string& path) const {
+  bool IsPartWithoutOps(const std::string& path, const Value& value) {
     const std::size_t dot = path.rfind('.');
-    return dot != std::string::npos && dot > 0 && modules_.contains(path.substr(0, dot)) &&
-           NearestName(path, Known()).empty();
-  }
-
-  std::vector<std::string> Known() const {
-    std::vector<std::string> known;
-    for (const auto& [path, m] : modules_) {
-      if (!path.empty()) known.push_back(path);
-    }
-    return known;
+    if (dot == std::string::npos || dot == 0 || !modules_.contains(path.substr(0, dot))) return false;
+    compared_ += path.size() * known_letters_;
+    if (compared_ > kMostCompared)
+      value.Fail("is one of too many parts without ops to look for misspelt ones; leave such parts out");
+    return NearestName(path, known_).empty();
   }
 
   [[noreturn]] void FailUnknown(const std::string& name, const Value& value) const {
-    const std::vector<std::string> known = Known();
-    if (known.empty()) {
+    if (known_.empty()) {
       value.Fail(fmt::format("names a module, but the names of the graph \"{}\" spell none", graph_.name));
     }
     std::string examples;
@@ -135,7 +137,7 @@ class MapReader {
       examples += (examples.empty() ? "" : ", ") + tree_.modules[static_cast<std::size_t>(child)].path;
     }
     value.Fail(fmt::format("names no module and no weight of the graph \"{}\"{}; its modules are {}, …",
-                           graph_.name, DidYouMean(sim::ModulePath(name), known), examples));
+                           graph_.name, DidYouMean(sim::ModulePath(name), known_), examples));
   }
 
   const sim::OpGraph& graph_;
@@ -143,6 +145,8 @@ class MapReader {
   sim::ModuleTree tree_;
   std::vector<sim::DeviceIndex> device_of_;
   std::map<std::string, std::int32_t> modules_;
+  std::vector<std::string> known_;  // paths of modules
+  std::size_t known_letters_ = 0, compared_ = 0;
   std::map<std::string, sim::OpIndex> weights_;
   std::vector<std::pair<sim::OpIndex, sim::DeviceIndex>> single_;
 };

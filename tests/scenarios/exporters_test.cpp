@@ -5,6 +5,7 @@
 #include <random>
 #include <regex>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -234,6 +235,28 @@ TEST(DeviceMap, ReadsWhatOthersWrite) {
   EXPECT_THAT(refusal(R"({"layers": 0.5})"), HasSubstr("map.json"));
   EXPECT_FALSE(RecognisesDeviceMap("{}"));
   EXPECT_FALSE(RecognisesDeviceMap(R"({"format": "berth.placement"})"));
+}
+
+// Each is compared with every module, in case it is misspelt.
+TEST(DeviceMap, RefusesTooManyPartsWithoutOps) {
+  sim::OpGraph graph;
+  for (int i = 0; i < 1000; ++i) {
+    sim::Op& op = graph.ops.emplace_back();
+    op.name = "a/" + std::string(2000, 'b') + std::to_string(i) + "/op";
+    op.type = "T";
+  }
+  graph.Finish();
+  std::string map = R"({"": 0)";
+  for (int i = 0; i < 100; ++i) map += fmt::format(R"(, "a.c{}": 0)", i);
+  const auto model = Transformer();
+  EXPECT_EQ(ImportDeviceMap(map + "}", "map.json", graph, model->cluster()).device.size(), 1000u);
+  for (int i = 100; i < 200; ++i) map += fmt::format(R"(, "a.c{}": 0)", i);
+  try {
+    ImportDeviceMap(map + "}", "map.json", graph, model->cluster());
+    FAIL() << "it was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("is one of too many parts without ops"));
+  }
 }
 
 // A map damaged anywhere is read or refused, and what is read is a placement.

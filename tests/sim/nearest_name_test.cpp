@@ -30,6 +30,13 @@ TEST(NearestName, SaysNothingWhereNoneIsNear) {
   EXPECT_EQ(NearestName("placeto", {}), "");
 }
 
+TEST(NearestName, ComparesNoLongNames) {
+  const std::string name(1000, 'n');
+  EXPECT_EQ(NearestName(name, {name + "n"}), name + "n") << "which it begins";
+  EXPECT_EQ(NearestName('m' + name, {name + 'm'}), "") << "a letter too long to be compared";
+  EXPECT_EQ(NearestName('m' + name.substr(1), {name}), name);
+}
+
 TEST(NearestName, PrefersTheNearerOne) {
   EXPECT_EQ(NearestName("seed", {"seeds", "speed", "seed_"}), "seeds") << "the first of those equally near";
   EXPECT_EQ(NearestName("samples", {"sample", "samples_"}), "sample");
