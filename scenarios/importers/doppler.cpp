@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,9 @@ namespace {
 constexpr double kUnitsPerMicro = 1e7;
 constexpr std::string_view kBetween = ", \t\r";
 constexpr std::string_view kDigits = "0123456789";
+constexpr std::size_t kMostOfALine = 10'000'000;
+// Theirs have thousands. A node is 4 bytes of a file, and 1 KB to simulate.
+constexpr std::int64_t kMostNodes = 1'000'000;
 
 bool IsNumber(std::string_view word) {
   return !word.empty() && word.find_first_not_of(kDigits) == std::string_view::npos;
@@ -43,6 +47,7 @@ class Reader {
     const std::vector<std::int64_t> count = Numbers("the number of nodes");
     if (count.size() != 1)
       Fail("has " + std::to_string(count.size()) + " numbers; expected the number of nodes alone");
+    if (count[0] > kMostNodes) Fail(fmt::format("says {} nodes; {} are the most", count[0], kMostNodes));
     const std::size_t inputs = Numbers("the inputs of the model").size();
     const std::vector<std::int64_t> from = Numbers("the sources of the edges");
     const std::vector<std::int64_t> to = Numbers("the targets of the edges");
@@ -52,7 +57,9 @@ class Reader {
     sim::OpGraph graph;
     graph.name = formats::NameFromSource(source_);
     while (const auto words = Next()) {
-      if (!words->empty()) AddNode(*words, graph);
+      if (words->empty()) continue;
+      if (graph.size() == count[0]) Fail(fmt::format("has a node more than the {} of line 1", count[0]));
+      AddNode(*words, graph);
     }
     const std::int64_t nodes = graph.size();
     if (nodes + static_cast<std::int64_t>(inputs) != count[0]) {
@@ -82,6 +89,7 @@ class Reader {
     if (rest_.empty()) return std::nullopt;
     ++line_;
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    if (end > kMostOfALine) Fail(fmt::format("has {} bytes; {} are the most of a line", end, kMostOfALine));
     const std::string_view line = rest_.substr(0, end);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
     return WordsOf(line);
@@ -114,15 +122,15 @@ class Reader {
     graph.ops.push_back(std::move(op));
   }
 
-  static void AddEdge(sim::OpIndex from, sim::OpIndex to, sim::OpGraph& graph) {
-    auto& inputs = graph.ops[static_cast<std::size_t>(to)].inputs;
-    const sim::TensorRef input{from, 0};
-    if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+  void AddEdge(sim::OpIndex from, sim::OpIndex to, sim::OpGraph& graph) {
+    if (!edges_.insert(std::int64_t{to} * graph.size() + from).second) return;
+    graph.ops[static_cast<std::size_t>(to)].inputs.push_back({from, 0});
   }
 
   std::string_view rest_;
   const std::string& source_;
   int line_ = 0;
+  std::unordered_set<std::int64_t> edges_;  // target * nodes + source
 };
 
 }  // namespace
@@ -132,7 +140,7 @@ bool RecognisesDopplerGraph(const std::string& content) {
   std::string_view rest = content;
   for (int line = 0; line < 4; ++line) {
     const std::size_t end = rest.find('\n');
-    if (end > 10'000'000) return false;
+    if (end > kMostOfALine) return false;
     const std::vector<std::string_view> words = WordsOf(rest.substr(0, end));
     if (line == 0 && words.size() != 1) return false;
     if (!std::all_of(words.begin(), words.end(), IsNumber)) return false;

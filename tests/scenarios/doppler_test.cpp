@@ -81,6 +81,31 @@ TEST(DopplerGraphTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(DopplerError("2\n\n0, 1\n1, 0\n1,2\n1,2\n"), HasSubstr("cycle"));
 }
 
+TEST(DopplerGraphTest, RefusesTooMany) {
+  EXPECT_EQ(DopplerError("1000001\n\n\n\n"), "g.txt:1: says 1000001 nodes; 1000000 are the most");
+  EXPECT_EQ(DopplerError("1\n\n\n\n1,2\n1,2\n"), "g.txt:6: has a node more than the 1 of line 1");
+  EXPECT_EQ(DopplerError("1\n\n\n\n" + std::string(10'000'001, ' ')),
+            "g.txt:5: has 10000001 bytes; 10000000 are the most of a line");
+}
+
+// Each edge was looked for among all that its target had before.
+TEST(DopplerGraphTest, ManyReadersOfOneNodeAreNoWork) {
+  constexpr int kNodes = 150'000;
+  std::string from, to, costs;
+  for (int i = 1; i < kNodes; ++i) {
+    for (int twice = 0; twice < 2; ++twice) {
+      from += std::to_string(i) + ",";
+      to += "0,";
+    }
+  }
+  for (int i = 0; i < kNodes; ++i) costs += "1,1\n";
+  const std::string text = std::to_string(kNodes) + "\n\n" + from + "\n" + to + "\n" + costs;
+  const sim::OpGraph graph = ImportDopplerGraph(text, "g.txt");
+  ASSERT_EQ(graph.ops[0].inputs.size(), kNodes - 1u);
+  EXPECT_EQ(graph.ops[0].inputs.front().op, 1);
+  EXPECT_EQ(graph.ops[0].inputs.back().op, kNodes - 1);
+}
+
 TEST(DopplerGraphTest, IsToldFromOtherFiles) {
   EXPECT_TRUE(RecognisesDopplerGraph(formats::ReadFile(kFile)));
   EXPECT_FALSE(RecognisesDopplerGraph("{}"));
