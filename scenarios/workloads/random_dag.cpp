@@ -1,6 +1,7 @@
 // random_dag: a seeded graph in layers. Every op but the first layer's reads 1 to `fan_in` different ops, the
 // first of them from the layer before, the others from any earlier one. Times are uniform in [1, 2 us - 1]
-// whole microseconds, bytes uniform in [0, 2 bytes]; the same seed gives the same graph on every platform.
+// whole microseconds, bytes uniform in [0, 2 bytes]; the same seed gives the same graph on every platform. ops times
+// fan_in is 10 million at most.
 //
 //   ops=200   width=10   fan_in=3   us=100: mean   bytes=1000000: mean   seed=1   cost=us|flops (chain.cpp)
 #include <algorithm>
@@ -9,9 +10,12 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
+#include "sim/error.h"
 
 namespace berth::scenarios {
 namespace {
+
+constexpr std::int64_t kMostReads = 10'000'000;
 
 std::vector<Tensor> Producers(Dice& dice, std::int64_t op, std::int64_t width, std::int64_t fan_in) {
   const std::int64_t layer_begin = op / width * width;
@@ -32,6 +36,11 @@ sim::OpGraph BuildRandomDag(const Spec& spec) {
   const std::int64_t ops = read.Int("ops", 200, 1, 1'000'000);
   const std::int64_t width = read.Int("width", 10, 1, 1'000'000);
   const std::int64_t fan_in = read.Int("fan_in", 3, 1, 1000);
+  if (ops * fan_in > kMostReads) {
+    throw InputError("random_dag of " + std::to_string(ops) + " ops that read up to " +
+                     std::to_string(fan_in) + " others each; ops times fan_in may be " +
+                     std::to_string(kMostReads) + " at most");
+  }
   const std::int64_t us = read.Int("us", 100, 1, 1'000'000'000);
   const sim::Bytes bytes = read.Int("bytes", 1'000'000, 0, std::int64_t{1} << 40);
   const std::int64_t seed = read.Int("seed", 1, 0);

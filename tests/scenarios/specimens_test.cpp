@@ -59,6 +59,16 @@ TEST(RandomDagTest, SameSeedSameGraphEverywhere) {
   EXPECT_NE(*LoadGraph("random_dag(ops=6,width=2,seed=2)").ops[0].cost_us, micros[0]);
 }
 
+TEST(RandomDagTest, RefusesWhatIsTooLarge) {
+  try {
+    LoadGraph("random_dag(ops=100000,fan_in=101)");
+    FAIL() << "it was made";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("random_dag of 100000 ops that read up to 101 others each; ops times "
+                                        "fan_in may be 10000000 at most"));
+  }
+}
+
 TEST(RandomDagTest, KeepsItsBoundsAndMeans) {
   const sim::OpGraph graph = LoadGraph("random_dag(ops=20000,width=100,fan_in=4,us=50,bytes=1000,seed=3)");
   double micros = 0;
