@@ -1,6 +1,7 @@
 #include "bench/csv.h"
 
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -83,6 +84,14 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
 
 double ParseNumber(const std::string& field, const std::string& where) {
   return Parsed<double>(field, where, "a number");
+}
+
+double ParseMeasured(const std::string& field, const std::string& where) {
+  const double value = ParseNumber(field, where);
+  if (!std::isfinite(value) || value < 0)
+    throw InputError(
+        fmt::format("{}: \"{}\" stands where a finite number of at least 0 is wanted.", where, field));
+  return value;
 }
 
 std::int64_t ParseWholeNumber(const std::string& field, const std::string& where) {

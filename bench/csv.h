@@ -19,6 +19,8 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
 
 // A field that must be a number, inf and nan included. Throws InputError that begins with `where`.
 double ParseNumber(const std::string& field, const std::string& where);
+// A time or a count, which is finite and not negative, in the same way.
+double ParseMeasured(const std::string& field, const std::string& where);
 // A whole number of 64 bits, in the same way.
 std::int64_t ParseWholeNumber(const std::string& field, const std::string& where);
 

@@ -23,8 +23,8 @@ std::vector<std::pair<double, double>> ParseCurve(std::string_view curve, const 
   std::vector<std::pair<double, double>> points;
   ForEachWord(curve, [&](const std::string& point) {
     const std::size_t colon = std::min(point.find(':'), point.size());
-    points.emplace_back(ParseNumber(point.substr(0, colon), where + ", curve"),
-                        ParseNumber(point.substr(std::min(colon + 1, point.size())), where + ", curve"));
+    points.emplace_back(ParseMeasured(point.substr(0, colon), where + ", curve"),
+                        ParseMeasured(point.substr(std::min(colon + 1, point.size())), where + ", curve"));
   });
   return points;
 }
@@ -32,7 +32,7 @@ std::vector<std::pair<double, double>> ParseCurve(std::string_view curve, const 
 std::vector<double> ParseCurveSeconds(std::string_view seconds, const std::string& where) {
   std::vector<double> values;
   ForEachWord(seconds, [&](const std::string& word) {
-    values.push_back(ParseNumber(word, where + ", seconds of curve"));
+    values.push_back(ParseMeasured(word, where + ", seconds of curve"));
   });
   return values;
 }

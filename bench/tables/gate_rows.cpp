@@ -97,11 +97,7 @@ void KeptRuns::Add(const GateRun& run) {
   if (path_.empty()) return;
   if (!begun_) {  // what was there is replaced at once and only now
     runs_.push_back(run);
-    const std::string beside = path_ + ".new";
-    formats::WriteFile(beside, PrintGateRuns(runs_));
-    std::error_code error;
-    std::filesystem::rename(beside, path_, error);
-    if (error) throw RunError(fmt::format("{}: cannot be replaced: {}.", path_, error.message()));
+    formats::WriteFile(path_, PrintGateRuns(runs_));
     begun_ = true;
     return;
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/csv.h"
 #include "bench/tables/curve.h"
@@ -72,7 +74,17 @@ Number ParseNumber(const std::string& text, const std::string& where, const char
   if (error != std::errc() || end != text.data() + text.size()) {
     throw InputError(fmt::format("{}: {} is \"{}\", a number is wanted.", where, name, text));
   }
+  if (!(value >= 0 && value <= std::numeric_limits<Number>::max()))
+    throw InputError(
+        fmt::format("{}: {} is \"{}\", a finite number of at least 0 is wanted.", where, name, text));
   return value;
+}
+
+void CheckWord(const std::string& text, const std::string& where, const char* name,
+               std::initializer_list<const char*> words) {
+  if (std::ranges::find(words, text) == words.end())
+    throw InputError(
+        fmt::format("{}: {} is \"{}\", one of {} is wanted.", where, name, text, fmt::join(words, ", ")));
 }
 
 struct Print {
@@ -128,6 +140,10 @@ CellRecord FromFields(const std::vector<std::string>& fields, const std::string&
   for (std::size_t i = 0; i < fields.size(); ++i) {
     std::visit(Parse{record, fields[i], where, Fields()[i].name}, Fields()[i].member);
   }
+  if (record.agent.empty()) throw InputError(where + ": agent is empty, the name of one is wanted.");
+  CheckWord(record.kind, where, "kind", {"fitted", "predicted", "searched"});
+  CheckWord(record.status, where, "status", {"ok", "oom", "not_run"});
+  CheckWord(record.dirty, where, "dirty", {"yes", "no"});
   ParseCurve(record.curve, where);
   ParseCurveSeconds(record.curve_machine_seconds, where);
   ParseCurveSeconds(record.curve_agent_seconds, where);

@@ -57,7 +57,8 @@ struct CellRecord {
 // Names of the fields in the order of the struct: the header of rows.csv and the columns of the store.
 const std::vector<std::string>& RecordFields();
 std::vector<std::string> ToFields(const CellRecord& record);
-// Throws InputError naming `where` for a number that is none. As many fields as RecordFields().
+// Throws InputError naming `where` for a number that is none, or not finite, or negative, and for a kind or status that
+// there is not. As many fields as RecordFields().
 CellRecord FromFields(const std::vector<std::string>& fields, const std::string& where);
 
 // How many leading fields make the key of a record.

@@ -227,17 +227,18 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
     RobustRecord record{line[0], line[1],
                         line[2], line[3],
                         line[4], ParseWholeNumber(line[5], where),
-                        line[6], ParseNumber(line[7], where),
+                        line[6], ParseMeasured(line[7], where),
                         {},      {}};
     const auto variants = line.begin() + static_cast<std::ptrdiff_t>(kFixedFields.size());
     record.variant_us.assign(variants, line.end() - 1);
     for (const std::string& runtime : record.variant_us) {
-      if (runtime != "oom" && runtime != "same") ParseNumber(runtime, where);
+      if (runtime != "oom" && runtime != "same") ParseMeasured(runtime, where);
     }
     for (std::size_t at = 0; at < line.back().size();) {
       const std::size_t end = std::min(line.back().find(' ', at), line.back().size());
       const std::string runtime = line.back().substr(at, end - at);
-      record.costs_us.push_back(runtime == "oom" ? std::nullopt : std::optional(ParseNumber(runtime, where)));
+      record.costs_us.push_back(runtime == "oom" ? std::nullopt
+                                                 : std::optional(ParseMeasured(runtime, where)));
       at = end + 1;
     }
     if (record.costs_us.size() != kCostDraws) {

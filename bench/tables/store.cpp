@@ -1,7 +1,9 @@
 #include "bench/tables/store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,8 +14,10 @@
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -22,8 +26,12 @@
 namespace berth::bench {
 namespace {
 
+namespace fs = std::filesystem;
+
 // How long a program waits for another that writes.
 constexpr std::chrono::milliseconds kPatience(60'000);
+// Of one row of a file that says what it likes: curves, a placement and a timeline take a few megabytes.
+constexpr int kMostRowBytes = 256 << 20;
 
 // Brackets, because SQLite takes an unknown name in double quotes for a string.
 std::string Joined(const std::vector<std::string>& names, const std::string& behind,
@@ -37,6 +45,11 @@ std::vector<std::string> KeyNames() {
   std::vector<std::string> names = {"table_name"};
   names.insert(names.end(), RecordFields().begin(), RecordFields().begin() + kKeyFields);
   return names;
+}
+
+std::string TableSql() {
+  return fmt::format("cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
+                     Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", "));
 }
 
 std::vector<std::string> RecordKeyOf(const CellRecord& record) {
@@ -78,6 +91,9 @@ class Database {
     database_.reset(opened);
     if (status != SQLITE_OK) Fail();
     sqlite3_busy_timeout(opened, static_cast<int>(kPatience.count()));
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMostRowBytes);
   }
 
   const std::string& path() const { return path_; }
@@ -85,13 +101,14 @@ class Database {
   [[noreturn]] void Fail() const {
     const std::string why = sqlite3_errmsg(database_.get());
     const int code = sqlite3_errcode(database_.get());
-    if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) {
-      throw InputError(fmt::format(
-          "{}: is damaged or no table store of this version ({}); `berth table --salvage` keeps it "
-          "and goes on with its sound cells, --store names another.",
-          path_, why));
-    }
+    if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) Refuse(why);
     throw RunError(fmt::format("{}: the table store cannot be used: {}.", path_, why));
+  }
+  [[noreturn]] void Refuse(const std::string& why) const {
+    throw InputError(
+        fmt::format("{}: is damaged or no table store of this version ({}); `berth table --salvage` keeps it "
+                    "and goes on with its sound cells, --store names another.",
+                    path_, why));
   }
 
   void Execute(const std::string& sql) const {
@@ -113,12 +130,39 @@ class Database {
 
   // As a store, new or not.
   void OpenCells() const {
+    CheckSchema();
     WriteAhead();
     Execute("PRAGMA synchronous=FULL");
-    Execute(fmt::format("CREATE TABLE IF NOT EXISTS cells ([table_name] TEXT NOT NULL, {}, PRIMARY KEY ({}))",
-                        Joined(RecordFields(), " TEXT NOT NULL", ", "), Joined(KeyNames(), "", ", ")));
-    // A store of another version has other columns.
-    Prepare(fmt::format("SELECT {} FROM cells LIMIT 1", Joined(RecordFields(), "", ", ")));
+    Execute("CREATE TABLE IF NOT EXISTS " + TableSql());
+    int moved = 0;  // by a salvage that waited for nobody: what is put here would be lost
+    sqlite3_file_control(database_.get(), nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved != 0)
+      throw RunError(path_ + ": was replaced by another program as it was opened; repeat the call.");
+  }
+
+  // Refuses what is neither empty nor has exactly our table and its index: a file may say that `cells` is a view
+  // without end, or that a cell that is put runs a trigger.
+  void CheckSchema() const {
+    using Entries = std::vector<std::vector<std::string>>;
+    const Statement schema =
+        Prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type DESC LIMIT 3");
+    Entries found;
+    int status = sqlite3_step(schema.get());
+    for (; status == SQLITE_ROW; status = sqlite3_step(schema.get())) {
+      std::vector<std::string>& entry = found.emplace_back();
+      for (int column = 0; column < 4; ++column) entry.push_back(TextAt(schema.get(), column));
+    }
+    if (status != SQLITE_DONE) Fail();
+    const Entries ours = {{"table", "cells", "cells", "CREATE TABLE " + TableSql()},
+                          {"index", "sqlite_autoindex_cells_1", "cells", ""}};
+    if (!found.empty() && found != ours) Refuse("it has other tables, columns or views");
+  }
+
+  // Everything that was put into the file itself, so that it can be renamed.
+  void Settle() const {
+    if (sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr) !=
+        SQLITE_OK)
+      Fail();
   }
 
   Statement Prepare(const std::string& sql) const {
@@ -160,7 +204,7 @@ class DamagedCells {
             fmt::format("SELECT rowid FROM cells WHERE {}", Joined(KeyNames(), " = ?", " AND ")))) {
     std::error_code none;
     for (const char* end : {"", "-wal"}) {
-      const auto bytes = std::filesystem::file_size(database.path() + end, none);
+      const auto bytes = fs::file_size(database.path() + end, none);
       if (!none) failures_ += static_cast<std::int64_t>(bytes / RecordFields().size());
     }
   }
@@ -198,27 +242,18 @@ class DamagedCells {
   std::int64_t failures_ = 0;  // rows that may yet be passed over: at first, as many as the file could hold
 };
 
-bool IsSound(const CellRecord& record) {
-  const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> words) {
-    return std::find(words.begin(), words.end(), text) != words.end();
-  };
-  return one_of(record.kind, {"fitted", "predicted", "searched"}) &&
-         one_of(record.status, {"ok", "oom", "not_run"}) && one_of(record.dirty, {"yes", "no"}) &&
-         record.seed >= 0 && record.budget >= 0 && !record.agent.empty();
-}
-
 // All stores begin with the same page: what SQLite is to know of the file, and the one table with its index. That of
 // an empty store, with the length of the damaged one and no list of free pages.
 void RepairFirstPage(const std::string& path) {
   const std::string empty_path = path + "-empty";
-  std::filesystem::remove(empty_path);
+  fs::remove(empty_path);
   { Database(empty_path).OpenCells(); }
   std::string page = formats::ReadFile(empty_path);
-  std::filesystem::remove(empty_path);
+  fs::remove(empty_path);
   constexpr std::size_t kPage = 4096;
   BERTH_CHECK_LE(kPage, page.size());
   page.resize(kPage);
-  const auto pages = static_cast<std::uint32_t>(std::filesystem::file_size(path) / kPage);
+  const auto pages = static_cast<std::uint32_t>(fs::file_size(path) / kPage);
   const auto put = [&page](std::size_t at, std::uint32_t number) {
     for (std::size_t i = 0; i < 4; ++i) page[at + i] = static_cast<char>(number >> (8 * (3 - i)) & 0xff);
   };
@@ -236,7 +271,10 @@ void RefuseOtherVersions(const std::string& copy, const std::string& path) {
   wanted.insert(wanted.end(), RecordFields().begin(), RecordFields().end());
   try {
     const Database database(copy);
-    const Statement columns = database.Prepare("SELECT name FROM pragma_table_info('cells')");
+    // Of a table alone: to tell the columns of a view can take for ever.
+    const Statement columns = database.Prepare(
+        "SELECT name FROM pragma_table_info((SELECT name FROM sqlite_master WHERE name = 'cells' AND type = "
+        "'table'))");
     while (sqlite3_step(columns.get()) == SQLITE_ROW) found.push_back(TextAt(columns.get(), 0));
   } catch (const InputError&) {
     return;
@@ -263,7 +301,7 @@ class Scratch {
   void Remove() const {
     std::error_code ignored;
     for (const std::string& name : names_) {
-      for (const char* end : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(name + end, ignored);
+      for (const char* end : {"", "-wal", "-shm", "-journal"}) fs::remove(name + end, ignored);
     }
   }
   const std::vector<std::string> names_;
@@ -273,55 +311,118 @@ class Scratch {
 std::string DamagedName(const std::string& path) {
   for (int number = 1;; ++number) {
     std::string name = path + ".damaged" + (number == 1 ? "" : std::to_string(number));
-    if (!std::filesystem::exists(name)) return name;
+    if (!fs::exists(name)) return name;
   }
+}
+
+// Held while no other program has the store open, or throws RunError: by the lock that SQLite takes to write alone, which
+// a program that has a store open forbids. Of this one open file, so that other threads of this program have none of it.
+class SoleUse {
+ public:
+  explicit SoleUse(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    if (file_ < 0)
+      throw RunError(fmt::format("{}: the table store cannot be salvaged: {}.", path, std::strerror(errno)));
+    constexpr off_t kPendingByte = 0x40000000, kLockBytes = 512;
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = kPendingByte;
+    lock.l_len = kLockBytes;
+    if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) return;
+    ::close(file_);
+    throw RunError(path + ": another program uses the store; salvage it when that has ended.");
+  }
+  ~SoleUse() { ::close(file_); }
+  SoleUse(const SoleUse&) = delete;
+  SoleUse& operator=(const SoleUse&) = delete;
+
+ private:
+  const int file_;
+};
+
+// What a salvage made and will put in place. From when it has this name until it is the store, every call goes on with
+// the exchange, so that a kill leaves the old store or the new one.
+std::string SalvagedName(const std::string& path) {
+  return path + ".salvaged";
+}
+
+// The name that the damaged file has now; empty where there is no exchange to end.
+std::string EndExchange(const std::string& path) {
+  const std::string salvaged = SalvagedName(path);
+  if (!fs::exists(salvaged)) return {};
+  const std::string damaged = DamagedName(path);
+  // What is behind the file goes first: beside the new one it would be taken for its own.
+  if (fs::exists(path + "-wal")) fs::rename(path + "-wal", damaged + "-wal");
+  fs::remove(path + "-shm");
+  if (fs::exists(path)) fs::rename(path, damaged);
+  fs::rename(salvaged, path);
+  return damaged;
+}
+
+[[noreturn]] void FailSalvage(const std::string& path, const fs::filesystem_error& error) {
+  throw RunError(fmt::format("{}: the table store cannot be salvaged: {}.", path, error.code().message()));
+}
+
+// That of a call that was killed.
+void EndEarlierExchange(const std::string& path) {
+  try {
+    if (!fs::exists(SalvagedName(path))) return;
+    const SoleUse sole(SalvagedName(path));
+    EndExchange(path);
+  } catch (const fs::filesystem_error& error) {
+    FailSalvage(path, error);
+  }
+}
+
+// Puts the sound cells of a copy of a damaged store into a new one.
+void SalvageCells(const std::string& copy, const std::string& path, const std::string& fresh,
+                  SalvagedStore& salvaged) {
+  const Database database(copy);
+  database.CheckSchema();
+  const Database store(fresh);
+  store.OpenCells();
+  store.Execute("BEGIN");
+  DamagedCells cells(database);
+  cells.ForEach([&](std::int64_t row, const std::string& table, const std::vector<std::string>& fields) {
+    try {
+      const CellRecord record = FromFields(fields, path);
+      if (!cells.HasOtherKey(row, table, fields)) {
+        salvaged.kept += store.Insert("REPLACE", table, record);
+        return;
+      }
+    } catch (const InputError&) {  // it is not sound
+    }
+    ++salvaged.broken;
+  });
+  store.Execute("COMMIT");
+  store.Settle();
 }
 
 }  // namespace
 
 SalvagedStore SalvageStore(const std::string& path) {
-  namespace fs = std::filesystem;
-  if (!fs::is_regular_file(path))
-    throw InputError(fmt::format("{}: there is no such store to salvage.", path));
-  const std::string copy = path + ".salvaging", fresh = path + ".salvaged";
-  const Scratch scratch({copy, fresh});
+  const std::string copy = path + ".salvaging", fresh = path + ".salvaging.new";
   SalvagedStore salvaged;
+  EndEarlierExchange(path);
   try {
+    if (!fs::is_regular_file(path))
+      throw InputError(fmt::format("{}: there is no such store to salvage.", path));
+    const SoleUse sole(path);
+    const Scratch scratch({copy, fresh});
     fs::copy_file(path, copy);
     if (fs::exists(path + "-wal")) fs::copy_file(path + "-wal", copy + "-wal");
     RefuseOtherVersions(copy, path);
     RepairFirstPage(copy);
-    {
-      const Database database(copy);
-      const Database store(fresh);
-      store.OpenCells();
-      store.Execute("BEGIN");
-      DamagedCells cells(database);
-      cells.ForEach([&](std::int64_t row, const std::string& table, const std::vector<std::string>& fields) {
-        try {
-          const CellRecord record = FromFields(fields, path);
-          if (IsSound(record) && !cells.HasOtherKey(row, table, fields)) {
-            salvaged.kept += store.Insert("REPLACE", table, record);
-            return;
-          }
-        } catch (const InputError&) {  // a number that is none
-        }
-        ++salvaged.broken;
-      });
-      store.Execute("COMMIT");
-    }
+    SalvageCells(copy, path, fresh, salvaged);
     if (salvaged.kept == 0) {
       throw InputError(
           fmt::format("{}: holds no sound cell of a table; it stays as it is, --store names another.", path));
     }
-    salvaged.damaged = DamagedName(path);
-    // What is behind the file goes first: beside the new one it would be taken for its own.
-    if (fs::exists(path + "-wal")) fs::rename(path + "-wal", salvaged.damaged + "-wal");
-    fs::remove(path + "-shm");
-    fs::rename(path, salvaged.damaged);
-    fs::rename(fresh, path);
+    const SoleUse exchange(fresh);  // nobody else ends it
+    fs::rename(fresh, SalvagedName(path));
+    salvaged.damaged = EndExchange(path);
   } catch (const fs::filesystem_error& error) {
-    throw RunError(fmt::format("{}: the table store cannot be salvaged: {}.", path, error.code().message()));
+    FailSalvage(path, error);
   }
   return salvaged;
 }
@@ -334,8 +435,9 @@ struct TableStore::Impl {
 };
 
 TableStore::TableStore(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path();
+  const auto folder = fs::path(path).parent_path();
   if (!folder.empty()) formats::MakeFolder(folder.string());
+  EndEarlierExchange(path);
   impl_ = std::make_unique<Impl>(path);
 }
 
@@ -376,10 +478,16 @@ std::vector<CellRecord> TableStore::All(const std::string& table) const {
                                           Joined(RecordFields(), "", ", "), Joined(KeyNames(), "", ", ")));
   Bind(statement.get(), 1, table);
   std::vector<CellRecord> records;
+  std::vector<std::string> last;
   int status = sqlite3_step(statement.get());
   for (; status == SQLITE_ROW; status = sqlite3_step(statement.get())) {
+    const std::vector<std::string> fields = TextsFrom(statement.get(), 0);
+    std::vector<std::string> key(fields.begin(), fields.begin() + kKeyFields);
+    // Pages that name each other make an index without end.
+    if (key <= last) impl_->database.Refuse("its index goes in circles");
+    last = std::move(key);
     try {
-      records.push_back(FromFields(TextsFrom(statement.get(), 0), impl_->database.path()));
+      records.push_back(FromFields(fields, impl_->database.path()));
     } catch (const InputError& error) {
       throw InputError(
           fmt::format("{} The store is damaged: `berth table --salvage` keeps it and goes on with its "

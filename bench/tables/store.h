@@ -20,8 +20,9 @@ struct SalvagedStore {
 
 // Puts a new store with the sound cells of this one in its place, and keeps the damaged file beside it (FILE.damaged, or
 // FILE.damaged2, …). A cell is sound if its numbers are, and if the index has the same key for it; a digit that
-// became another is not seen. No other program may use the store. Throws InputError where there is no such file
-// or no sound cell in it, which then stays as it is.
+// became another is not seen. Killed at any time, it leaves the old store or, once any call opens it, the new one.
+// Throws InputError where there is no such file or no sound cell in it, which then stays as it is, and RunError while
+// another program has the store open.
 SalvagedStore SalvageStore(const std::string& path);
 
 // Thread-safe. Several programs may use one file at a time.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -76,6 +78,34 @@ TEST(Record, RefusesACurveThatIsNone) {
     records[2].curve_machine_seconds = "1 two";
     EXPECT_THROW(ParseRows(PrintRows(records), "rows.csv"), InputError);
   }
+}
+
+// The means, the charts and the claims of a table rest on them.
+TEST(Record, RefusesTimesAndWordsThatThereAreNot) {
+  const auto refused = [](auto change, const std::string& says) {
+    std::vector<CellRecord> records = {MakeRecord("rnnlm", "random", "searched", 1, 1.25)};
+    change(records.front());
+    try {
+      ParseRows(PrintRows(records), "rows.csv");
+      ADD_FAILURE() << "read, where this was wanted: " << says;
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.what(), "rows.csv: row 1" + says);
+    }
+  };
+  refused([](CellRecord& r) { r.runtime_us = std::nan(""); },
+          ": runtime_us is \"nan\", a finite number of at least 0 is wanted.");
+  refused([](CellRecord& r) { r.wall_seconds = std::numeric_limits<double>::infinity(); },
+          ": wall_seconds is \"inf\", a finite number of at least 0 is wanted.");
+  refused([](CellRecord& r) { r.lower_bound_us = -1; },
+          ": lower_bound_us is \"-1\", a finite number of at least 0 is wanted.");
+  refused([](CellRecord& r) { r.seed = -1; }, ": seed is \"-1\", a finite number of at least 0 is wanted.");
+  refused([](CellRecord& r) { r.curve = "1:nan"; },
+          ", curve: \"nan\" stands where a finite number of at least 0 is wanted.");
+  refused([](CellRecord& r) { r.status = "fine"; },
+          ": status is \"fine\", one of ok, oom, not_run is wanted.");
+  refused([](CellRecord& r) { r.kind = ""; },
+          ": kind is \"\", one of fitted, predicted, searched is wanted.");
+  refused([](CellRecord& r) { r.agent = ""; }, ": agent is empty, the name of one is wanted.");
 }
 
 TEST(Record, RefusesRowsOfAnotherVersion) {
@@ -172,15 +202,53 @@ TEST_F(StoreTest, RefusesAFileThatIsNoStore) {
   EXPECT_THROW(TableStore{file}, InputError);
 }
 
+void ExecuteIn(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST_F(StoreTest, RefusesAStoreWithOtherColumns) {
   const std::string file = folder_ / "old.db";
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(
-      sqlite3_exec(database, "CREATE TABLE cells (table_name TEXT, cell TEXT)", nullptr, nullptr, nullptr),
-      SQLITE_OK);
-  sqlite3_close(database);
+  ExecuteIn(file, "CREATE TABLE cells (table_name TEXT, cell TEXT)");
   EXPECT_THROW(TableStore{file}, InputError);
+}
+
+// What stands beside our table, or in its place, is code that runs when cells are read or put.
+TEST_F(StoreTest, RefusesASchemaThatIsNotOurs) {
+  std::string columns = "x AS [table_name]";
+  for (const std::string& field : RecordFields()) columns += ", x AS [" + field + "]";
+  for (const std::string& sql : {
+           "DROP TABLE cells; CREATE VIEW cells AS WITH RECURSIVE e(x) AS (SELECT 1 UNION ALL SELECT x + 1 "
+           "FROM "
+           "e) SELECT " +
+               columns + " FROM e",
+           std::string("CREATE TRIGGER t AFTER INSERT ON cells BEGIN DELETE FROM cells; END"),
+           std::string("ALTER TABLE cells ADD COLUMN g TEXT AS (block || block) VIRTUAL"),
+           std::string("CREATE INDEX other ON cells (note)"),
+           std::string("CREATE TABLE other (a)"),
+       }) {
+    const std::string file = folder_ / "hostile.db";
+    TableStore(file).Put("tiny", MakeRecord("rnnlm", "random", "searched", 1, 2));
+    ExecuteIn(file, sql);
+    EXPECT_THROW(TableStore{file}, InputError) << sql;
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(StoreTest, ADatabaseOfAnotherProgramStaysAsItIs) {
+  const std::string file = folder_ / "notes.db";
+  ExecuteIn(file, "CREATE TABLE notes (text)");
+  const std::string bytes = BytesOf(file);
+  EXPECT_THROW(TableStore{file}, InputError);
+  EXPECT_EQ(BytesOf(file), bytes);
 }
 
 // ---- damaged stores -------------------------------------------------------------------------------------------
@@ -196,11 +264,6 @@ std::vector<CellRecord> ManyRecords() {
 
 void WriteStore(const std::string& path) {
   TableStore(path).Adopt("tiny", ManyRecords());
-}
-
-std::string BytesOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void WriteBytes(const std::string& path, const std::string& bytes) {
@@ -289,17 +352,52 @@ TEST_F(StoreTest, SalvageRefusesWhatIsNoneOrOfAnotherVersion) {
   EXPECT_THROW(SalvageStore(notes), InputError);
   EXPECT_EQ(BytesOf(notes), "no store at all\n");
   const std::string file = folder_ / "old.db";
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(
-      sqlite3_exec(database, "CREATE TABLE cells (table_name TEXT, cell TEXT)", nullptr, nullptr, nullptr),
-      SQLITE_OK);
-  sqlite3_close(database);
+  ExecuteIn(file, "CREATE TABLE cells (table_name TEXT, cell TEXT)");
   const std::string bytes = BytesOf(file);
   EXPECT_THROW(SalvageStore(file), InputError);
   EXPECT_EQ(BytesOf(file), bytes);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2)
       << "something was left";
+}
+
+// An index whose root names the first of its pages as the last one, too, has no end if more of them do.
+TEST_F(StoreTest, AnIndexThatGoesInCirclesIsRefused) {
+  WriteStore(path());
+  std::string bytes = BytesOf(path());
+  constexpr std::size_t kPage = 4096, kHeader = 12, kLastChild = 8;
+  constexpr char kInnerIndexPage = 2;
+  std::size_t page = kPage;
+  while (page < bytes.size() && bytes[page] != kInnerIndexPage) page += kPage;
+  ASSERT_LT(page, bytes.size());
+  const auto first = static_cast<std::size_t>(static_cast<unsigned char>(bytes[page + kHeader]) << 8 |
+                                              static_cast<unsigned char>(bytes[page + kHeader + 1]));
+  bytes.replace(page + kLastChild, 4, bytes.substr(page + first, 4));
+  WriteBytes(path(), bytes);
+  EXPECT_THROW(TableStore(path()).All("tiny"), InputError);
+}
+
+TEST_F(StoreTest, SalvageIsRefusedWhileTheStoreIsOpen) {
+  WriteStore(path());
+  TableStore store(path());
+  EXPECT_THROW(SalvageStore(path()), RunError);
+  store.Put("other", MakeRecord("rnnlm", "random", "searched", 1, 9));
+  EXPECT_EQ(store.All("tiny").size(), std::size_t{kCells});
+  EXPECT_FALSE(std::filesystem::exists(path() + ".damaged"));
+}
+
+// Killed after the new store was whole: whichever of the old files was moved, the next call ends what was begun.
+TEST_F(StoreTest, AKilledSalvageIsEndedByTheNextCall) {
+  for (const int moved : {0, 1, 2}) {
+    const std::string file = folder_ / ("killed" + std::to_string(moved) + ".db");
+    WriteStore(file);
+    std::filesystem::rename(file, file + ".salvaged");
+    WriteBytes(moved < 2 ? file : file + ".damaged", "damaged");
+    WriteBytes(moved < 1 ? file + "-wal" : file + ".damaged-wal", "journal");
+    EXPECT_EQ(Sound(TableStore(file).All("tiny")), kCells) << moved;
+    EXPECT_EQ(BytesOf(file + ".damaged"), "damaged");
+    EXPECT_EQ(BytesOf(file + ".damaged-wal"), "journal");
+    EXPECT_FALSE(std::filesystem::exists(file + ".salvaged"));
+  }
 }
 
 // What a kill left behind the file is part of it.

@@ -146,7 +146,7 @@ def stores():
             database.execute(f"CREATE TABLE cells ({', '.join(f'[{name}] TEXT NOT NULL' for name in fields)}, PRIMARY KEY ({', '.join(f'[{name}]' for name in keys)}))")
             for number in range(2500):
                 row = [str(number) if name in ("seed", "row") else "1" if name in ("budget", "runtime_us") else "ok" if name == "status" else
-                       "searched" if name == "kind" else "no" if name == "dirty" else "" for name in fields]
+                       "searched" if name == "kind" else "no" if name == "dirty" else "random" if name == "agent" else "" for name in fields]
                 database.execute(f"INSERT INTO cells VALUES ({','.join('?' * len(fields))})", row)
         database.close()
         whole = path.read_bytes()
