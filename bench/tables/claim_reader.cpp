@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "bench/console.h"
 #include "bench/tables/claims.h"
 #include "bench/tables/common.h"
+#include "bench/tables/table_values.h"
 #include "sim/spec.h"
 #include "sim/units.h"
 
@@ -20,6 +22,9 @@ constexpr std::string_view kKeys[] = {
     "claim", "kind",    "see",    "block",   "row",    "rows",         "column",      "columns",
     "cells", "than",    "by",     "at_most", "below",  "at_least",     "above",       "within",
     "takes", "in_rows", "except", "named",   "beside", "beside_block", "beside_named"};
+
+// A sentence may name the title of its row many times, and each cell is looked for.
+constexpr std::size_t kMaxText = 2'000, kMaxCellsNamed = 50;
 
 // Whether a kind has a field: 0 = it has not, 1 = it may, 2 = it must.
 int Has(const ClaimKind& kind, std::string_view key) {
@@ -40,11 +45,10 @@ const ClaimKind& KindIn(const formats::Value& value) {
 
 template <typename Entries>
 std::string KeyIn(const formats::Value& value, const Entries& entries, const char* what) {
-  std::vector<std::string> known;
-  for (const auto& entry : entries) known.push_back(entry.key);
   const std::string key = value.Name();
-  if (std::ranges::find(known, key) == known.end())
-    value.Fail(fmt::format("is {}, which is no {} there; there are {}", key, what, JoinNames(known)));
+  if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.key == key; }))
+    value.Fail(
+        fmt::format("is {}, which is no {} there; there are {}", key, what, JoinNames(KeysOf(entries))));
   return key;
 }
 
@@ -52,8 +56,11 @@ std::string KeyIn(const formats::Value& value, const Entries& entries, const cha
 template <typename Entries>
 std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entries, const char* what) {
   if (!value.IsList()) return {KeyIn(value, entries, what)};
+  std::unordered_set<std::string_view> known;  // both lists may be long
+  for (const auto& entry : entries) known.insert(entry.key);
   std::vector<std::string> keys;
-  for (const formats::Value item : value.items()) keys.push_back(KeyIn(item, entries, what));
+  for (const formats::Value item : value.items())
+    keys.push_back(known.contains(item.Text()) ? item.Name() : KeyIn(item, entries, what));
   if (keys.empty()) value.Fail("is empty");
   return keys;
 }
@@ -100,7 +107,11 @@ void CheckColumns(const formats::Value& value, const Claim& claim, const TableBl
 
 }  // namespace
 
-std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table) {
+std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
+  const auto refuse_more_than = [&](std::size_t claims) {
+    if (claims > room) value.Fail("makes more claims than the 1,000 that a table may have");
+  };
+  refuse_more_than(1);
   const formats::Fields fields(value, kKeys);
   const ClaimKind& kind = KindIn(fields.Require("kind"));
   for (const std::string_view key : kKeys) {
@@ -113,6 +124,7 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   Claim claim;
   claim.kind = kind.name;
   if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
+  if (claim.text.size() > kMaxText) value.Fail(fmt::format("has more than {} characters", kMaxText));
   claim.experiment = fields.Name("see", "local search and bound in the same row");
   claim.block = table.blocks.front().key;
   if (const auto block = fields.Find("block")) claim.block = KeyIn(*block, table.blocks, "block");
@@ -135,6 +147,8 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, "column");
   if (const auto beside = fields.Find("beside_block")) claim.beside = {KeyIn(*beside, table.blocks, "block")};
   if (const auto cells = fields.Find("cells")) {
+    if (cells->size() > kMaxCellsNamed)
+      cells->Fail(fmt::format("has {} cells; a claim may name {}", cells->size(), kMaxCellsNamed));
     for (const formats::Value cell : cells->items()) {
       const std::string text = cell.Name();
       const std::size_t slash = text.find('/');
@@ -159,11 +173,14 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   if (claim.kind != "ratio") return {claim};
   if (rows.has_value() == fields.Has("row")) value.Fail("takes a `row`, or `rows: all`");
   if (!each) return {claim};
+  refuse_more_than(block.lines.size());
   std::vector<Claim> claims;
   for (const TableLine& line : block.lines) {
     Claim& one = claims.emplace_back(claim);
     one.rows = {line.key};
     one.text = Replaced(claim.text, "{row}", fmt::format("{}, {} GPUs", line.title, line.gpus));
+    if (one.text.size() > kMaxText)
+      value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, line.key));
   }
   return claims;
 }

@@ -21,8 +21,9 @@ struct ClaimKind {
 };
 const std::vector<ClaimKind>& ClaimKinds();
 
-// A claim of a table's file whose blocks are read; several where it is one for each row. Throws InputError with its line.
-std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table);
+// A claim of a table's file whose blocks are read; several where it is one for each row, at most `room` of them. Throws
+// InputError with its line.
+std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room);
 
 // Of all claims of the table, those of its analysis first.
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results);

@@ -13,10 +13,23 @@
 
 namespace berth::bench {
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern[0] != '*')
-    return !text.empty() && pattern[0] == text[0] && MatchesGlob(pattern.substr(1), text.substr(1));
-  return MatchesGlob(pattern.substr(1), text) || (!text.empty() && MatchesGlob(pattern, text.substr(1)));
+  // Where the last star may take one letter more: what the stars before it took need not change.
+  std::size_t star = std::string_view::npos, taken = 0;
+  std::size_t at = 0, letter = 0;
+  while (letter < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      taken = letter;
+    } else if (at < pattern.size() && pattern[at] == text[letter]) {
+      ++at, ++letter;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      letter = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 namespace {

@@ -52,7 +52,7 @@ constexpr std::string_view kBorrowed[] = {"table", "kind", "as"};
 constexpr std::string_view kRules[] = {"native", "published"};
 
 // What one file may ask for.
-constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000;
+constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000, kMaxPatterns = 100;
 constexpr std::int64_t kMaxGpus = 4096;
 constexpr double kPicosPerSecond = 1e12;
 
@@ -78,20 +78,26 @@ class TableReader {
     if (const auto columns = top.Find("columns")) shared_.columns = ReadColumns(*columns, 0);
     if (const auto rows = top.Find("rows")) shared_.lines = ReadRows(*rows, defaults_);
     if (const auto blocks = top.Find("blocks")) {
-      for (const Value block : blocks->items()) Add(ReadBlock(block), block, table_.blocks);
-      if (table_.blocks.empty()) blocks->Fail("is empty");
-      if (table_.blocks.size() > kMaxBlocks) blocks->Fail(fmt::format("has more than {} blocks", kMaxBlocks));
+      if (blocks->size() == 0) blocks->Fail("is empty");
+      CheckLength(*blocks, kMaxBlocks, "blocks");
+      for (const Value block : blocks->items()) {
+        Add(ReadBlock(block), block, table_.blocks);
+        CheckSize();
+      }
     } else {
       top.Require("columns"), top.Require("rows");
       shared_.key = "native", shared_.title = "Native", shared_.rules = "native";
       table_.blocks = {shared_};
+      CheckSize();
     }
-    CheckSize();
     MarkPublished();
     CheckRows();
     ReadFit(top);
     if (const auto list = top.Find("assumptions")) table_.assumptions = Sentences(*list);
-    if (const auto list = top.Find("quick_cells")) table_.quick_cells = Sentences(*list);
+    if (const auto list = top.Find("quick_cells")) {
+      CheckLength(*list, kMaxPatterns, "patterns");
+      table_.quick_cells = Sentences(*list);
+    }
     table_.testbed = top.String("testbed", "");
     if (const auto name = top.Find("analysis")) {
       table_.analysis = FindAnalysis(name->Name());
@@ -99,9 +105,8 @@ class TableReader {
     }
     if (const auto claims = top.Find("claims")) {
       for (const Value claim : claims->items()) {
-        for (Claim& one : ReadClaim(claim, table_)) table_.claims.push_back(std::move(one));
-        if (table_.claims.size() > kMaxClaims)
-          claim.Fail(fmt::format("is more than the {} that a table may have", kMaxClaims));
+        for (Claim& one : ReadClaim(claim, table_, kMaxClaims - table_.claims.size()))
+          table_.claims.push_back(std::move(one));
       }
     }
     return std::move(table_);
@@ -111,6 +116,10 @@ class TableReader {
   struct Defaults {
     std::string cluster, grouper;
   };
+
+  static void CheckLength(const Value& list, std::size_t most, const char* what) {
+    if (list.size() > most) list.Fail(fmt::format("has {} {}; a table may have {}", list.size(), what, most));
+  }
 
   static std::vector<std::string> Sentences(const Value& list) {
     std::vector<std::string> sentences;
@@ -171,6 +180,7 @@ class TableReader {
 
   std::vector<TableLine> ReadRows(const Value& list, const Defaults& defaults) const {
     std::vector<TableLine> lines;
+    CheckLength(list, kMaxCells, "rows");
     for (const Value item : list.items()) Add(ReadRow(item, defaults), item, lines);
     if (lines.empty()) list.Fail("is empty; a row is a workload on a cluster");
     return lines;

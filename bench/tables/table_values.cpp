@@ -18,7 +18,14 @@ std::string KeyIn(const Value& value) {
   if (!std::ranges::all_of(key, plain) || key.front() == '.' || key.front() == '-')
     value.Fail(fmt::format(
         "is \"{}\"; a key has letters, digits, _ - and . alone and starts with none of the last two", key));
+  CheckKeyLength(key, value);
   return key;
+}
+
+void CheckKeyLength(const std::string& key, const Value& value) {
+  constexpr std::size_t kMost = 200;
+  if (key.size() > kMost)
+    value.Fail(fmt::format("has a key of {} characters; a `key` of at most {} is wanted", key.size(), kMost));
 }
 
 std::string KeyOf(const std::string& spec) {

@@ -17,6 +17,7 @@ namespace berth::bench {
 
 // All throw InputError with the value's place.
 std::string KeyIn(const formats::Value& value);
+void CheckKeyLength(const std::string& key, const formats::Value& value);
 std::string KeyOf(const std::string& spec);  // "chain_ops_4" of "chain(ops=4)"
 bool HasKey(const formats::Value& value, std::string_view key);
 std::string OneOf(const formats::Value& value, const std::vector<std::string>& known,
@@ -59,6 +60,7 @@ template <typename Entry>
 void Add(Entry entry, const formats::Value& value, std::vector<Entry>& entries) {
   if (std::ranges::any_of(entries, [&](const Entry& other) { return other.key == entry.key; }))
     value.Fail(fmt::format("has the key {} of another; give it a `key` of its own", entry.key));
+  CheckKeyLength(entry.key, value);
   entries.push_back(std::move(entry));
 }
 

@@ -169,6 +169,36 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
 }
 
 // Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
+// Before what is too much is made.
+TEST(TableFile, WhatIsTooMuchIsRefused) {
+  const auto listed = [](int count, const std::string& item) {
+    std::string text = "[" + item;
+    for (int i = 1; i < count; ++i) text += ", " + item;
+    return text + "]\n";
+  };
+  const std::string head = kHead, rest = kRest;
+  EXPECT_THAT(RefusalOf(head + rest + "blocks: " + listed(33, "{key: a, wrong: 1}")),
+              HasSubstr("blocks has 33 blocks; a table may have 32"));
+  EXPECT_THAT(RefusalOf(head + rest + "quick_cells: " + listed(101, "\"*/*\"")),
+              HasSubstr("quick_cells has 101 patterns; a table may have 100"));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpu]\nrows: [{key: " + std::string(201, 'k') +
+                        ", workload: chain}]\n"),
+              HasSubstr("has a key of 201 characters; a `key` of at most 200 is wanted"));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpu]\nrows: [{workload: \"chain(ops=4" +
+                        std::string(200, '0') + ")\"}]\n"),
+              HasSubstr("a `key` of at most 200 is wanted"));
+  const std::string claim = "{claim: a, kind: beats, column: random, than: single_gpu, named: b}";
+  EXPECT_EQ(RefusalOf(head + rest + "claims: " + listed(1000, claim)), "read");
+  EXPECT_THAT(RefusalOf(head + rest + "claims: " + listed(1001, claim)),
+              HasSubstr("claims[1000] makes more claims than the 1,000 that a table may have"));
+  EXPECT_THAT(
+      RefusalOf(head + "columns: [single_gpu, random]\nrows: [{workload: chain(ops=4), title: " +
+                std::string(500, 't') +
+                "}]\nclaims: [{claim: \"{row} {row} {row} {row}\", kind: ratio, rows: all, column: random, "
+                "than: single_gpu, at_most: 1}]\n"),
+      HasSubstr("has more than 2000 characters with the title of chain_ops_4"));
+}
+
 TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
   std::string text = std::string(kHead) + kRest + "claims:\n";
   for (const ClaimKind& kind : ClaimKinds()) {

@@ -108,6 +108,18 @@ TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
   EXPECT_EQ(whole.claims.size(), 1u);
 }
 
+TEST(Plan, PatternsTakeTimeByTheirLengthAlone) {
+  EXPECT_TRUE(MatchesGlob("nmt_*/*x*", "nmt_2/a_x"));
+  EXPECT_TRUE(MatchesGlob("*ab*ab", "aabxabab"));
+  EXPECT_TRUE(MatchesGlob("**", ""));
+  EXPECT_FALSE(MatchesGlob("a*b", "a"));
+  EXPECT_FALSE(MatchesGlob("", "a"));
+  std::string stars;
+  for (int i = 0; i < 60; ++i) stars += "*a";
+  EXPECT_TRUE(MatchesGlob(stars, std::string(150, 'a')));
+  EXPECT_FALSE(MatchesGlob(stars + "b", std::string(150, 'a'))) << "by trying all would never end";
+}
+
 TEST(Plan, RefusesPatternsThatMatchNothing) {
   const TableDefinition table = TinyTable();
   for (const char* pattern : {"rnnlm", "mars/random", "rnnlm/scotch", "other:rnnlm/random"}) {
