@@ -46,8 +46,8 @@ void SampleLog::Append(std::int64_t sample, const agents::UnitPlacement& placeme
 void SampleLog::Begin(std::int64_t sample) {
   const std::string before =
       resume_ && std::filesystem::exists(path_) ? LinesBefore(sample, path_) : std::string();
-  file_.open(path_, std::ios::binary | std::ios::trunc);
-  Write(PrintCsvLine(kHeader) + before);
+  formats::WriteFile(path_, PrintCsvLine(kHeader) + before);  // a kill leaves the lines that were there
+  file_.open(path_, std::ios::binary | std::ios::app);
 }
 
 void SampleLog::Write(const std::string& text) {

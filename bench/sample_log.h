@@ -11,7 +11,7 @@
 
 namespace berth::bench {
 
-// Written as the search goes on. Throws RunError where the file cannot be written.
+// Written as the search goes on. Throws as formats::WriteFile() where the file cannot be written.
 class SampleLog {
  public:
   // `resume`: the lines of an earlier call stay, but those of samples that are made again.

@@ -69,10 +69,14 @@ TEST_F(SampleLogTest, ResumedKeepsWhatComesBeforeAndReplacesTheRest) {
     SampleLog log(path_, task_, false);
     for (std::int64_t sample = 1; sample <= 5; ++sample) log.Append(sample, on_first_, Fits(sample));
   }
+  const std::string old = folder_ / "old.csv";
+  std::filesystem::create_hard_link(path_, old);
+  const std::string before = formats::ReadFile(old);
   {
     SampleLog log(path_, task_, true);
     log.Append(4, on_first_, Fits(7'000'000));
   }
+  EXPECT_EQ(formats::ReadFile(old), before) << "a kill in between would have lost lines";
   std::vector<std::string> samples;
   for (const CsvLine& line : Lines()) samples.push_back(line[0]);
   EXPECT_EQ(samples, (std::vector<std::string>{"sample", "1", "2", "3", "4"}));
@@ -84,7 +88,7 @@ TEST_F(SampleLogTest, ResumedKeepsWhatComesBeforeAndReplacesTheRest) {
 
 TEST_F(SampleLogTest, SaysWhereItCannotWrite) {
   SampleLog log(folder_ / "no such folder/samples.csv", task_, false);
-  EXPECT_THROW(log.Append(1, on_first_, Fits(1)), RunError);
+  EXPECT_THROW(log.Append(1, on_first_, Fits(1)), InputError);
 }
 
 // Local search gives samples up and, with little memory, tries what does not fit.
