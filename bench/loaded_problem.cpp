@@ -110,6 +110,13 @@ void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets) {
       ->option_text("FILE");
 }
 
+void RefuseSpecialFile(const std::string& name, const std::string& place) {
+  std::error_code ignored;
+  if (name == "-" || std::filesystem::is_other(std::filesystem::status(name, ignored)))
+    throw InputError(fmt::format("{}: is {}, a device, a pipe or standard input; a file or a name is wanted.",
+                                 place, name));
+}
+
 void DeclareProblem(CLI::App& app, ProblemSource& source) {
   app.add_option("--graph", source.graph, "a workload or a graph file")->required()->option_text("G");
   app.add_option("--cluster", source.cluster, "a cluster, a cluster file, or here: this machine")

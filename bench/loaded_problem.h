@@ -35,6 +35,10 @@ struct ProblemSource {
 // standard error.
 sim::OpGraph LoadGraph(const std::string& name_or_path);
 
+// Throws InputError where a name that a file gives, at `place`, is standard input or a device or a pipe: reading them may
+// never end.
+void RefuseSpecialFile(const std::string& name, const std::string& place);
+
 // The required options --graph and --cluster, which may be `here` (ResolveHere(), this_machine.h).
 void DeclareProblem(CLI::App& app, ProblemSource& source);
 

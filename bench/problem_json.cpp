@@ -46,7 +46,7 @@ void FindFile(std::string& path, const std::filesystem::path& folder) {
 
 }  // namespace
 
-ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::string& place) {
+ProblemSource ReadProblemJson(const nlohmann::json& json, const std::string& place) {
   ProblemSource source;
   try {
     for (const auto& [key, member] : kTexts) {
@@ -56,8 +56,14 @@ ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::str
       if (json.contains(key)) source.*member = json.at(key).get<std::vector<std::string>>();
     }
     const std::filesystem::path folder = json.value("folder", "");
-    for (std::string* path : {&source.graph, &source.cluster, &source.cost_model}) FindFile(*path, folder);
-    for (std::string& path : source.sheets) FindFile(path, folder);
+    for (std::string* path : {&source.graph, &source.cluster, &source.cost_model}) {
+      FindFile(*path, folder);
+      if (*path != "-") RefuseSpecialFile(*path, place);  // which the search read
+    }
+    for (std::string& path : source.sheets) {
+      FindFile(path, folder);
+      RefuseSpecialFile(path, place);
+    }
   } catch (const nlohmann::json::exception&) {
     throw InputError(place + " is not what berth place writes there; give --graph and --cluster.");
   }

@@ -12,6 +12,6 @@ namespace berth::bench {
 nlohmann::ordered_json ProblemJson(const ProblemSource& source);
 
 // `place`: what messages call the object. Throws InputError where it is none of ours.
-ProblemSource ReadProblemJson(const nlohmann::ordered_json& json, const std::string& place);
+ProblemSource ReadProblemJson(const nlohmann::json& json, const std::string& place);
 
 }  // namespace berth::bench

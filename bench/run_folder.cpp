@@ -14,7 +14,7 @@ namespace berth::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // to put a key into an ordered one takes a walk along those before
 
 bool Holds(const RunFolder& folder, const std::string& file) {
   return !file.empty() && fs::exists(fs::path(folder.path) / file);
@@ -61,14 +61,15 @@ void ClaimFolder(const RunFolder& folder) {
     }
     return;
   }
-  std::optional<std::string> key = Difference(*there, folder.run, folder.same);
-  if (!key && !folder.resume) key = Difference(*there, folder.run, folder.alike);
+  const Json here = folder.run;
+  std::optional<std::string> key = Difference(*there, here, folder.same);
+  if (!key && !folder.resume) key = Difference(*there, here, folder.alike);
   if (key) {
     throw InputError(
         fmt::format("{}: holds results of something else, `{}` ({} is {} there, {} here); give another "
                     "--out, or --force to replace them.",
                     folder.path, Text(there->value("command", Json("another call"))), *key,
-                    Text(there->value(*key, Json())), Text(folder.run.at(*key))));
+                    Text(there->value(*key, Json())), Text(here.at(*key))));
   }
   if (!folder.resume && there->value("interrupted", Json()) == true && Holds(folder, folder.files.front())) {
     throw InputError(fmt::format(

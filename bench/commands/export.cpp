@@ -97,7 +97,7 @@ class ExportCommand : public Command {
   }
 
   void TakeFrom(const std::string& record) {
-    const auto json = nlohmann::ordered_json::parse(formats::ReadFile(record), nullptr, false);
+    const auto json = nlohmann::json::parse(formats::ReadFile(record), nullptr, false);
     if (!json.is_object() || !json.contains("source"))
       throw InputError(record + ": does not say what the run is of; give --graph and --cluster.");
     const ProblemSource said = source_;

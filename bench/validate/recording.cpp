@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "bench/loaded_problem.h"
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
@@ -18,6 +19,7 @@ constexpr std::string_view kEnding = ".json.zst";
 }  // namespace
 
 sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& folder) {
+  if (!folder.empty()) RefuseSpecialFile(workload, folder + ": workload of a recording");
   const fs::path beside = fs::path(folder) / fs::path(workload).filename();
   const bool elsewhere = !folder.empty() && !fs::exists(workload) && fs::is_regular_file(beside);
   sim::OpGraph graph = scenarios::LoadGraph(elsewhere ? beside.string() : workload);

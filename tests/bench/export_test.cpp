@@ -107,6 +107,15 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "run.json");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert", "source": {"graph": 3}})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what berth place writes there");
+  for (const std::string key : {"graph", "cluster", "cost_model"}) {
+    nlohmann::json source = {{"graph", kGraph}, {"cluster", kCluster}};
+    source[key] = "/dev/zero";
+    formats::WriteFile(folder / "run.json", nlohmann::json{{"source", source}}.dump());
+    formats::WriteFile(folder / "placement.json", "{}");
+    ExpectRefused({"export", folder.path(), "--to", "dot"},
+                  "is /dev/zero, a device, a pipe or standard input");
+  }
+  std::filesystem::remove(folder / "placement.json");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
