@@ -154,16 +154,17 @@ class CalibrateCommand : public Command {
       throw InputError("--steps and --kind belong to TRACE..., not to --table.");
     const TableDefinition& table = FindTable(table_);
     const fs::path folder = out_.empty() ? fs::path("results") / table.name : fs::path(out_);
+    const fs::path testbed = folder / "testbed.json", text = folder / "fit.md";
+    if (!out_.empty()) RefuseToReplace({testbed, text});
     formats::MakeFolder(folder.string());
     const Calibration calibration = CalibrateTable(table, {.threads = threads_});
     const std::string report = PrintCalibration(table, calibration);
-    cost_models::WriteParameters((folder / "testbed.json").string(), calibration.parameters);
-    formats::WriteFile((folder / "fit.md").string(), report);
+    cost_models::WriteParameters(testbed.string(), calibration.parameters);
+    formats::WriteFile(text.string(), report);
     if (!json_.empty())
-      return formats::WriteFile(
-          json_, PrintFitJson((folder / "testbed.json").string(), table.name, calibration.fit));
-    fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report,
-               (folder / "testbed.json").string(), table.name);
+      return formats::WriteFile(json_, PrintFitJson(testbed.string(), table.name, calibration.fit));
+    fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report, testbed.string(),
+               table.name);
   }
 
   // What is written: parameters, text and, with another ending, the same for a browser or a program. Looked at before
@@ -180,13 +181,17 @@ class CalibrateCommand : public Command {
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     const Outputs outputs = {path, folder / (stem.string() + ".report.txt"),
                              folder / (stem.string() + ".report" + ending)};
-    for (const fs::path& output : {outputs.parameters, outputs.text, outputs.more}) {
+    RefuseToReplace({outputs.parameters, outputs.text, outputs.more});
+    return outputs;
+  }
+
+  void RefuseToReplace(std::initializer_list<fs::path> outputs) const {
+    for (const fs::path& output : outputs) {
       if (!force_ && fs::is_regular_file(output)) {
         throw InputError(fmt::format(
             "--out: {} is there already; give another name, or --force to replace it.", output.string()));
       }
     }
-    return outputs;
   }
 
   cost_models::CalibrationOptions Options() const {

@@ -274,7 +274,7 @@ class PlaceCommand : public Command {
                           "grouper", "units", "seed"},
                  .alike = {"budget"},
                  .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
-                           "placement.html", "samples.csv"},
+                           "placement.html", "samples.csv", "units.json"},
                  .resume = options_.resume,
                  .force = force_});
   }

@@ -142,6 +142,7 @@ class TableCommand : public Command {
                       file_, table.testbed, TestbedPath(table)));
     }
     if (salvage_ && ranks.first()) Salvage();
+    if (salvage_) ranks.Exchange({});  // no other rank opens the store before
     TableStore store(store_);
     Adopt(table, store);
     const std::vector<CellRecord> records =
@@ -177,15 +178,27 @@ class TableCommand : public Command {
     return fs::path(export_ || render_ ? "results" : ".berth") / name_;
   }
 
-  // Another table's folder, by mistake: its rows would be replaced.
+  // Another table's folder or none of a table, by mistake: its rows would be replaced.
   void CheckFolder() const {
+    if (out_.empty() || force_) return;
     const std::string path = (fs::path(out_) / "table.md").string();
-    if (out_.empty() || force_ || !fs::exists(path)) return;
-    const std::string text = formats::ReadFile(path);
-    for (const TableName& other : TableNames()) {
-      if (other.name != name_ && text.starts_with(fmt::format("# {}: ", other.name)))
-        throw InputError(fmt::format("{}: holds table {}; give another --out, or --force to replace it.",
-                                     out_, other.name));
+    if (fs::exists(path)) {
+      const std::string text = formats::ReadFile(path);
+      if (text.starts_with(fmt::format("# {}: ", name_))) return;
+      std::string found = "a table.md of something else";
+      for (const TableName& other : TableNames()) {
+        if (text.starts_with(fmt::format("# {}: ", other.name))) found = "table " + std::string(other.name);
+      }
+      throw InputError(
+          fmt::format("{}: holds {}; give another --out, or --force to replace it.", out_, found));
+    }
+    for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
+      const bool begun = (render_ || resume_) && std::string_view(file) == "rows.csv";
+      if (begun || !fs::exists(fs::path(out_) / file)) continue;
+      throw InputError(
+          fmt::format("{}: holds {} and no table.md that says what it is of; give another --out, or --force "
+                      "to replace what is there.",
+                      out_, file));
     }
   }
 

@@ -108,6 +108,7 @@ class ValidateCommand : public Command {
            "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
            "beside each recording")
         ->option_text("M");
+    app.add_flag("--force", force_, "write scores into --out whatever it holds");
     JsonFile(app.add_option("--json", json_, "write the scores to this file; - is standard output"))
         ->option_text("FILE");
     AddExamples(app, {"berth validate --record --out recordings --workloads rnnlm --placements 10",
@@ -138,14 +139,14 @@ class ValidateCommand : public Command {
     if (!again_.empty() && (choose_ || record_))
       throw InputError("--again is for --recordings: both were measured before.");
     if (choose_) return Choose();
+    if (!out_.empty()) CheckFolder();
     if (record_) Record();
     std::vector<Score> scores = ScoreFolder(record_ ? out_ : recordings_, cost_model_);
     if (!again_.empty()) CompareRepeats(again_, &scores);
     if (!out_.empty()) {
       const std::filesystem::path folder(out_);
-      formats::MakeFolder(folder.string());
-      formats::WriteFile((folder / "report.txt").string(), PrintScores(scores));
       formats::WriteFile((folder / "scores.json").string(), PrintScoresJson(scores));
+      formats::WriteFile((folder / "report.txt").string(), PrintScores(scores));
       formats::WriteFile((folder / "rows.csv").string(), PrintScoresCsv(scores));
     }
     if (!timelines_.empty()) WriteTimelines(record_ ? out_ : recordings_);
@@ -154,6 +155,23 @@ class ValidateCommand : public Command {
   }
 
  private:
+  // Scores are told by their first words; a report and rows may be those of a table or a comparison.
+  void CheckFolder() const {
+    const std::filesystem::path folder(out_);
+    formats::MakeFolder(out_);
+    const std::string scores = (folder / "scores.json").string();
+    if (force_ ||
+        (std::filesystem::exists(scores) && formats::ReadFile(scores).starts_with("{\"workloads\": [")))
+      return;
+    for (const char* file : {"scores.json", "report.txt", "rows.csv"}) {
+      if (!std::filesystem::exists(folder / file)) continue;
+      throw InputError(
+          fmt::format("{}: holds {} and no scores of berth validate; give another --out, or --force to "
+                      "replace what is there.",
+                      out_, file));
+    }
+  }
+
   void WriteTimelines(const std::string& recordings) const {
     const std::filesystem::path folder(timelines_);
     formats::MakeFolder(folder.string());
@@ -202,6 +220,7 @@ class ValidateCommand : public Command {
   std::vector<std::string> workloads_;
   std::string timelines_;
   std::string json_;
+  bool force_ = false;
 };
 
 }  // namespace

@@ -184,6 +184,8 @@ TEST_F(Calibrate, NothingIsWrittenOver) {
     EXPECT_EQ(formats::ReadFile(folder_ / name), "mine");
     std::filesystem::remove(folder_ / name);
   }
+  formats::WriteFile(folder_ / "fit.md", "mine");
+  ExpectRefused({"--table", "hierarchical", "--out", folder_.path()}, "fit.md is there already");
 }
 
 TEST_F(Calibrate, WritesOverWhereItIsForced) {

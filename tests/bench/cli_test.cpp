@@ -236,6 +236,13 @@ TEST(Cli, TablesAreWrittenForScripts) {
   ExpectRefused({"table", "placeto", "--render", "--out", folder / "t"},
                 "holds table hierarchical; give another --out");
   ExpectRefused({"table", "bounds", "--out", folder / "t"}, "or --force to replace it");
+  formats::WriteFile(folder / "t/table.md", "mine\n");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "holds a table.md of something else");
+  std::filesystem::remove_all(folder / "t");
+  std::filesystem::create_directory(folder / "t");
+  formats::WriteFile(folder / "t/rows.csv", "mine\n");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"},
+                "holds rows.csv and no table.md that says what it is of");
   ExpectRefused({"table", "accuracy", "--json", "-"}, "berth validate --recordings");
 }
 

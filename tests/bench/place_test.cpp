@@ -218,6 +218,11 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
   }
   std::filesystem::remove(folder / "run/run.json");
   ExpectRefused(call("annealing", {}), "holds checkpoint and no run.json that says what it is of");
+  std::filesystem::remove_all(folder / "run");
+  formats::WriteFile(folder / "units.json", "mine");
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::rename(folder / "units.json", folder / "run/units.json");
+  ExpectRefused(call("random", {}), "holds units.json and no run.json that says what it is of");
 }
 
 TEST(Place, DoesNotDependOnThreads) {

@@ -50,6 +50,30 @@ TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
               HasSubstr("--again is for --recordings"));
 }
 
+TEST(ValidateCommandTest, WhatIsNoScoreIsNotReplaced) {
+  const tests::TempFolder folder;
+  const auto error = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"validate", "--recordings", "/no/such/folder", "--out", folder.path()};
+    words.insert(words.end(), more.begin(), more.end());
+    const testing::ProgramResult result = testing::RunBerth(words);
+    EXPECT_EQ(result.status, 2);
+    return result.err;
+  };
+  formats::WriteFile(folder / "rows.csv", "block,row\n");
+  EXPECT_THAT(error({}), HasSubstr("holds rows.csv and no scores of berth validate; give another --out"));
+  EXPECT_THAT(error({"--force"}), HasSubstr("is no folder of recordings"));
+  formats::WriteFile(folder / "scores.json", "[1, 2]");
+  EXPECT_THAT(error({}), HasSubstr("holds scores.json and no scores of berth validate"));
+  formats::WriteFile(folder / "scores.json", "{\"workloads\": []}\n");
+  EXPECT_THAT(error({}), HasSubstr("is no folder of recordings"));
+}
+
+// A recording says what it is of, and may say anything.
+TEST(ValidateCommandTest, ADeviceIsNoWorkloadOfARecording) {
+  for (const char* workload : {"/dev/zero", "-"})
+    EXPECT_THROW(LoadMeasuredGraph(workload, "recordings"), InputError) << workload;
+}
+
 TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
   const tests::TempFolder folder;
   formats::WriteFile(
