@@ -319,6 +319,18 @@ void Evaluator::RestoreState(const std::string& text) {
       throw InputError("checkpoint of an evaluator: it has spent " + std::to_string(samples) +
                        " samples, which must be between 0 and the budget of " + std::to_string(budget()));
     }
+    constexpr std::int64_t kMost = 1'000'000'000'000'000;
+    for (const std::int64_t count : {proposals, screens}) {
+      if (count < 0 || count > kMost)
+        throw InputError("checkpoint of an evaluator: it has counted to " + std::to_string(count) +
+                         ", which must be between 0 and " + std::to_string(kMost));
+    }
+    for (const CurvePoint& point : curve) {
+      if (point.sample < 1 || point.sample > samples || point.best < 0)
+        throw InputError("checkpoint of an evaluator: its curve has sample " + std::to_string(point.sample) +
+                         " with " + std::to_string(point.best) +
+                         " ps, where one from 1 to its samples and a time of at least 0 are wanted");
+    }
     if (!curve.empty() && !impl_->IsLegal(best)) {
       throw InputError(
           "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");

@@ -9,6 +9,13 @@ void StateWriter::PutText(std::string_view text) {
   bytes_.append(text);
 }
 
+std::int64_t StateReader::GetCount() {
+  constexpr std::int64_t kMost = 1'000'000'000'000'000;
+  const auto count = Get<std::int64_t>();
+  if (count < 0 || count > kMost) Fail("it has counted to " + std::to_string(count));
+  return count;
+}
+
 std::string StateReader::GetText() {
   return std::string(Next(Get<std::uint64_t>()));
 }

@@ -55,6 +55,8 @@ class StateReader {
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
+  std::int64_t
+  GetCount();  // of what was done so far: refused where it is negative or counting on could overflow
   std::string GetText();
   // Throws InputError if anything is left: the state is of something else.
   void Finish() const;

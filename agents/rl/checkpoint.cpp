@@ -1,5 +1,6 @@
 #include "agents/rl/checkpoint.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -37,9 +38,22 @@ std::string Checksum(std::string_view bytes) {
   throw RunError(path + ": cannot " + doing + " the checkpoint: " + std::strerror(errno));
 }
 
-void WriteDurably(const std::string& path, const std::string& bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+// A file beside the path that no other program or thread writes; gives its descriptor.
+int OpenBeside(const std::string& path, std::string& name) {
+  static std::atomic<std::uint64_t> counter = 0;
+  int file = -1;
+  do {
+    name = path + "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".new";
+    file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  } while (file < 0 && errno == EEXIST);  // left by a killed program
   if (file < 0) FailDisk(path, "create");
+  return file;
+}
+
+// Gives the name of the file.
+std::string WriteBeside(const std::string& path, const std::string& bytes) {
+  std::string name;
+  const int file = OpenBeside(path, name);
   std::size_t done = 0;
   bool good = true;
   while (good && done < bytes.size()) {
@@ -54,10 +68,11 @@ void WriteDurably(const std::string& path, const std::string& bytes) {
   const int why = errno;
   ::close(file);
   if (!good) {
-    std::remove(path.c_str());
+    std::remove(name.c_str());
     errno = why;
     FailDisk(path, "write");
   }
+  return name;
 }
 
 [[noreturn]] void FailFile(const std::string& path, const std::string& why) {
@@ -104,9 +119,12 @@ void WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
   }
   header["checksum"] = Checksum(data);
   header["sections"] = std::move(sections);
-  const std::string beside = path + ".new";
-  WriteDurably(beside, header.dump() + '\n' + data);
-  if (std::rename(beside.c_str(), path.c_str()) != 0) FailDisk(path, "rename");
+  const std::string beside = WriteBeside(path, header.dump() + '\n' + data);
+  if (std::rename(beside.c_str(), path.c_str()) == 0) return;
+  const int why = errno;
+  std::remove(beside.c_str());
+  errno = why;
+  FailDisk(path, "rename");
 }
 
 Checkpoint ReadCheckpoint(const std::string& path) {

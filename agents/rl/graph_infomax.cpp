@@ -100,9 +100,8 @@ void GraphInfomax::Save(StateWriter& out) const {
 void GraphInfomax::Load(StateReader& in) {
   done_ = in.Get<std::uint8_t>() != 0;
   if (done_) return;
-  iteration_ = in.Get<std::int64_t>();
-  waited_ = in.Get<std::int64_t>();
-  if (iteration_ < 0 || waited_ < 0) in.Fail("it has been pre-trained less than never");
+  iteration_ = in.GetCount();
+  waited_ = in.GetCount();
   best_loss_ = in.Get<double>();
   rng_ = LoadRng(in);
   LoadTensors(in, best_);

@@ -107,8 +107,8 @@ void Learner::Restore(const std::string& path) {
   if (run.Get<std::uint64_t>() != search_.seed) run.Fail("it was started with another seed");
   if ((run.Get<std::uint8_t>() != 0) != search_.learn) run.Fail("learning was switched otherwise");
   if (run.Get<std::uint64_t>() != tasks_.size()) run.Fail("it has another number of tasks");
-  updates_ = run.Get<std::int64_t>();
-  const auto logged = run.Get<std::int64_t>();
+  updates_ = run.GetCount();
+  const std::int64_t logged = run.GetCount();
   if (search_.ranks->first()) log_ = LearningLog(path + ".log.csv", logged);
   run.Finish();
 

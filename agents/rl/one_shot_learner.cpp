@@ -236,7 +236,7 @@ void OneShotLearner::SaveState(StateWriter& out) const {
 void OneShotLearner::LoadState(StateReader& in) {
   rng_ = LoadRng(in);
   optimiser_.Load(in);
-  episodes_ = in.Get<std::int64_t>();
+  episodes_ = in.GetCount();
   const auto kinds = in.Get<std::uint64_t>();
   if (kinds > 2) in.Fail("it has more kinds of decisions than any policy");
   entropies_.resize(static_cast<std::size_t>(kinds));
@@ -247,8 +247,8 @@ void OneShotLearner::LoadState(StateReader& in) {
   if (next_task_ >= size()) in.Fail("it goes on with no task");
   for (TaskState& state : states_) {
     state.baseline.Load(in);
-    state.updates = in.Get<std::int64_t>();
-    state.greedy = in.Get<std::int64_t>();
+    state.updates = in.GetCount();
+    state.greedy = in.GetCount();
   }
   policy_->LoadRun(in);
 }

@@ -62,7 +62,7 @@ void Optimiser::Save(StateWriter& out) const {
 
 void Optimiser::Load(StateReader& in) {
   for (const at::Tensor& parameter : impl_->parameters) {
-    const auto step = in.Get<std::int64_t>();
+    const std::int64_t step = in.GetCount();
     const std::string key = c10::guts::to_string(parameter.unsafeGetTensorImpl());
     impl_->adam.state().erase(key);
     if (step == 0) continue;

@@ -73,8 +73,8 @@ void PlacetoLearner::LoadState(StateReader& in) {
     state->best.Load(in);
     if (!state->best.slots.empty() && !state->view.Holds(state->best))
       in.Fail("its best sample is none of its task");
-    state->episodes = in.Get<std::int64_t>();
-    state->greedy = in.Get<std::int64_t>();
+    state->episodes = in.GetCount();
+    state->greedy = in.GetCount();
   }
 }
 

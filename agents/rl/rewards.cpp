@@ -53,7 +53,7 @@ void BatchBaseline::Save(StateWriter& out) const {
 }
 
 void BatchBaseline::Load(StateReader& in) {
-  seen_ = in.Get<std::int64_t>();
+  seen_ = in.GetCount();
   average_ = in.Get<double>();
 }
 

@@ -1,9 +1,11 @@
 #include "agents/evaluator.h"
 
 #include <atomic>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "agents/moves.h"
 #include "agents/placements.h"
@@ -223,6 +225,20 @@ TEST_F(EvaluatorTest, RefusesForeignStates) {
   std::string broken = state;
   broken.replace(broken.find("\"best\":["), 9, "\"best\":[9,");
   EXPECT_THROW(fresh.RestoreState(broken), InputError);
+  for (const std::string key : {"proposals", "screens"}) {
+    for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+      nlohmann::json forged = nlohmann::json::parse(state);
+      forged[key] = count;
+      EXPECT_THAT([&] { fresh.RestoreState(forged.dump()); },
+                  ThrowsMessage<InputError>(HasSubstr("it has counted to")));
+    }
+  }
+  for (const std::int64_t sample : {-1, 0, 3}) {
+    nlohmann::json forged = nlohmann::json::parse(state);
+    forged["curve"][0][0] = sample;
+    EXPECT_THAT([&] { fresh.RestoreState(forged.dump()); },
+                ThrowsMessage<InputError>(HasSubstr("its curve has sample")));
+  }
   EXPECT_EQ(fresh.samples(), 0) << "a refused state changes nothing";
   EXPECT_FALSE(fresh.has_best());
 }

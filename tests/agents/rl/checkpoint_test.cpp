@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +50,16 @@ TEST(Checkpoint, RoundTrip) {
   const Checkpoint read = ReadCheckpoint(path);
   EXPECT_EQ(read.agent, written.agent);
   EXPECT_EQ(read.sections, written.sections);
-  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+}
+
+// Two programs that save at once, or what one of them left, do not meet in a file.
+TEST(Checkpoint, IsWrittenUnderANameOfItsOwn) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "mine.ckpt";
+  std::filesystem::create_directory(path + ".new");
+  WriteCheckpoint(path, {"placeto", {{"weights", "0123456789"}}});
+  EXPECT_EQ(ReadCheckpoint(path).agent, "placeto");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2) << "something was left";
 }
 
 TEST(Checkpoint, EveryTruncationIsRefused) {
@@ -123,6 +133,19 @@ TEST(StateReader, RefusesShortAndLongBytes) {
     };
     EXPECT_THROW(read_all(), InputError) << size;
   }
+}
+
+TEST(StateReader, CountsAreOfWhatWasDone) {
+  const auto read = [](std::int64_t count) {
+    StateWriter out;
+    out.Put(count);
+    const std::string bytes = out.Take();
+    return StateReader(bytes, "here").GetCount();
+  };
+  EXPECT_EQ(read(0), 0);
+  EXPECT_EQ(read(7), 7);
+  EXPECT_THROW(read(-1), InputError);
+  EXPECT_THROW(read(std::numeric_limits<std::int64_t>::max()), InputError);
 }
 
 TEST(StateReader, RngGoesOnWhereItStood) {

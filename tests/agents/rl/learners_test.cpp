@@ -2,6 +2,8 @@
 // if never interrupted, and carries what it learned.
 #include <atomic>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -135,6 +137,16 @@ TEST_P(EachLearner, ForgedCheckpointsAreRefusedOrGoOn) {
     }
   }
   EXPECT_GT(refused, 20);
+  // Counted on from there, they would overflow. Behind seed, whether it learns, and the number of tasks: updates, log.
+  for (const std::size_t at : {8 + 1 + 8, 8 + 1 + 8 + 8}) {
+    for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+      Checkpoint forged = whole;
+      std::memcpy(forged.sections.at("run").data() + at, &count, sizeof count);
+      WriteCheckpoint(path, forged);
+      Evaluator again(made->task, {.budget = 90});
+      EXPECT_THROW(Make()->Search(made->task, again, {.checkpoint = path, .resume = true}), InputError);
+    }
+  }
 }
 
 // Stopped at arbitrary samples, several times in a row, and once thrown back to an older checkpoint, as after
