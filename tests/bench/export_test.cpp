@@ -116,6 +116,11 @@ TEST(Export, RefusesWhatItCannotRead) {
                   "is /dev/zero, a device, a pipe or standard input");
   }
   std::filesystem::remove(folder / "placement.json");
+  // So many keys that looking through those before for each would take minutes.
+  std::string keys = "{\"agent\": \"expert\"";
+  for (int i = 0; i < 300'000; ++i) keys += ", \"" + std::to_string(i) + "\": 0";
+  formats::WriteFile(folder / "run.json", keys + "}");
+  ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
