@@ -45,10 +45,10 @@ class Maker {
   }
   // One output element takes `depth` multiply-adds; of a gradient `elements` says how many there are in all.
   sim::TensorRef Product(const std::string& type, const std::vector<sim::TensorRef>& inputs,
-                         const Shape& output, std::int64_t depth, const Shape& elements,
+                         const Shape& output, double depth, const Shape& elements,
                          sim::Attributes attributes = {}) {
     const sim::TensorRef made = Op(type, inputs, {output}, std::move(attributes));
-    double flops = 2 * static_cast<double>(depth);
+    double flops = 2 * depth;
     for (const std::int64_t axis : elements) flops *= static_cast<double>(axis);
     graph_.ops.back().flops = flops;
     return made;
@@ -67,12 +67,18 @@ class Maker {
   }
 
  private:
-  static sim::Output Tensor(const Shape& shape, const std::string& dtype) {
+  sim::Output Tensor(const Shape& shape, const std::string& dtype) const {
     sim::Output output;
     output.dtype = dtype;
     output.shape = shape;
     output.bytes = BytesOf(dtype);
-    for (const std::int64_t axis : shape) output.bytes *= axis;
+    for (const std::int64_t axis : shape) {
+      if (__builtin_mul_overflow(output.bytes, axis, &output.bytes) || output.bytes > sim::kMaxBytes) {
+        throw InputError(
+            "a probe of " + one_.op +
+            " has a tensor of more than 2^50 bytes; record it again with sizes that a memory holds");
+      }
+    }
     return output;
   }
   sim::TensorRef Append(const std::string& type, const std::vector<sim::TensorRef>& inputs,
@@ -97,14 +103,14 @@ sim::Attribute List(std::int64_t a, std::int64_t b) {
 
 void MakeGemm(Maker& m) {
   const Shape a = {m.dim("m"), m.dim("k")}, b = {m.dim("k"), m.dim("n")}, c = {m.dim("m"), m.dim("n")};
-  m.Product("MatMul", {m.Input(a), m.Input(b)}, c, m.dim("k"), c);
+  m.Product("MatMul", {m.Input(a), m.Input(b)}, c, static_cast<double>(m.dim("k")), c);
 }
 
 void MakeBatchedGemm(Maker& m) {
   const std::int64_t batch = m.dim("batch"), rows = m.dim("m"), columns = m.dim("n"), depth = m.dim("k");
   const Shape products = {batch, rows, columns};
-  m.Product("BatchMatMul", {m.Input({batch, rows, depth}), m.Input({batch, depth, columns})}, products, depth,
-            products);
+  m.Product("BatchMatMul", {m.Input({batch, rows, depth}), m.Input({batch, depth, columns})}, products,
+            static_cast<double>(depth), products);
 }
 
 void MakeConvolution(Maker& m) {
@@ -112,7 +118,8 @@ void MakeConvolution(Maker& m) {
   const Shape images = {m.dim("batch"), side, side, m.dim("in")},
               filter = {m.dim("kernel_h"), m.dim("kernel_w"), m.dim("in"), m.dim("out")},
               results = {m.dim("batch"), out_side, out_side, m.dim("out")};
-  const std::int64_t taps = m.dim("kernel_h") * m.dim("kernel_w") * m.dim("in");
+  const double taps = static_cast<double>(m.dim("kernel_h")) * static_cast<double>(m.dim("kernel_w")) *
+                      static_cast<double>(m.dim("in"));
   const sim::Attributes attributes = {{"kernel", List(m.dim("kernel_h"), m.dim("kernel_w"))},
                                       {"strides", List(stride, stride)},
                                       {"padding", {std::string("SAME")}}};
@@ -213,8 +220,9 @@ void MakeEmbedding(Maker& m) {
 void MakeLstmCell(Maker& m) {
   const std::int64_t batch = m.dim("batch"), width = m.dim("width");
   const Shape state = {batch, width}, wide = {batch, 4 * width};
-  const sim::TensorRef product = m.Product(
-      "MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, wide, 2 * width, wide);
+  const sim::TensorRef product =
+      m.Product("MatMul", {m.Input({batch, 2 * width}), m.Input({2 * width, 4 * width})}, wide,
+                2 * static_cast<double>(width), wide);
   sim::TensorRef gates =
       m.Op("Split", {product}, {state, state, state, state}, {{"axis", {std::int64_t{1}}}});
   std::vector<sim::TensorRef> gate;
@@ -229,9 +237,10 @@ void MakeLstmCell(Maker& m) {
 void MakeAttention(Maker& m) {
   const std::int64_t batch = m.dim("batch"), tokens = m.dim("tokens"), width = m.dim("width");
   const Shape values = {batch, tokens, width}, scores = {batch, tokens, tokens};
-  const sim::TensorRef score =
-      m.Product("BatchMatMul", {m.Input(values), m.Input(values)}, scores, width, scores);
-  m.Product("BatchMatMul", {m.Op("Softmax", {score}, {scores}), m.Input(values)}, values, tokens, values);
+  const sim::TensorRef score = m.Product("BatchMatMul", {m.Input(values), m.Input(values)}, scores,
+                                         static_cast<double>(width), scores);
+  m.Product("BatchMatMul", {m.Op("Softmax", {score}, {scores}), m.Input(values)}, values,
+            static_cast<double>(tokens), values);
 }
 
 void MakeOptimizer(Maker& m) {

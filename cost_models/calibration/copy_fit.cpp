@@ -19,6 +19,7 @@ namespace {
 using Knot = LinkParameters::Knot;
 
 constexpr std::size_t kFewestKnots = 8, kMostKnots = 15;  // and the one at 0 bytes
+constexpr std::size_t kMostCandidates = 512;  // for knots: choosing takes the cube of their number
 constexpr double kCloseEnough = 0.01;
 constexpr double kSpike = 0.69;  // in logarithms: twice what the neighbours say; true steps are lower
 constexpr std::size_t kFolds = 4;
@@ -72,8 +73,9 @@ void MakeMonotone(std::vector<double>* times) {
     while (blocks.size() > 1 && value(blocks[blocks.size() - 2]) > value(blocks.back())) {
       std::vector<double> last = std::move(blocks.back());
       blocks.pop_back();
-      blocks.back().insert(blocks.back().end(), last.begin(), last.end());
-      std::ranges::sort(blocks.back());
+      std::vector<double>& joined = blocks.back();
+      const auto middle = joined.insert(joined.end(), last.begin(), last.end());
+      std::inplace_merge(joined.begin(), middle, joined.end());
     }
   }
   std::size_t at = 0;
@@ -88,39 +90,64 @@ double Between(const Knot& left, const Knot& right, sim::Bytes bytes) {
   return left.us + share * (right.us - left.us);
 }
 
-// The `count` of the points, first and last among them, between which the relative error is least; by dynamic
-// programming over (last knot, number of knots).
-std::vector<Knot> Choose(const std::vector<Knot>& points, std::size_t count, double* worst) {
-  const std::size_t n = points.size();
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  std::vector<std::vector<double>> loss(count, std::vector<double>(n, kInfinite));
-  std::vector<std::vector<std::size_t>> from(count, std::vector<std::size_t>(n, 0));
-  loss[0][0] = 0;
-  for (std::size_t right = 1; right < n; ++right) {
-    for (std::size_t left = 0; left < right; ++left) {
-      double skipped = 0;
-      for (std::size_t i = left + 1; i < right; ++i) {
-        const double error = Between(points[left], points[right], points[i].bytes) / points[i].us - 1;
-        skipped += error * error;
-      }
-      for (std::size_t k = 1; k < count; ++k) {
-        if (loss[k - 1][left] + skipped < loss[k][right]) {
-          loss[k][right] = loss[k - 1][left] + skipped;
-          from[k][right] = left;
+// Evenly spread ones with the first and the last, where there are more points than candidates may be.
+std::vector<Knot> Candidates(const std::vector<Knot>& points) {
+  if (points.size() <= kMostCandidates) return points;
+  std::vector<Knot> chosen;
+  for (std::size_t i = 0; i < kMostCandidates; ++i)
+    chosen.push_back(points[i * (points.size() - 1) / (kMostCandidates - 1)]);
+  return chosen;
+}
+
+// Some of the points, first and last among them, between which the relative error is least; by dynamic programming over
+// (last knot, number of knots).
+class Choice {
+ public:
+  Choice(const std::vector<Knot>& points, std::size_t most)
+      : points_(points),
+        loss_(most, std::vector<double>(points.size(), std::numeric_limits<double>::infinity())),
+        from_(most, std::vector<std::size_t>(points.size(), 0)) {
+    loss_[0][0] = 0;
+    for (std::size_t right = 1; right < points.size(); ++right) {
+      for (std::size_t left = 0; left < right; ++left) {
+        const double skipped = Skipped(left, right);
+        for (std::size_t k = 1; k < most; ++k) {
+          if (loss_[k - 1][left] + skipped < loss_[k][right]) {
+            loss_[k][right] = loss_[k - 1][left] + skipped;
+            from_[k][right] = left;
+          }
         }
       }
     }
   }
-  std::vector<Knot> chosen;
-  std::size_t at = n - 1;
-  for (std::size_t k = count - 1; k > 0; at = from[k--][at]) chosen.push_back(points[at]);
-  chosen.push_back(points.front());
-  std::ranges::reverse(chosen);
-  *worst = 0;
-  for (const Knot& point : points)
-    *worst = std::max(*worst, std::abs(CopyMicros(chosen, point.bytes) / point.us - 1));
-  return chosen;
-}
+
+  // `worst` gets the largest relative error.
+  std::vector<Knot> Of(std::size_t count, double* worst) const {
+    std::vector<Knot> chosen;
+    std::size_t at = points_.size() - 1;
+    for (std::size_t k = count - 1; k > 0; at = from_[k--][at]) chosen.push_back(points_[at]);
+    chosen.push_back(points_.front());
+    std::ranges::reverse(chosen);
+    *worst = 0;
+    for (const Knot& point : points_)
+      *worst = std::max(*worst, std::abs(CopyMicros(chosen, point.bytes) / point.us - 1));
+    return chosen;
+  }
+
+ private:
+  double Skipped(std::size_t left, std::size_t right) const {
+    double skipped = 0;
+    for (std::size_t i = left + 1; i < right; ++i) {
+      const double error = Between(points_[left], points_[right], points_[i].bytes) / points_[i].us - 1;
+      skipped += error * error;
+    }
+    return skipped;
+  }
+
+  const std::vector<Knot>& points_;
+  std::vector<std::vector<double>> loss_;       // [knots - 1][last]
+  std::vector<std::vector<std::size_t>> from_;  // [knots - 1][last] the knot before
+};
 
 // The values of the knots that are nearest to all points in relative least squares; where there is one to a
 // point, the points themselves.
@@ -158,11 +185,13 @@ std::vector<Knot> FitKnots(const std::vector<CopySample>& samples, std::vector<C
   for (const CopySample& sample : samples) spreads.push_back(sample.spread);
   const double close_enough = std::max(kCloseEnough, 2 * MedianOf(spreads));
   for (std::size_t i = 0; i < samples.size(); ++i) all.push_back({samples[i].bytes, Rounded(times[i])});
+  const std::vector<Knot> candidates = Candidates(all);
   const std::size_t most = std::min(kMostKnots, all.size());
+  const Choice choice(candidates, most);
   std::vector<Knot> chosen;
   for (std::size_t count = std::min(kFewestKnots, all.size()); count <= most; ++count) {
     double worst = 0;
-    chosen = Choose(all, count, &worst);
+    chosen = choice.Of(count, &worst);
     if (worst <= close_enough) break;
   }
   Refit(all, &chosen);

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/units.h"
+
 namespace berth::cost_models {
 namespace {
 
@@ -57,6 +59,22 @@ std::int64_t Product(const Dims& dims) {
   return product;
 }
 
+// That all tensors of all arguments together are of sizes that a memory may have, so that no product of them wraps.
+bool AreOfThisWorld(const std::vector<std::vector<Dims>>& inputs) {
+  std::int64_t sum = 0;
+  for (const std::vector<Dims>& tensors : inputs) {
+    for (const Dims& dims : tensors) {
+      std::int64_t product = 1;
+      for (const std::int64_t dim : dims) {
+        if (dim < 0 || dim > sim::kMaxBytes || __builtin_mul_overflow(product, dim, &product)) return false;
+      }
+      if (product > sim::kMaxBytes - sum) return false;
+      sum += product;
+    }
+  }
+  return true;
+}
+
 // The arguments of a call as its marker has them: sizes of tensors, and in newer versions the other values as text.
 class Arguments {
  public:
@@ -77,6 +95,7 @@ class Arguments {
       }
       inputs_.push_back(std::move(tensors));
     }
+    if (!AreOfThisWorld(inputs_)) inputs_.clear();
   }
 
   // Empty for what is no tensor, and for tensors without elements.
@@ -113,7 +132,8 @@ class Arguments {
     }
     return found;
   }
-  // Whole numbers of an argument such as "[1, 1]" or "2"; nothing where arguments were not recorded.
+  // Whole numbers of an argument such as "[1, 1]" or "2"; nothing where arguments were not recorded. Those
+  // beyond 2^50, which no axis, size or padding is, count as that.
   std::optional<Dims> numbers(std::size_t i) const {
     if (values_ == nullptr || i >= values_->size()) return std::nullopt;
     const auto* text = std::get_if<std::string>(&(*values_)[i].value);
@@ -123,8 +143,10 @@ class Arguments {
     while (at < end) {
       std::int64_t number = 0;
       const auto [next, error] = std::from_chars(at, end, number);
-      if (error == std::errc{}) found.push_back(number);
-      at = error == std::errc{} ? next : at + 1;
+      const bool is_number = error != std::errc::invalid_argument;
+      if (error == std::errc::result_out_of_range) number = sim::kMaxBytes;
+      if (is_number) found.push_back(std::clamp(number, -sim::kMaxBytes, sim::kMaxBytes));
+      at = is_number ? next : at + 1;
     }
     return found;
   }
@@ -297,6 +319,9 @@ Told Reduction(const char* op, const Arguments& with) {
   const auto rank = static_cast<std::int64_t>(dims.size()), count = static_cast<std::int64_t>(axes->size());
   for (std::int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
   std::ranges::sort(*axes);
+  const bool distinct = std::ranges::adjacent_find(*axes) == axes->end();
+  if (!distinct || (count > 0 && (axes->front() < 0 || axes->back() >= rank)))
+    return "a reduction over axes that its tensor does not have";
   const std::int64_t all = Product(dims);
   if (count == 0 || count == rank) return One(op, {{"rows", 1}, {"columns", all}});
   const bool neighbours = axes->back() - axes->front() == count - 1;
@@ -493,6 +518,7 @@ std::optional<ObservedOp> TellCollective(const profiler::Marker& marker) {
       {"Bool", 1},     {"bool", 1},   {"unsigned char", 1}};
   const auto bytes = kBytes.find(type);
   if (op.op.empty() || elements <= 0 || bytes == kBytes.end()) return std::nullopt;
+  if (elements > sim::kMaxBytes / bytes->second) return std::nullopt;
   op.shape = {{"bytes", elements * bytes->second}};
   if (const std::int64_t ranks = whole("Group size"); ranks > 0) op.shape.emplace_back("ranks", ranks);
   return op;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kLeastPoints = 5;  // of a curve
 constexpr int kLineFolds = 5;
+constexpr int kMostWorkloadFolds = 16;  // of more workloads several are left out together
 
 struct Probe {
   ProbedWork work;
@@ -178,7 +179,8 @@ class OpFitter {
     fit_.parameters.cpu_lines = FitCpuLines(by_shape);
     const CpuLines& lines = fit_.parameters.cpu_lines;
     const std::vector<double> held_out = HeldOutLineMicros(by_shape, kLineFolds),
-                              others = HeldOutLineMicros(by_workload, next < 2 ? 0 : next);
+                              others = HeldOutLineMicros(by_workload,
+                                                         next < 2 ? 0 : std::min(next, kMostWorkloadFolds));
     for (std::size_t i = 0; i < probes_.size(); ++i) {
       OpPoint& point = probes_[i].point;
       const OpWork& work = probes_[i].work.work;

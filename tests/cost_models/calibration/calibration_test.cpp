@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -274,6 +275,22 @@ TEST(Calibrate, WorkloadsAreLeftOutWhole) {
     }
   }
   EXPECT_GT(predicted, 50);
+}
+
+// A fit for each of them would take hours.
+TEST(Calibrate, VeryManyWorkloadsAreLeftOutInTime) {
+  NamedRecording probes = FabricatedCpuProbes();
+  auto& rows = std::get<sim::Attributes>(probes.recording.parts.front().second.result.value).front().second;
+  auto& list = std::get<sim::Attribute::List>(rows.value);
+  const sim::Attribute::List once = list;
+  while (list.size() < 2000) list.insert(list.end(), once.begin(), once.end());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    std::get<sim::Attributes>(list[i].value).emplace_back("workload", sim::Attribute{fmt::format("w{}", i)});
+  const CalibrationResult result = CalibrateAll({probes});
+  int predicted = 0;
+  for (const ClassFit& fit : result.ops.front().classes)
+    for (const OpPoint& point : fit.points) predicted += point.other_workloads_us > 0 ? 1 : 0;
+  EXPECT_GE(predicted, 2000);
 }
 
 TEST(Calibrate, StepsArePredictedAndNothingIsFittedToThem) {

@@ -118,6 +118,18 @@ TEST(FitCopies, EverySizeButTheOutermostIsHeldOutOnce) {
   }
 }
 
+// Choosing knots takes the cube of the number of sizes, of 4,000 more than an hour.
+TEST(FitCopies, VeryManySizesStillMakeACurveInTime) {
+  std::vector<CopySample> samples;
+  for (int i = 1; i <= 4'000; ++i) samples.push_back({i * 4096, 2.5 + i / 12.5, 0.01});
+  const CopyFit fit = FitCopies("link", samples);
+  EXPECT_EQ(fit.points.size(), samples.size());
+  for (const CopyPoint& point : fit.points)
+    ASSERT_NEAR(point.fitted_us / point.sample.us, 1, 0.02) << point.sample.bytes;
+  for (CopySample& sample : samples) sample.us = 1e6 / static_cast<double>(sample.bytes);
+  EXPECT_EQ(FitCopies("falling", samples).points.size(), samples.size());
+}
+
 TEST(FitCopies, RefusesWhatMakesNoCurve) {
   EXPECT_THAT(testing::InputErrorOf([] {
                 FitCopies("h200-pinned", {{4, 1, 0}, {4, 2, 0}});

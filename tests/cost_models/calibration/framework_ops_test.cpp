@@ -146,6 +146,9 @@ TEST(FrameworkOps, ReductionsByTheirAxes) {
   EXPECT_THAT(Labels("aten::mean", sum("[]").c_str()), ElementsAre("sum f32 rows=1 columns=512"));
   EXPECT_THAT(WhyNot("aten::sum", sum("[1]").c_str()), HasSubstr("in the middle"));
   EXPECT_THAT(WhyNot("aten::sum", sum("[0, 2]").c_str()), HasSubstr("in the middle"));
+  for (const char* beyond : {"[3]", "[-4]", "[2, 3]", "[0, 0]", "[-1, 2]", "[0, 1, 2, 3]", "[100000000]"})
+    EXPECT_THAT(WhyNot("aten::sum", sum(beyond).c_str()), HasSubstr("axes that its tensor does not have"))
+        << beyond;
 }
 
 // Arguments as text behind the sizes of the tensors.
@@ -193,6 +196,32 @@ TEST(FrameworkOps, SelectionsAreOfRows) {
   EXPECT_THAT(WhyNot("aten::index_select", select("1").c_str()), HasSubstr("another axis than the first"));
   EXPECT_THAT(WhyNot("aten::index_select", With("[[100, 64], [], [32]]", "").c_str()),
               HasSubstr("without arguments"));
+}
+
+// Products of these sizes leave 64 bits, some to 0, by which rows would be divided.
+TEST(FrameworkOps, SizesThatNoMemoryHoldsAreNone) {
+  const std::string dims = "[[4294967296, 4294967296], [4294967296, 4294967296], [4294967296, 4294967296]]";
+  for (const char* name :
+       {"aten::_softmax", "aten::native_layer_norm", "aten::mm", "aten::relu", "aten::add"})
+    EXPECT_THAT(WhyNot(name, With(dims.c_str(), "").c_str()), HasSubstr("sizes not recorded")) << name;
+  EXPECT_THAT(WhyNot("aten::sum", With(dims.c_str(), R"(["", "[0]"])").c_str()),
+              HasSubstr("sizes not recorded"));
+  EXPECT_THAT(WhyNot("aten::relu", With("[[-4, -4]]", "").c_str()), HasSubstr("sizes not recorded"));
+  EXPECT_THAT(WhyNot("aten::_fused_adam_", With("[[[1125899906842624], [1125899906842624]]]", "").c_str()),
+              HasSubstr("sizes not recorded"));
+}
+
+TEST(FrameworkOps, ArgumentsBeyondAllSizesAreRead) {
+  for (const char* padding : {"9223372036854775807", "-9223372036854775808", "99999999999999999999"}) {
+    std::string other = kConvolution;
+    other.replace(other.find("\"[1, 1]\""), 8, fmt::format("\"[{}]\"", padding));
+    EXPECT_THAT(WhyNot("aten::cudnn_convolution", other.c_str()), HasSubstr("another padding")) << padding;
+  }
+  // Read once, not once for each of its digits.
+  const std::string digits(1'000'000, '9');
+  EXPECT_THAT(
+      WhyNot("aten::_softmax", With("[[4, 8]]", fmt::format(R"(["", "{}"])", digits).c_str()).c_str()),
+      HasSubstr("another axis"));
 }
 
 // A tensor of one number has no axes; neither has what is no tensor.
@@ -245,6 +274,10 @@ TEST(FrameworkOps, CollectivesHaveBytesAndRanks) {
                   R"({"Collective name": "allreduce", "In msg nelems": 10, "dtype": "Strange"})"),
             "nothing");
   EXPECT_EQ(label("record_param_comms", "{}"), "nothing");
+  EXPECT_EQ(
+      label("record_param_comms",
+            R"({"Collective name": "allreduce", "In msg nelems": 9223372036854775807, "dtype": "Float"})"),
+      "nothing");
 }
 
 TEST(FrameworkOps, SaysWhyNot) {
