@@ -8,6 +8,9 @@
 namespace berth::scenarios::onnx_import {
 namespace {
 
+// Copies of a function's nodes are larger than nodes in the file: beyond this they count as several.
+constexpr std::size_t kBytesOfACopy = 1024;
+
 constexpr int kDeepest = 64;  // functions may call functions, in a broken file without end
 
 // A truth value or number where it is known.
@@ -31,6 +34,9 @@ const onnx::GraphProto& Resolver::BodyOf(const onnx::NodeProto& node, const char
 std::vector<TensorIndex> Resolver::WriteOut(const onnx::NodeProto& node, const onnx::GraphProto& body,
                                             const std::vector<TensorIndex>& arguments, const Scope& outer,
                                             const std::string& prefix) {
+  const auto names = static_cast<std::size_t>(body.input_size() + body.output_size());
+  CountVisits(node, names / kTensorsOfAVisit + (outer.prefix.size() + prefix.size()) / kBytesOfAVisit +
+                        static_cast<std::size_t>(body.initializer_size()));
   if (static_cast<std::size_t>(body.input_size()) != arguments.size()) {
     Fail(node, "its graph has " + std::to_string(body.input_size()) + " inputs and gets " +
                    std::to_string(arguments.size()));
@@ -240,10 +246,8 @@ std::vector<TensorIndex> Resolver::Unpack(const onnx::NodeProto& node, TensorInd
 }
 
 const onnx::FunctionProto* Resolver::FindFunction(const onnx::NodeProto& node) const {
-  for (const auto& function : model_.functions()) {
-    if (function.name() == node.op_type() && function.domain() == node.domain()) return &function;
-  }
-  return nullptr;
+  const auto found = functions_.find({node.domain(), node.op_type()});
+  return found != functions_.end() ? found->second : nullptr;
 }
 
 void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionProto& function,
@@ -253,8 +257,10 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
   if (fresh) {
     plan->second.order = OrderOf(function.node(), source_);
     plan->second.defaults = DefaultsOf(function);
+    CheckAttributes(node, static_cast<int>(plan->second.defaults.size()));
     plan->second.types = HintsOf(function);
     for (const auto& info : plan->second.types) plan->second.hints.emplace(info.name(), &info.type());
+    plan->second.formals.insert(function.input().begin(), function.input().end());
   }
   Scope scope{.outer = nullptr,
               .prefix = caller.prefix + NameOf(node) + "/",
@@ -272,6 +278,8 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
     if (inputs[i] != kAbsent) Bind(node, function.input(static_cast<int>(i)), inputs[i], scope);
   }
   for (const int i : scope.plan->order) {
+    CheckAttributes(node, function.node(i).attribute_size());
+    CountVisits(node, function.node(i).SpaceUsedLong() / kBytesOfACopy);
     // Attributes that stand for the caller's.
     onnx::NodeProto& inner = result_.made.emplace_back(function.node(i));
     auto& attributes = *inner.mutable_attribute();
@@ -291,8 +299,7 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
     }
     // An input that the caller left out.
     for (auto& name : *inner.mutable_input()) {
-      const auto formal = std::find(function.input().begin(), function.input().end(), name);
-      if (formal != function.input().end() && Find(name, scope) == kAbsent) name.clear();
+      if (scope.plan->formals.contains(name) && Find(name, scope) == kAbsent) name.clear();
     }
     ResolveNode(inner, scope);
   }

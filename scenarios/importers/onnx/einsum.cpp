@@ -1,10 +1,10 @@
 #include "scenarios/importers/onnx/einsum.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace berth::scenarios::onnx_import {
@@ -34,16 +34,16 @@ std::string SpellOut(std::string labels, std::size_t rank) {
 Equation ReadEquation(const std::string& text, const std::vector<std::size_t>& ranks) {
   const std::string plain = WithoutBlanks(text);
   const auto arrow = plain.find("->");
-  std::string left = plain.substr(0, arrow);
+  std::string_view left = std::string_view(plain).substr(0, arrow);
   Equation equation;
   std::size_t most_hidden = 0;
   for (const std::size_t rank : ranks) {
     const auto comma = left.find(',');
-    equation.operands.push_back(SpellOut(left.substr(0, comma), rank));
+    equation.operands.push_back(SpellOut(std::string(left.substr(0, comma)), rank));
     const auto digits = std::count_if(equation.operands.back().begin(), equation.operands.back().end(),
                                       [](char c) { return c >= '0' && c <= '9'; });
     most_hidden = std::max(most_hidden, static_cast<std::size_t>(digits));
-    left = comma == std::string::npos ? "" : left.substr(comma + 1);
+    left = comma == std::string_view::npos ? std::string_view() : left.substr(comma + 1);
   }
   if (arrow != std::string::npos) {
     const std::string right = plain.substr(arrow + 2);
@@ -67,18 +67,17 @@ double EinsumFlops(const Equation& equation, const std::map<char, double>& sizes
     for (const char label : labels) product *= sizes.at(label);
     return product;
   };
+  std::map<char, std::size_t> last_reader;  // of a label; none comes behind the result
+  for (std::size_t i = 0; i < equation.operands.size(); ++i)
+    for (const char label : equation.operands[i]) last_reader[label] = i;
+  for (const char label : equation.result) last_reader[label] = equation.operands.size();
   double flops = 0;
   std::set<char> held(equation.operands.front().begin(), equation.operands.front().end());
   for (std::size_t i = 1; i < equation.operands.size(); ++i) {
-    std::set<char> needed(equation.result.begin(), equation.result.end());
-    for (std::size_t later = i + 1; later < equation.operands.size(); ++later) {
-      needed.insert(equation.operands[later].begin(), equation.operands[later].end());
-    }
     std::set<char> joined = held;
     joined.insert(equation.operands[i].begin(), equation.operands[i].end());
-    std::set<char> kept;
-    std::set_intersection(joined.begin(), joined.end(), needed.begin(), needed.end(),
-                          std::inserter(kept, kept.end()));
+    std::set<char> kept = joined;
+    std::erase_if(kept, [&](char label) { return last_reader.at(label) <= i; });
     if (kept.size() < joined.size()) {
       *contracts = true;
       flops += 2 * size_of(joined);

@@ -41,7 +41,7 @@ void Folder::Concat() {
     for (std::size_t other = 0; other < shape.size(); ++other) {
       if (other != axis && part[other] != In(0).shape[other]) throw Unknown();
     }
-    if (part[axis] > kMostElements) throw Unknown();
+    if (part[axis] > kMostElements - shape[axis]) throw Unknown();
     for (std::int64_t at = 0; at < part[axis]; ++at) parts.emplace_back(i, at);
     shape[axis] += part[axis];
   }

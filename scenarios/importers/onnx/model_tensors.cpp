@@ -1,5 +1,4 @@
 // What a model starts from: its inputs, with the dimensions that the user gives, and its weights.
-#include <algorithm>
 #include <utility>
 
 #include "scenarios/importers/onnx/resolver.h"
@@ -39,10 +38,7 @@ Shape Resolver::InputShape(const onnx::ValueInfoProto& input, std::vector<std::s
     if (given == dims_.end()) {
       const std::string text =
           "'" + name + "' (axis " + std::to_string(axis) + " of input " + input.name() + ")";
-      if (std::find_if(missing.begin(), missing.end(),
-                       [&](const auto& m) { return m.starts_with("'" + name + "'"); }) == missing.end()) {
-        missing.push_back(text);
-      }
+      if (dims_missing_.insert(name).second) missing.push_back(text);
       shape.push_back(1);
       continue;
     }

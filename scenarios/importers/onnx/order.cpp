@@ -11,7 +11,7 @@ namespace berth::scenarios::onnx_import {
 
 namespace {
 
-// The names that a node reads, those that its subgraphs read included.
+// The names that a node reads, behind them those that its subgraphs read.
 void AddNamesRead(const onnx::NodeProto& node, std::vector<std::string>& names) {
   names.insert(names.end(), node.input().begin(), node.input().end());
   const auto add_graph = [&](const onnx::GraphProto& graph) {
@@ -69,12 +69,11 @@ std::vector<int> OrderOf(const Nodes& nodes, const std::string& source) {
   for (int i = 0; i < nodes.size(); ++i) {
     std::vector<std::string> names;
     AddNamesRead(nodes[i], names);
-    for (const auto& name : names) {
-      const auto found = producer.find(name);
+    for (std::size_t read = 0; read < names.size(); ++read) {
+      const auto found = producer.find(names[read]);
       if (found == producer.end()) continue;
       // A subgraph names its own tensors too, which may not be those of this graph.
-      const bool direct =
-          std::find(nodes[i].input().begin(), nodes[i].input().end(), name) != nodes[i].input().end();
+      const bool direct = read < static_cast<std::size_t>(nodes[i].input_size());
       if (found->second == i && !direct) continue;
       producers[static_cast<std::size_t>(i)].push_back(found->second);
       readers[static_cast<std::size_t>(found->second)].push_back(i);

@@ -15,6 +15,19 @@ namespace {
 
 // Loops are written out; what grows beyond this was not meant to be.
 constexpr std::int64_t kMostVisits = 1'000'000;
+// Of constants that are worked out: up to a GiB of them, and seconds. Where not all that a node reads is known, nothing is
+// worked out; handing what is known to the library costs that much less.
+constexpr std::int64_t kMostFoldWork = std::int64_t{1} << 27, kReadsOfAFold = 16;
+
+constexpr std::size_t kMostAxes = 64;  // NumPy's limit
+constexpr int kMostAttributes = 256;
+
+// [numbers x axes]
+std::int64_t WorkOf(const ValuePtr& value) {
+  if (value == nullptr) return 0;
+  const std::size_t numbers = std::visit([](const auto& data) { return data.size(); }, value->data);
+  return static_cast<std::int64_t>(numbers * std::max<std::size_t>(value->shape.size(), 1));
+}
 
 // The first line, without the marks that the library puts before it.
 std::string PlainReason(const std::string& what) {
@@ -43,6 +56,10 @@ TensorIndex Resolver::Add(TensorInfo info, const std::string& place) {
     throw InputError(tensor +
                      "holds neither plain numbers nor truth values, so that its size is not known; "
                      "cut the model before it");
+  }
+  if (info.shape.size() > kMostAxes) {
+    throw InputError(tensor + "has " + std::to_string(info.shape.size()) + " axes, but may have at most " +
+                     std::to_string(kMostAxes) + "; check the shapes of the model");
   }
   double bytes = static_cast<double>(BitsPerElement(dtype)) / 8;
   for (const std::int64_t dim : info.shape) {
@@ -109,16 +126,36 @@ void Resolver::ResolveNodes(const Nodes& nodes, Scope& scope) {
   for (const int i : scope.plan->order) ResolveNode(nodes[i], scope);
 }
 
-void Resolver::CountVisits(const onnx::NodeProto& node, std::int64_t visits) {
-  visits_ += visits;
+void Resolver::CountVisits(const onnx::NodeProto& node, std::size_t visits) {
+  visits_ += static_cast<std::int64_t>(visits);
   if (visits_ > kMostVisits) {
     Fail(node, "with it, loops are written out to more than " + std::to_string(kMostVisits) +
                    " nodes; export with shorter ones");
   }
 }
 
+void Resolver::CountFoldWork(const onnx::NodeProto& node, std::int64_t work) {
+  fold_work_ += work;
+  if (fold_work_ > kMostFoldWork) {
+    Fail(
+        node,
+        "with it, the constants of the model take more than 2^27 numbers to work out; export with large ones "
+        "as initializers");
+  }
+}
+
+void Resolver::CheckAttributes(const onnx::NodeProto& node, int attributes) const {
+  if (attributes <= kMostAttributes) return;
+  Fail(node, "has " + std::to_string(attributes) + " attributes, or its function has, but at most " +
+                 std::to_string(kMostAttributes) + " are imported; export the model again");
+}
+
 void Resolver::ResolveNode(const onnx::NodeProto& node, Scope& scope) {
-  CountVisits(node, 1);
+  const auto tensors = static_cast<std::size_t>(node.input_size() + node.output_size());
+  CountVisits(node, 1 + tensors / kTensorsOfAVisit);
+  // The nodes of the graph itself are written out once: the size of the file bounds them.
+  if (scope.depth > 0) CountVisits(node, (scope.prefix.size() + node.ByteSizeLong()) / kBytesOfAVisit);
+  CheckAttributes(node, node.attribute_size());
   std::vector<TensorIndex> inputs;
   for (const auto& name : node.input()) inputs.push_back(Lookup(node, name, scope));
   if (const auto* function = FindFunction(node)) return CallFunction(node, *function, inputs, scope);
@@ -136,12 +173,21 @@ void Resolver::ResolveNode(const onnx::NodeProto& node, Scope& scope) {
 
 bool Resolver::TryFold(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope) {
   std::vector<const TensorInfo*> infos;
-  for (const TensorIndex input : inputs) infos.push_back(input == kAbsent ? nullptr : &Info(input));
+  std::int64_t read = 0;
+  bool all_known = true;
+  for (const TensorIndex input : inputs) {
+    infos.push_back(input == kAbsent ? nullptr : &Info(input));
+    if (input == kAbsent) continue;
+    all_known = all_known && Info(input).value != nullptr;
+    read += WorkOf(Info(input).value);
+  }
+  CountFoldWork(node, all_known ? read : read / kReadsOfAFold);
   const auto folded = Fold(node, scope.opset, infos);
   if (!folded) return false;
   ++folded_;
   for (std::size_t i = 0; i < folded->size(); ++i) {
     const Folded& output = (*folded)[i];
+    CountFoldWork(node, WorkOf(output.value));
     const std::string& name = node.output(static_cast<int>(i));
     Bind(node, name,
          Add({.name = name,

@@ -5,7 +5,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "scenarios/importers/onnx/order.h"
@@ -16,6 +19,9 @@ namespace berth::scenarios::onnx_import {
 
 using Hints = std::unordered_map<std::string, const onnx::TypeProto*>;  // what a graph says of its tensors
 
+// What is written out with more tensors, or longer names and attributes, counts as several visits.
+inline constexpr std::size_t kTensorsOfAVisit = 8, kBytesOfAVisit = 256;
+
 // How --dim names an axis of a tensor: "images:0".
 std::string AxisName(const std::string& tensor, std::size_t axis);
 
@@ -23,8 +29,9 @@ std::string AxisName(const std::string& tensor, std::size_t axis);
 struct Plan {
   std::vector<int> order;  // of its nodes
   Hints hints;
-  std::vector<onnx::AttributeProto> defaults;  // of a function: attributes that callers may leave out
-  std::vector<onnx::ValueInfoProto> types;     // of a function: what its hints point to
+  std::vector<onnx::AttributeProto> defaults;    // of a function: attributes that callers may leave out
+  std::vector<onnx::ValueInfoProto> types;       // of a function: what its hints point to
+  std::unordered_set<std::string_view> formals;  // of a function: the names of its inputs
 };
 
 // The names of one graph while it is written out.
@@ -41,7 +48,10 @@ class Resolver {
  public:
   Resolver(const onnx::ModelProto& model, const std::string& source,
            const std::map<std::string, std::int64_t>& dims)
-      : model_(model), source_(source), dims_(dims) {}
+      : model_(model), source_(source), dims_(dims) {
+    for (const auto& function : model.functions())
+      functions_.try_emplace({function.domain(), function.name()}, &function);
+  }
 
   ResolvedModel Run();
 
@@ -88,7 +98,10 @@ class Resolver {
   const TensorInfo& Info(TensorIndex tensor) const {
     return result_.tensors[static_cast<std::size_t>(tensor)];
   }
-  void CountVisits(const onnx::NodeProto& node, std::int64_t visits);  // refuses beyond a limit
+  // These refuse beyond a limit.
+  void CheckAttributes(const onnx::NodeProto& node, int attributes) const;  // its own, or its function's
+  void CountVisits(const onnx::NodeProto& node, std::size_t visits);
+  void CountFoldWork(const onnx::NodeProto& node, std::int64_t work);
   TensorIndex Add(TensorInfo info, const std::string& place);
   TensorIndex AddConstant(std::int64_t number, int elem_type);
   TensorIndex Find(const std::string& name, const Scope& scope) const;  // kAbsent if nobody gives it
@@ -102,10 +115,14 @@ class Resolver {
   const std::map<std::string, std::int64_t>& dims_;
   std::set<std::string> dims_used_;
   std::set<std::string> dims_known_;  // names that --dim could have
+  std::set<std::string> dims_missing_;
   std::unordered_map<const void*, Plan> plans_;
+  std::map<std::pair<std::string_view, std::string_view>, const onnx::FunctionProto*>
+      functions_;  // by domain and name
   std::unordered_map<const onnx::TensorProto*, TensorIndex> weights_;
   int model_opset_ = 0;
   std::int64_t visits_ = 0;
+  std::int64_t fold_work_ = 0;  // [numbers x axes]
   std::int64_t folded_ = 0;
   std::set<std::string> assumed_;  // ops that are not known and do not say their shapes
   ResolvedModel result_;
