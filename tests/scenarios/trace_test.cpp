@@ -191,5 +191,30 @@ TEST(TraceTest, RefusesWhatDoesNotBelongTogether) {
               HasSubstr("has 0 of the 1 ops of x.json"));
 }
 
+// One call of 20,000 updates that each read 1,600 tensors: 32 million reads out of a megabyte.
+TEST(TraceTest, RefusesListsThatEachOfVeryManyUpdatesReads) {
+  const auto repeated = [](const std::string& text, int times, const char* between) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += (i > 0 ? between : "") + text;
+    return all;
+  };
+  const auto list = [&](int tensors) { return "[" + repeated(R"([1,1,0,4,4,"cpu"])", tensors, ",") + "]"; };
+  const auto type = [&](int tensors) {
+    return "\"GenericList[" + repeated("Tensor(float)", tensors, ",") + "]\"";
+  };
+  const auto import = [&](int updates, int lists) {
+    return ErrorOf([&] {
+      ImportTrace(R"json({"nodes": [{"id": 1, "name": "aten::_foreach_add_", "rf_id": 1,
+                      "op_schema": "aten::_foreach_add_(Tensor(a!)[] self) -> ()", "outputs": [], "inputs": [)json" +
+                      list(updates) + "," + repeated(list(16), lists, ",") + R"(], "input_types": [)" +
+                      type(updates) + "," + repeated(type(16), lists, ",") + "]}]}",
+                  "x.json", {});
+    });
+  };
+  EXPECT_THAT(import(20'000, 100),
+              HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of its 20000 updates"));
+  EXPECT_EQ(import(20, 2), "no error");
+}
+
 }  // namespace
 }  // namespace berth::scenarios

@@ -22,6 +22,8 @@ namespace {
 
 // Tensors of a list that all updates of one call may share, as a step count is.
 constexpr std::size_t kMostShared = 16;
+// And of all its arguments, counted once for each update: the updates of a megabyte of lists would read gigabytes.
+constexpr std::size_t kMostSharedReads = std::size_t{1} << 20;
 
 using trace::kNoNode;
 using trace::Node;
@@ -174,24 +176,37 @@ class Builder {
     return is_list_op && !node.inputs.empty() && node.inputs[0].is_list ? node.inputs[0].tensors.size() : 1;
   }
 
+  // Has one tensor for each update.
+  static bool IsSplit(const trace::Argument& argument, std::size_t parts) {
+    return parts > 1 && argument.is_list && argument.tensors.size() == parts;
+  }
+
   std::vector<Call> CallsOf(std::size_t i) const {
     const Node& node = execution_.nodes[i];
     const std::size_t parts = std::max<std::size_t>(Parts(node), 1);
     double all = 0;
     for (std::size_t part = 0; parts > 1 && part < parts; ++part)
       all += static_cast<double>(node.inputs[0].tensors[part].bytes());
+    std::size_t shared = 0;
     for (const trace::Argument& argument : node.inputs) {
+      if (!IsSplit(argument, parts)) shared += argument.tensors.size();
       if (parts > 1 && argument.tensors.size() != parts && argument.tensors.size() > kMostShared)
         throw InputError(fmt::format(
             "execution trace: node {} ({}) has lists of {} and of {} tensors, which do not go together",
             node.id, node.name, parts, argument.tensors.size()));
+    }
+    if (parts > 1 && shared > kMostSharedReads / parts) {
+      throw InputError(fmt::format(
+          "execution trace: node {} ({}) has {} tensors for each of its {} updates, which together "
+          "may be at most 2^20",
+          node.id, node.name, shared, parts));
     }
     std::vector<Call> calls(parts);
     for (std::size_t part = 0; part < parts; ++part) {
       Call& call = calls[part];
       call.node = &node;
       for (const trace::Argument& argument : node.inputs) {
-        const bool is_split = parts > 1 && argument.is_list && argument.tensors.size() == parts;
+        const bool is_split = IsSplit(argument, parts);
         for (std::size_t t = is_split ? part : 0; t < (is_split ? part + 1 : argument.tensors.size()); ++t) {
           call.inputs.push_back(argument.tensors[t]);
           if (argument.is_written) call.written.insert(argument.tensors[t].storage);
@@ -342,11 +357,10 @@ class Builder {
     }
     std::ranges::sort(waits);
     waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
-    for (const sim::OpIndex wait : waits) {
-      const bool is_input =
-          std::ranges::any_of(op.inputs, [&](const auto& input) { return input.op == wait; });
-      if (!is_input) op.control.push_back(wait);
-    }
+    std::vector<sim::OpIndex> read;
+    for (const sim::TensorRef& input : op.inputs) read.push_back(input.op);
+    std::ranges::sort(read);
+    std::ranges::set_difference(waits, read, std::back_inserter(op.control));
   }
 
   // Without what a view or an op of another kind of device costs the host, which cost models know as dispatch.
