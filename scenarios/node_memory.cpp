@@ -21,7 +21,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kColumns = {"#name", "input_sizes", "initializers_sizes",
                                                       "total_dynamic_sizes", "total_temp_allocations"};
 constexpr sim::Bytes kMostBytes = sim::Bytes{1} << 50;
-constexpr sim::Bytes kAllocated = 256;  // ONNX Runtime's buffers are multiples of it
+constexpr sim::Bytes kMostTogether = sim::Bytes{1} << 60;  // as graphs hold at most: no sum leaves 64 bits
+constexpr sim::Bytes kAllocated = 256;                     // ONNX Runtime's buffers are multiples of it
 // How the names of nodes begin that are in no file: ONNX Runtime's copies between devices, its casts, and the bodies of functions.
 constexpr std::array<std::string_view, 3> kOwnNodes = {"Memcpy", "InsertedPrecisionFreeCast_", "_inlfunc_"};
 
@@ -144,6 +145,7 @@ std::vector<NodeMemory> ParseNodeMemory(std::string_view text, const std::string
   std::unordered_set<std::string> names;
   std::size_t number = 0;
   bool begun = false;
+  sim::Bytes together = 0;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -162,6 +164,10 @@ std::vector<NodeMemory> ParseNodeMemory(std::string_view text, const std::string
     node.weights = reader.Last(kColumns[2]);
     node.inputs = reader.Last(kColumns[1]);
     node.name = reader.Rest();
+    together += node.workspace + node.outputs + node.weights + node.inputs;
+    if (together > kMostTogether)
+      throw InputError(
+          fmt::format("{}: the sizes up to this line are more than 2^60 bytes together.", place));
     if (!names.insert(node.name).second)
       throw InputError(fmt::format("{}: node {} is there twice.", place, formats::Quoted(node.name)));
     nodes.push_back(std::move(node));

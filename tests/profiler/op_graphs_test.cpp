@@ -36,7 +36,8 @@ TEST(OpGraphs, SizesWhoseProductsLeave64BitsAreRefused) {
 }
 
 TEST(OpGraphs, SaysWhichDimensionIsMissing) {
-  EXPECT_THAT(RefusalOf("gemm", {{"m", 8}, {"n", 8}}), HasSubstr("gemm was recorded without its dimension 'k'"));
+  EXPECT_THAT(RefusalOf("gemm", {{"m", 8}, {"n", 8}}),
+              HasSubstr("gemm was recorded without its dimension 'k'"));
 }
 
 }  // namespace

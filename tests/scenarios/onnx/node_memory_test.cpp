@@ -236,5 +236,19 @@ TEST(OnnxNodes, AreReadWithThoseInside) {
   EXPECT_THAT(nodes[2].inputs, ElementsAre("x"));
 }
 
+// Sums of sizes that are each within limits would leave 64 bits.
+TEST(NodeMemorySums, BeyondWhatAGraphHoldsAreRefused) {
+  std::string lines = kHeader;
+  for (int i = 0; i < 300; ++i)
+    lines +=
+        "n" + std::to_string(i) + ",1125899906842624,1125899906842624,1125899906842624,1125899906842624\n";
+  try {
+    ParseNodeMemory(lines, "stats.csv");
+    FAIL() << "it was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("stats.csv:258: the sizes up to this line are more than 2^60 bytes"));
+  }
+}
+
 }  // namespace
 }  // namespace berth::scenarios
