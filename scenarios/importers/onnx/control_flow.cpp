@@ -86,7 +86,11 @@ void Resolver::ResolveIf(const onnx::NodeProto& node, const std::vector<TensorIn
     result_.tensors.resize(tensors);
     result_.steps.resize(steps);
     result_.notes.resize(notes);
-    std::erase_if(weights_, [&](const auto& row) { return static_cast<std::size_t>(row.second) >= tensors; });
+    for (; !newest_weights_.empty(); newest_weights_.pop_back()) {
+      const auto newest = weights_.find(newest_weights_.back());
+      if (static_cast<std::size_t>(newest->second) < tensors) break;
+      weights_.erase(newest);
+    }
 
     taken = write(then_branch);
     if (shapes_of(taken) != other) {

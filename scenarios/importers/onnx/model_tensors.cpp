@@ -88,6 +88,7 @@ void Resolver::AddWeights(const onnx::GraphProto& graph, Scope& scope) {
         info.value = nullptr;
       }
       known->second = Add(std::move(info), source_);
+      newest_weights_.push_back(&weight);
     }
     if (!scope.tensors.emplace(weight.name(), known->second).second) {
       throw InputError(source_ + ": two initializers are named '" + weight.name() +

@@ -120,6 +120,7 @@ class Resolver {
   std::map<std::pair<std::string_view, std::string_view>, const onnx::FunctionProto*>
       functions_;  // by domain and name
   std::unordered_map<const onnx::TensorProto*, TensorIndex> weights_;
+  std::vector<const onnx::TensorProto*> newest_weights_;  // the keys of weights_, the newest last
   int model_opset_ = 0;
   std::int64_t visits_ = 0;
   std::int64_t fold_work_ = 0;  // [numbers x axes]

@@ -1,5 +1,7 @@
 // Models of about a megabyte that were made to be costly: refused by a sentence, or read in seconds. Without the limits that
 // they are held to, each of them takes minutes or many gigabytes.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +68,19 @@ TEST(OnnxCostly, ALoopWithManyWeights) {
   GraphMaker m;
   m.Input("x", {4}).Ints("trips", {100'000}).Node("Loop", {"trips", "", "x"}, {"y"}, {{"body", body.graph}});
   EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 1000000 nodes"));
+}
+
+// What the branch that is not taken had is forgotten, without a look at all other weights.
+TEST(OnnxCostly, ManyBranchesAndManyWeights) {
+  GraphMaker branch;
+  branch.Weight("inner", {4}).Node("Add", {"x", "inner"}, {"b"}).Output("b");
+  GraphMaker m;
+  m.Input("x", {4}).Input("go", {}, onnx::TensorProto::BOOL);
+  for (int i = 0; i < 10'000; ++i) m.Weight(Numbered("w", i), {4});
+  for (int i = 0; i < 2'000; ++i)
+    m.Node("If", {"go"}, {Numbered("y", i)}, {{"then_branch", branch.graph}, {"else_branch", branch.graph}});
+  const sim::OpGraph graph = Import(m.Output("y0").Output("y1999"));
+  EXPECT_EQ(std::ranges::count(graph.ops, "Variable", &sim::Op::type), 2);
 }
 
 TEST(OnnxCostly, ANodeOfManyAttributes) {
