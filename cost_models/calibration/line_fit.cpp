@@ -16,7 +16,7 @@ constexpr int kFolds = 5;
 constexpr int kTerms = 5;
 constexpr int kRounds = 12;  // of weights
 constexpr int kSweeps = 30;  // of coordinates in each
-constexpr double kMost = 1e12;
+constexpr double kMostNumber = 1e12;
 constexpr double kLeastError = 0.02;  // below it an error counts as this much
 constexpr sim::Bytes kLeastCache = sim::Bytes{64} << 10, kMostCache = sim::Bytes{64} << 20;
 
@@ -61,7 +61,7 @@ Terms Solve(const std::vector<const LineSample*>& samples, sim::Bytes cache) {
       for (std::size_t i = 0; i < kTerms; ++i) {
         if (products[i][i] <= 0) continue;
         const double rest = Micros(numbers, products[i]) - numbers[i] * products[i][i];
-        numbers[i] = std::clamp((sums[i] - rest) / products[i][i], 0.0, i == 0 ? kMostCall : kMost);
+        numbers[i] = std::clamp((sums[i] - rest) / products[i][i], 0.0, i == 0 ? kMostCall : kMostNumber);
       }
     }
     for (std::size_t s = 0; s < shares.size(); ++s)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "scenarios/importers/onnx/collectives.h"
@@ -12,13 +13,15 @@
 namespace berth::scenarios::onnx_import {
 namespace {
 
+constexpr std::size_t kAllInputs = std::numeric_limits<std::size_t>::max();
+
 // How an ONNX type becomes an op of ours.
 struct Row {
   const char* onnx;
   const char* ours;
   // Inputs from this one on only say how (a shape, axes, bounds): they are read where they are computed, and
   // left out where they are known.
-  std::size_t data_inputs = 99;
+  std::size_t data_inputs = kAllInputs;
   Rule rule = nullptr;  // else: one op of the inputs and outputs of the step
   bool in_place = false;
   bool view = false;
@@ -33,9 +36,9 @@ constexpr std::array kRows = {
     Row{"ArgMin", "ArgMin"},
     Row{"Asin", "Asin"},
     Row{"Atan", "Atan"},
-    Row{"Attention", "Attention", 99, LowerAttention},
+    Row{"Attention", "Attention", kAllInputs, LowerAttention},
     Row{"AveragePool", "AvgPool", 1, LowerPool},
-    Row{"BatchNormalization", "FusedBatchNorm", 99, LowerBatchNorm},
+    Row{"BatchNormalization", "FusedBatchNorm", kAllInputs, LowerBatchNorm},
     Row{"BitwiseAnd", "And"},
     Row{"BitwiseNot", "Not"},
     Row{"BitwiseOr", "Or"},
@@ -48,18 +51,18 @@ constexpr std::array kRows = {
     Row{"Clip", "Clip", 1},
     Row{"Concat", "ConcatV2"},
     Row{"ConstantOfShape", "Fill", 0},
-    Row{"Conv", "Conv2D", 99, LowerConv},
-    Row{"ConvInteger", "Conv2D", 99, LowerQuantisedConv},
-    Row{"ConvTranspose", "ConvTranspose", 99, LowerConvTranspose},
+    Row{"Conv", "Conv2D", kAllInputs, LowerConv},
+    Row{"ConvInteger", "Conv2D", kAllInputs, LowerQuantisedConv},
+    Row{"ConvTranspose", "ConvTranspose", kAllInputs, LowerConvTranspose},
     Row{"Cos", "Cos"},
     Row{"CumSum", "CumSum", 1},
-    Row{"DeformConv", "Conv2D", 99, LowerDeformConv},
+    Row{"DeformConv", "Conv2D", kAllInputs, LowerDeformConv},
     Row{"DepthToSpace", "DepthToSpace"},
     Row{"DequantizeLinear", "DequantizeLinear"},
     Row{"Div", "Div"},
     Row{"Dropout", "Dropout", 1, LowerDropout},
     Row{"DynamicQuantizeLinear", "DynamicQuantizeLinear"},
-    Row{"Einsum", "BatchMatMul", 99, LowerEinsum},
+    Row{"Einsum", "BatchMatMul", kAllInputs, LowerEinsum},
     Row{"Elu", "Elu"},
     Row{"Equal", "Equal"},
     Row{"Erf", "Erf"},
@@ -68,12 +71,12 @@ constexpr std::array kRows = {
     Row{"EyeLike", "Fill", 0},
     Row{"Flatten", "Reshape", 1, nullptr, false, true},
     Row{"Floor", "Floor"},
-    Row{"GRU", "GRU", 99, LowerRecurrent},
-    Row{"Gather", "GatherV2", 99, LowerGather},
+    Row{"GRU", "GRU", kAllInputs, LowerRecurrent},
+    Row{"Gather", "GatherV2", kAllInputs, LowerGather},
     Row{"GatherElements", "GatherElements"},
     Row{"GatherND", "GatherND"},
     Row{"Gelu", "Gelu"},
-    Row{"Gemm", "MatMul", 99, LowerGemm},
+    Row{"Gemm", "MatMul", kAllInputs, LowerGemm},
     Row{"GlobalAveragePool", "Mean"},
     Row{"GlobalMaxPool", "ReduceMax"},
     Row{"Greater", "Greater"},
@@ -85,7 +88,7 @@ constexpr std::array kRows = {
     Row{"IsInf", "IsInf"},
     Row{"IsNaN", "IsNaN"},
     Row{"LRN", "LRN"},
-    Row{"LSTM", "LSTM", 99, LowerRecurrent},
+    Row{"LSTM", "LSTM", kAllInputs, LowerRecurrent},
     Row{"LayerNormalization", "LayerNorm"},
     Row{"LeakyRelu", "LeakyRelu"},
     Row{"Less", "Less"},
@@ -93,8 +96,8 @@ constexpr std::array kRows = {
     Row{"Log", "Log"},
     Row{"LogSoftmax", "LogSoftmax"},
     Row{"LpNormalization", "LpNormalization"},
-    Row{"MatMul", "MatMul", 99, LowerMatMul},
-    Row{"MatMulInteger", "MatMul", 99, LowerQuantisedMatMul},
+    Row{"MatMul", "MatMul", kAllInputs, LowerMatMul},
+    Row{"MatMulInteger", "MatMul", kAllInputs, LowerQuantisedMatMul},
     Row{"Max", "Maximum"},
     Row{"MaxPool", "MaxPool", 1, LowerPool},
     Row{"Mean", "AddN"},
@@ -111,10 +114,10 @@ constexpr std::array kRows = {
     Row{"PRelu", "PRelu"},
     Row{"Pad", "Pad", 1},
     Row{"Pow", "Pow"},
-    Row{"QLinearConv", "Conv2D", 99, LowerQuantisedConv},
-    Row{"QLinearMatMul", "MatMul", 99, LowerQuantisedMatMul},
+    Row{"QLinearConv", "Conv2D", kAllInputs, LowerQuantisedConv},
+    Row{"QLinearMatMul", "MatMul", kAllInputs, LowerQuantisedMatMul},
     Row{"QuantizeLinear", "QuantizeLinear"},
-    Row{"RNN", "RNN", 99, LowerRecurrent},
+    Row{"RNN", "RNN", kAllInputs, LowerRecurrent},
     Row{"RMSNormalization", "RMSNorm"},
     Row{"RandomNormal", "RandomUniform", 0},
     Row{"RandomNormalLike", "RandomUniform", 0},
@@ -132,7 +135,7 @@ constexpr std::array kRows = {
     Row{"ReduceProd", "ReduceProd", 1},
     Row{"ReduceSum", "ReduceSum", 1},
     Row{"ReduceSumSquare", "ReduceSumSquare", 1},
-    Row{"Relu", "Relu", 99, nullptr, true},
+    Row{"Relu", "Relu", kAllInputs, nullptr, true},
     Row{"Reshape", "Reshape", 1, nullptr, false, true},
     Row{"Resize", "Resize", 1},
     Row{"RotaryEmbedding", "RotaryEmbedding"},
@@ -145,7 +148,7 @@ constexpr std::array kRows = {
     Row{"Sin", "Sin"},
     Row{"Slice", "Slice", 1},
     Row{"Softmax", "Softmax"},
-    Row{"SoftmaxCrossEntropyLoss", "SoftmaxCrossEntropyWithLogits", 99, LowerCrossEntropy},
+    Row{"SoftmaxCrossEntropyLoss", "SoftmaxCrossEntropyWithLogits", kAllInputs, LowerCrossEntropy},
     Row{"Softplus", "Softplus"},
     Row{"Softsign", "Softsign"},
     Row{"SpaceToDepth", "SpaceToDepth"},
@@ -168,11 +171,11 @@ constexpr std::array kRows = {
 };
 
 constexpr std::array kOwnRows = {
-    Row{"Pack", "Pack", 99, LowerPack},
-    Row{"Unpack", "Unpack", 99, LowerPack},
+    Row{"Pack", "Pack", kAllInputs, LowerPack},
+    Row{"Unpack", "Unpack", kAllInputs, LowerPack},
 };
 
-constexpr Row kCollectiveRow = {"", "", 99, LowerCollective};
+constexpr Row kCollectiveRow = {"", "", kAllInputs, LowerCollective};
 
 const Row* FindRow(const onnx::NodeProto& node) {
   if (IsCollective(node)) return &kCollectiveRow;

@@ -123,6 +123,18 @@ TEST(OnnxOps, RecurrentLayerMultipliesEveryWeightAtEveryStep) {
   EXPECT_EQ(ShapeText(graph, "h"), "f32[2,3,5]");
 }
 
+TEST(OnnxOps, EveryOneOfManyInputsIsRead) {
+  GraphMaker m;
+  m.Input("x", {4});
+  GraphMaker::Names names;
+  for (int i = 0; i < 150; ++i) {
+    names.push_back("relu" + std::to_string(i));
+    m.Node("Relu", {"x"}, {names.back()});
+  }
+  const sim::OpGraph graph = Import(m.Node("Sum", names, {"y"}).Output("y"));
+  EXPECT_EQ(graph.ops.back().inputs.size(), 150u);
+}
+
 TEST(OnnxOps, IdentityOfAnInitializerIsCountedOnce) {
   GraphMaker m;
   m.Input("x", {2, 8}).Weight("w", {8, 8}).Node("Identity", {"w"}, {"v"}).Node("Identity", {"v"}, {"u"});

@@ -5,7 +5,7 @@
 namespace berth::scenarios {
 
 std::vector<std::pair<std::string, std::string>> SampleModels() {
-  using Attributes = std::vector<GraphMaker::Attribute>;
+  using NodeAttributes = std::vector<GraphMaker::Attribute>;
   GraphMaker vision;
   vision.Input("x", {"batch", 3, 16, 16}).Weight("w", {8, 3, 3, 3}).Weight("b", {8}).Weight("scale", {8});
   vision.Weight("mean", {8}).Weight("fc", {10, 512}).Ints("rows", {-1});
@@ -13,23 +13,23 @@ std::vector<std::pair<std::string, std::string>> SampleModels() {
   vision.Node("BatchNormalization", {"conv", "scale", "b", "mean", "mean"}, {"bn"})
       .Node("Relu", {"bn"}, {"relu"});
   vision.Node("MaxPool", {"relu"}, {"pool"},
-              Attributes{{"kernel_shape", std::vector<std::int64_t>{2, 2}},
-                         {"strides", std::vector<std::int64_t>{2, 2}}});
+              NodeAttributes{{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                             {"strides", std::vector<std::int64_t>{2, 2}}});
   vision.Node("Shape", {"pool"}, {"shape"}).Node("Slice", {"shape", "zero", "one"}, {"first"});
   vision.Ints("zero", {0})
       .Ints("one", {1})
-      .Node("Concat", {"first", "rows"}, {"target"}, Attributes{{"axis", std::int64_t{0}}});
+      .Node("Concat", {"first", "rows"}, {"target"}, NodeAttributes{{"axis", std::int64_t{0}}});
   vision.Node("Reshape", {"pool", "target"}, {"flat"});
-  vision.Node("Gemm", {"flat", "fc"}, {"y"}, Attributes{{"transB", std::int64_t{1}}}).Output("y");
+  vision.Node("Gemm", {"flat", "fc"}, {"y"}, NodeAttributes{{"transB", std::int64_t{1}}}).Output("y");
 
   GraphMaker language;
   language.Input("ids", {"batch", 7}, onnx::TensorProto::INT64).Weight("table", {50, 8}).Weight("q", {8, 8});
   language.Weight("lw", {1, 16, 8}).Weight("lr", {1, 16, 4});
   language.Node("Gather", {"table", "ids"}, {"e"}).Node("MatMul", {"e", "q"}, {"k"});
-  language.Node("Einsum", {"e", "k"}, {"scores"}, Attributes{{"equation", std::string("bsd,btd->bst")}});
+  language.Node("Einsum", {"e", "k"}, {"scores"}, NodeAttributes{{"equation", std::string("bsd,btd->bst")}});
   language.Node("Softmax", {"scores"}, {"p"}).Node("MatMul", {"p", "e"}, {"mixed"});
   language.Node("LSTM", {"mixed", "lw", "lr"}, {"states", "", "cell"},
-                Attributes{{"hidden_size", std::int64_t{4}}});
+                NodeAttributes{{"hidden_size", std::int64_t{4}}});
   language.Node("Foo", {"states"}, {"foo"}, {}, "com.example")
       .Hint("foo", {7, "batch"})
       .Output("foo")
@@ -43,26 +43,26 @@ std::vector<std::pair<std::string, std::string>> SampleModels() {
   branch.Node("Tanh", {"outer"}, {"t"}).Output("t");
   GraphMaker control;
   control.Input("outer", {2, 4}).Input("maybe", {}, onnx::TensorProto::BOOL);
-  control.Node("Constant", {}, {"trips"}, Attributes{{"value", IntTensor({3}, true)}});
-  control.Node("Loop", {"trips", "", "outer"}, {"last", "all"}, Attributes{{"body", body.graph}});
+  control.Node("Constant", {}, {"trips"}, NodeAttributes{{"value", IntTensor({3}, true)}});
+  control.Node("Loop", {"trips", "", "outer"}, {"last", "all"}, NodeAttributes{{"body", body.graph}});
   control.Node("If", {"maybe"}, {"either"},
-               Attributes{{"then_branch", branch.graph}, {"else_branch", branch.graph}});
+               NodeAttributes{{"then_branch", branch.graph}, {"else_branch", branch.graph}});
   control.Node("Sub", {"last", "either"}, {"y"}).Output("y").Output("all");
 
   GraphMaker newer;
   newer.Input("x", {"batch", 8, 12}).Weight("scale", {12}).Weight("k", {2, 8, 6}).Ints("axes", {-1});
   newer.Node("RMSNormalization", {"x", "scale"}, {"n"});
   newer.Node("Attention", {"n", "k", "k"}, {"a"},
-             Attributes{{"q_num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}});
+             NodeAttributes{{"q_num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}});
   newer.Node("ReduceMean", {"a", "axes"}, {"mean"}).Node("Sub", {"a", "mean"}, {"centred"});
   newer.Node("Split", {"centred"}, {"left", "right"},
-             Attributes{{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{2}}});
+             NodeAttributes{{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{2}}});
   newer.Ints("pads", {1, 1}).Node("Pad", {"left", "pads", "", "axes"}, {"padded"}).Ints("sizes", {5});
   newer.Node("Resize", {"padded", "", "", "sizes"}, {"resized"},
-             Attributes{{"axes", std::vector<std::int64_t>{2}},
-                        {"keep_aspect_ratio_policy", std::string("not_larger")}});
+             NodeAttributes{{"axes", std::vector<std::int64_t>{2}},
+                            {"keep_aspect_ratio_policy", std::string("not_larger")}});
   newer.Node("Gelu", {"resized"}, {"y"}).Output("y").Output("right");
-  newer.Node("QuantizeLinear", {"right", "one"}, {"q"}, Attributes{{"output_dtype", std::int64_t{22}}});
+  newer.Node("QuantizeLinear", {"right", "one"}, {"q"}, NodeAttributes{{"output_dtype", std::int64_t{22}}});
   newer.Weight("one", {}).Output("q");
   return {{"vision", BytesOf(vision)},
           {"language", BytesOf(language)},
