@@ -33,8 +33,9 @@ function(berth_tests folder)
   target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${program} PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}" BERTH_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(ARG_ONE_ENTRY)
-    # Starting torch costs a third of a second, so its tests run in one process.
+    # Starting torch costs a third of a second, so its tests run in one process, the longest: it starts first.
     add_test(NAME ${folder} COMMAND ${program})
+    set_tests_properties(${folder} PROPERTIES COST 200)
   else()
     gtest_discover_tests(${program} TEST_PREFIX ${folder}/ DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
   endif()
