@@ -57,10 +57,15 @@ std::vector<std::size_t> FoldedOrder(const Task& task) {
 
 }  // namespace
 
-Moves::Moves(const Task& task) : task_(task), neighbours_(task.units.ops.size()) {
+Moves::Moves(const Task& task, bool tied)
+    : task_(task), orders_(2), neighbours_(task.units.ops.size()) {
   orders_[0].resize(task.units.ops.size());
   std::iota(orders_[0].begin(), orders_[0].end(), std::size_t{0});
   orders_[1] = FoldedOrder(task);
+  if (tied) {
+    tree_ = MakeUnitTree(task);
+    orders_.push_back(tree_->order);
+  }
   for (const UnitEdge& edge : task.edges) {
     const auto from = static_cast<std::size_t>(edge.from);
     const auto to = static_cast<std::size_t>(edge.to);
@@ -73,7 +78,7 @@ UnitPlacement Moves::Neighbour(const UnitPlacement& placement, Rng& rng) const {
   if (placement.empty() || task_.devices.size() == 1) return placement;
   UnitPlacement result = placement;
   while (result == placement) {
-    switch (rng.Below(4)) {
+    switch (rng.Below(tree_ ? 6 : 4)) {
       case 0:
         MoveRun(result, rng);
         break;
@@ -83,8 +88,11 @@ UnitPlacement Moves::Neighbour(const UnitPlacement& placement, Rng& rng) const {
       case 2:
         MoveConnected(result, rng);
         break;
-      default:
+      case 3:
         SwapRuns(result, rng);
+        break;
+      default:
+        MoveCluster(result, rng);
     }
   }
   return result;
@@ -179,6 +187,15 @@ void Moves::SwapRuns(UnitPlacement& placement, Rng& rng) const {
   const std::size_t later = std::max(a, b);
   const std::size_t length = std::min({Length(rng), later - std::min(a, b), order.size() - later});
   for (std::size_t i = 0; i < length; ++i) std::swap(placement[order[a + i]], placement[order[b + i]]);
+}
+
+// To the device of another cluster of it, or any.
+void Moves::MoveCluster(UnitPlacement& placement, Rng& rng) const {
+  const std::vector<std::size_t>& begins = tree_->levels[rng.Below(tree_->levels.size())];
+  const auto cluster = static_cast<std::size_t>(rng.Below(begins.size() - 1));
+  const std::size_t seed = begins[cluster] + rng.Below(begins[cluster + 1] - begins[cluster]);
+  const sim::DeviceIndex device = Other(placement[tree_->order[seed]], rng);
+  for (std::size_t i = begins[cluster]; i < begins[cluster + 1]; ++i) placement[tree_->order[i]] = device;
 }
 
 std::size_t Moves::Length(Rng& rng) const {

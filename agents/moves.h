@@ -4,18 +4,20 @@
 // over the forward pass, so that a segment of it holds a part of the model with its gradients.
 #pragma once
 
-#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agents/random.h"
 #include "agents/task.h"
+#include "agents/unit_tree.h"
 
 namespace berth::agents {
 
 class Moves {
  public:
-  explicit Moves(const Task& task);
+  // With `tied` clusters of units that share most (unit_tree.h) move as a whole, too, and their order is a third one.
+  explicit Moves(const Task& task, bool tied = false);
 
   // A placement that differs in at least one unit; the same where there is no other. One of, by chance:
   //  - a run of an order goes to one device,
@@ -39,11 +41,13 @@ class Moves {
   void ShiftBorder(UnitPlacement& placement, Rng& rng) const;
   void MoveConnected(UnitPlacement& placement, Rng& rng) const;
   void SwapRuns(UnitPlacement& placement, Rng& rng) const;
+  void MoveCluster(UnitPlacement& placement, Rng& rng) const;
   std::size_t Length(Rng& rng) const;
   sim::DeviceIndex Other(sim::DeviceIndex device, Rng& rng) const;
 
   const Task& task_;
-  std::array<Order, 2> orders_;
+  std::vector<Order> orders_;
+  std::optional<UnitTree> tree_;
   std::vector<std::vector<std::size_t>> neighbours_;  // by unit, both directions
 };
 

@@ -33,6 +33,7 @@ struct Settings {
   double hot = 0;
   std::int64_t kick = 0;
   std::int64_t patience = 0;
+  bool tied = true;
 };
 
 // A placement with its screen.
@@ -48,7 +49,7 @@ class Flight {
       : settings_(settings),
         task_(task),
         evaluator_(evaluator),
-        moves_(task),
+        moves_(task, settings.tied),
         screening_(task, evaluator, options.threads),
         rng_(options.seed, "pilot") {}
 
@@ -204,6 +205,7 @@ class Pilot final : public Agent {
     settings_.hot = parameters.Double("hot", 0.02, 0, 1);
     settings_.kick = parameters.Int("kick", 3, 1, 1'000'000);
     settings_.patience = parameters.Int("patience", 200, 1, 1'000'000'000);
+    settings_.tied = parameters.Bool("tied", true);
     parameters.Finish();
     name_ = parameters.Canonical();
   }

@@ -62,8 +62,9 @@ PlacetoLearner::TaskState::TaskState(const Task& task, const PlacetoOptions& opt
       graph(view.graph(), options.graph, at::kFloat),
       baseline(static_cast<std::size_t>(options.window)) {
   const auto units = static_cast<double>(view.units());
-  if (options.moves > 0 && options.moves < units && view.devices() > 1) {
-    stay = std::log((units / options.moves - 1) * static_cast<double>(view.devices() - 1));
+  const double moves = options.moves.first;
+  if (moves > 0 && moves < units && view.devices() > 1) {
+    stay = std::log((units / moves - 1) * static_cast<double>(view.devices() - 1));
   }
 }
 
@@ -76,7 +77,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<
       network_(FreshNetwork(SizesFor(options, tasks), search.seed)),
       optimiser_(network_.parameters()) {
   // Its logit for staying belongs to the run and outweighs what the network has learned.
-  if (options.moves > 0 && (tasks.size() > 1 || !search.learn)) {
+  if (options.moves.first > 0 && (tasks.size() > 1 || !search.learn)) {
     throw InputError(
         options.name +
         ": with moves above 0 it searches one graph from its best placement; weights for several graphs, or "
@@ -304,14 +305,15 @@ void PlacetoLearner::Learn() {
 // Learning says which units move, the logit for staying how many: learned alone, a policy that starts from the
 // best placement soon moves none.
 void PlacetoLearner::SteerMoves() {
-  if (options_.moves == 0) return;
+  if (options_.moves.first == 0) return;
+  const double wanted = options_.moves.At(part_spent_);
   for (std::size_t task = 0; task < size(); ++task) {
     const Episodes episodes = EpisodesOf(task);
     if (episodes.empty()) continue;
     double moves = 0;
     for (const PlacetoEpisode* episode : episodes) moves += episode->expected_moves;
     moves /= static_cast<double>(episodes.size()) * options_.passes;
-    states_[task]->stay += 0.5 * std::log(std::clamp(moves / options_.moves, 0.1, 10.0));
+    states_[task]->stay += 0.5 * std::log(std::clamp(moves / wanted, 0.1, 10.0));
   }
 }
 

@@ -21,7 +21,7 @@ PlacetoOptions Tuned() {
   options.rounds = 2;
   options.every = 16;
   options.repeats = false;
-  options.moves = 2.5;
+  options.moves = {2.5, 1, 1};
   options.reach = 1;
   options.offers = true;
   options.learning_rate = {3e-3, 3e-4, 1};
@@ -96,7 +96,8 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.passes = static_cast<int>(read.Int("passes", options.passes, 1, 1000));
   options.every = static_cast<int>(read.Int("every", options.every, 1, 1'000'000));
   options.repeats = read.Bool("repeats", options.repeats);
-  options.moves = read.Double("moves", options.moves, 0, 1e6);
+  options.moves.first = read.Double("moves", options.moves.first, 0, 1e6);
+  options.moves.last = read.Double("moves_end", std::min(options.moves.last, options.moves.first), 0, options.moves.first);
   options.reach = read.Double("reach", options.reach, 0, 1000);
   if (preset == "tuned") options.offers = read.Bool("offers", options.offers);
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);

@@ -34,8 +34,8 @@ struct PlacetoOptions {
   int passes = 1;       // over the units, per episode
   int every = 1;        // units that get their devices between two evaluations
   bool repeats = true;  // false: what is known is not evaluated again, placeto_learner.h
-  double moves =
-      0;  // units that a pass is expected to move: a logit for staying is steered by it; 0 = without
+  // Units that a pass is expected to move: a logit for staying is steered by it; 0 at first = without.
+  LinearSchedule moves;
   double reach = 0;     // the network's logits are kept within it by a tanh; 0 = without
   bool offers = false;  // it sees what a list schedule offers the unit in turn, placeto_state.h
   LinearSchedule learning_rate;

@@ -20,7 +20,7 @@ PlacetoOptions Options(const std::string& spec) {
 TEST(PlacetoOptions, PresetsOfTheProtocol) {
   const PlacetoOptions tuned = Options("placeto");
   EXPECT_EQ(tuned.every, 16);
-  EXPECT_EQ(tuned.moves, 2.5);
+  EXPECT_EQ(tuned.moves.first, 2.5);
   EXPECT_FALSE(tuned.repeats);
   EXPECT_EQ(tuned.start, PlacetoOptions::Start::kBest);
   EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);
@@ -55,7 +55,7 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
     EXPECT_EQ(published.window, 10);
     EXPECT_EQ(published.clip, 1.25);
     EXPECT_EQ(published.every, 1);
-    EXPECT_EQ(published.moves, 0);
+    EXPECT_EQ(published.moves.first, 0);
     EXPECT_EQ(published.reach, 0);
     EXPECT_FALSE(published.offers);
     EXPECT_TRUE(published.repeats);
