@@ -57,12 +57,11 @@ std::vector<std::size_t> FoldedOrder(const Task& task) {
 
 }  // namespace
 
-Moves::Moves(const Task& task, bool tied)
-    : task_(task), orders_(2), neighbours_(task.units.ops.size()) {
+Moves::Moves(const Task& task, Kinds kinds) : task_(task), orders_(2), neighbours_(task.units.ops.size()) {
   orders_[0].resize(task.units.ops.size());
   std::iota(orders_[0].begin(), orders_[0].end(), std::size_t{0});
   orders_[1] = FoldedOrder(task);
-  if (tied) {
+  if (kinds == Kinds::kWithClusters) {
     tree_ = MakeUnitTree(task);
     orders_.push_back(tree_->order);
   }
@@ -92,10 +91,26 @@ UnitPlacement Moves::Neighbour(const UnitPlacement& placement, Rng& rng) const {
         SwapRuns(result, rng);
         break;
       default:
-        MoveCluster(result, rng);
+        MoveCluster(result, 0, rng);
     }
   }
   return result;
+}
+
+UnitPlacement Moves::ClusterNeighbour(const UnitPlacement& placement, std::size_t level, Rng& rng) const {
+  if (placement.empty() || task_.devices.size() == 1) return placement;
+  UnitPlacement result = placement;
+  while (result == placement) MoveCluster(result, level, rng);
+  return result;
+}
+
+UnitPlacement Moves::RandomClusters(std::size_t level, Rng& rng) const {
+  UnitPlacement placement(task_.units.ops.size());
+  for (std::size_t c = 0; c < tree_->Clusters(level); ++c) {
+    const sim::DeviceIndex device = rng.Pick(task_.devices);
+    for (const std::size_t unit : tree_->Cluster(level, c)) placement[unit] = device;
+  }
+  return placement;
 }
 
 UnitPlacement Moves::Cross(const UnitPlacement& first, const UnitPlacement& second, Rng& rng) const {
@@ -189,13 +204,12 @@ void Moves::SwapRuns(UnitPlacement& placement, Rng& rng) const {
   for (std::size_t i = 0; i < length; ++i) std::swap(placement[order[a + i]], placement[order[b + i]]);
 }
 
-// To the device of another cluster of it, or any.
-void Moves::MoveCluster(UnitPlacement& placement, Rng& rng) const {
-  const std::vector<std::size_t>& begins = tree_->levels[rng.Below(tree_->levels.size())];
-  const auto cluster = static_cast<std::size_t>(rng.Below(begins.size() - 1));
-  const std::size_t seed = begins[cluster] + rng.Below(begins[cluster + 1] - begins[cluster]);
-  const sim::DeviceIndex device = Other(placement[tree_->order[seed]], rng);
-  for (std::size_t i = begins[cluster]; i < begins[cluster + 1]; ++i) placement[tree_->order[i]] = device;
+// Of the level or one above.
+void Moves::MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const {
+  const std::size_t at = level + rng.Below(tree_->levels.size() - level);
+  const std::span<const std::size_t> cluster = tree_->Cluster(at, rng.Below(tree_->Clusters(at)));
+  const sim::DeviceIndex device = Other(placement[cluster[rng.Below(cluster.size())]], rng);
+  for (const std::size_t unit : cluster) placement[unit] = device;
 }
 
 std::size_t Moves::Length(Rng& rng) const {

@@ -4,6 +4,7 @@
 // over the forward pass, so that a segment of it holds a part of the model with its gradients.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,16 +17,25 @@ namespace berth::agents {
 
 class Moves {
  public:
-  // With `tied` clusters of units that share most (unit_tree.h) move as a whole, too, and their order is a third one.
-  explicit Moves(const Task& task, bool tied = false);
+  enum class Kinds : std::uint8_t { kRunsAndConnected, kWithClusters };
+
+  explicit Moves(const Task& task, Kinds kinds = Kinds::kRunsAndConnected);
 
   // A placement that differs in at least one unit; the same where there is no other. One of, by chance:
   //  - a run of an order goes to one device,
   //  - a border between two devices in an order is shifted,
   //  - connected units of one device go to another,
-  //  - two runs of an order change places.
+  //  - two runs of an order change places,
+  //  - and of kWithClusters: a cluster of any level (unit_tree.h) goes to one device; its order is a third one.
   // The number of units is 1, 2 to 3, 4 to 7 … with equal chance, up to half of all.
   UnitPlacement Neighbour(const UnitPlacement& placement, Rng& rng) const;
+
+  // With clusters alone:
+  const UnitTree& tree() const { return *tree_; }
+  // A cluster of `level` or above goes to one device; the same where there is no other device.
+  UnitPlacement ClusterNeighbour(const UnitPlacement& placement, std::size_t level, Rng& rng) const;
+  // Each cluster of the level on a device by chance.
+  UnitPlacement RandomClusters(std::size_t level, Rng& rng) const;
 
   // The first with a run of an order from the second.
   UnitPlacement Cross(const UnitPlacement& first, const UnitPlacement& second, Rng& rng) const;
@@ -41,13 +51,13 @@ class Moves {
   void ShiftBorder(UnitPlacement& placement, Rng& rng) const;
   void MoveConnected(UnitPlacement& placement, Rng& rng) const;
   void SwapRuns(UnitPlacement& placement, Rng& rng) const;
-  void MoveCluster(UnitPlacement& placement, Rng& rng) const;
+  void MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const;
   std::size_t Length(Rng& rng) const;
   sim::DeviceIndex Other(sim::DeviceIndex device, Rng& rng) const;
 
   const Task& task_;
   std::vector<Order> orders_;
-  std::optional<UnitTree> tree_;
+  std::optional<UnitTree> tree_;                      // with clusters alone
   std::vector<std::vector<std::size_t>> neighbours_;  // by unit, both directions
 };
 

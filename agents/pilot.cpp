@@ -1,10 +1,13 @@
 // berth's own search: plans on screens (sim/screen.h), samples what the plan ends at, and goes on from the best placement
 // sampled.
 //
-//  1. From the shared random start, `plan` screens of simulated annealing in `chains` chains that move at once, from `hot`
-//     (a relative increase of runtime taken with probability 1/e) down to a hundredth of it. The best that any of them
-//     passes is the first sample. Where other agents have sampled before (portfolio), half of the chains begin at the best
-//     of theirs, and the search goes on from the better of the two.
+//  1. `plan` screens of simulated annealing in `chains` chains that move at once. Half of them move clusters of units that
+//     share most (unit_tree.h), large ones first: single units cannot bring a layer of a recurrent model together, each
+//     step on the way is slower than the one before. After each size the better half of the chains goes on, twice. The
+//     other half moves what local search moves, and clusters. Each size cools from `hot` (a relative increase of runtime
+//     taken with probability 1/e), less where more clusters could each take some; at the end to a hundredth of it.
+//     The best that any chain passes is the first sample. Where other agents have sampled before (portfolio), half of the
+//     chains of the second half begin at the best of theirs, and the search goes on from the better of the two.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
 //  3. After `patience` samples without anything better: a tenth of the plan again, from the best placement with a part
@@ -26,6 +29,11 @@
 namespace berth::agents {
 namespace {
 
+constexpr std::size_t kCoarsest = 1;  // clusters a device, at the first level of a plan
+constexpr double kHeated = 128;       // clusters that take all of `hot`: of more each takes less
+constexpr double kCool = 0.1;         // of its heat, at the end of a level of clusters
+constexpr double kCold = 0.01;        // and of all moves
+
 struct Settings {
   std::int64_t screen = 0;
   std::int64_t plan = 0;
@@ -33,7 +41,7 @@ struct Settings {
   double hot = 0;
   std::int64_t kick = 0;
   std::int64_t patience = 0;
-  bool tied = true;
+  bool levels = true;
 };
 
 // A placement with its screen.
@@ -49,22 +57,22 @@ class Flight {
       : settings_(settings),
         task_(task),
         evaluator_(evaluator),
-        moves_(task, settings.tied),
+        moves_(task, Moves::Kinds::kWithClusters),
         screening_(task, evaluator, options.threads),
         rng_(options.seed, "pilot") {}
 
-  void Search(const UnitPlacement& start) {
-    std::vector<UnitPlacement> starts = {start};
+  void Search() {
+    std::optional<Candidate> known;
     Objective found;  // of what others sampled
     if (evaluator_.has_best()) {
-      starts.insert(starts.begin(), evaluator_.best());
+      known = Screen({evaluator_.best()}).front();
       found = {0, evaluator_.best_runtime()};
-      sampled_.insert(HashOf(starts.front()));
+      sampled_.insert(HashOf(known->placement));
     }
-    const Candidate planned = Plan(starts, settings_.plan);
+    const Candidate planned = Plan(known);
     if (!sampled_.contains(HashOf(planned.placement))) Sample(planned);
-    if (found < objective_) {
-      current_ = starts.front();
+    if (known && found < objective_) {
+      current_ = known->placement;
       objective_ = found;
       KeepBest();
     }
@@ -91,32 +99,79 @@ class Flight {
     return *std::ranges::min_element(candidates, {}, &Candidate::objective);
   }
 
-  // Simulated annealing on screens; the best that it passes.
-  Candidate Plan(const std::vector<UnitPlacement>& starts, std::int64_t screens) {
-    constexpr double kCold = 0.01;  // of `hot`, at the end
-    std::vector<Candidate> chains = Screen(starts);
-    Candidate best = BestOf(chains);
+  // What a chain does at a step: it moves clusters of the level and above, of level 0 all that Moves::Neighbour() does.
+  struct Phase {
+    std::size_t level = 0;
+    double heat = 0;
+  };
+
+  // The best that any chain passes.
+  Candidate Plan(const std::optional<Candidate>& known) {
+    const std::size_t top = moves_.tree().LevelOf(kCoarsest * task_.devices.size());
+    const auto count = static_cast<std::size_t>(settings_.chains);
+    const std::size_t coarse = settings_.levels && top > 0 ? (count + 1) / 2 : 0;
+    std::vector<UnitPlacement> placements;
+    for (std::size_t i = 0; i < count; ++i)
+      placements.push_back(moves_.RandomClusters(i < coarse ? top : 0, rng_));
+    std::vector<Candidate> chains = Screen(std::move(placements));
+    Candidate best = known ? *known : BestOf(chains);
     if (task_.devices.size() == 1) return best;
-    const auto wanted = static_cast<std::size_t>(settings_.chains);
-    chains.resize(std::min(chains.size(), wanted), best);
-    for (std::size_t i = 0; chains.size() < wanted; ++i) chains.push_back(chains[i]);
-    const std::int64_t steps = screens / settings_.chains;
-    for (std::int64_t step = 0; step < steps && !evaluator_.stop_requested(); ++step) {
-      const double done = static_cast<double>(step) / static_cast<double>(steps);
-      Step(settings_.hot * std::pow(kCold, done), chains);
-      const Candidate& now = BestOf(chains);
-      if (now.objective() < best.objective()) best = now;
-    }
+    std::size_t level = top;
+    Walk(settings_.plan, chains, best, [&](double done) {
+      const Phase falling = PhaseOf(top, done);
+      if (coarse > 0 && falling.level < level) {
+        KeepBetterHalf(std::span(chains).first(coarse));
+        if (known && falling.level == 0) chains[coarse - 1] = *known;
+      }
+      level = falling.level;
+      std::vector<Phase> phases(count, {0, HeatOf(0) * std::pow(kCold, done)});
+      std::fill_n(phases.begin(), coarse, falling);
+      return phases;
+    });
     return best;
   }
 
-  // Of each chain.
-  void Step(double heat, std::vector<Candidate>& chains) {
+  // The first half of a plan falls from level `top` to 1, the second one is of all moves.
+  Phase PhaseOf(std::size_t top, double done) const {
+    if (done >= 0.5) return {0, HeatOf(0) * std::pow(kCold, 2 * done - 1)};
+    const double levels = 2 * done * static_cast<double>(top);
+    const double whole = std::floor(levels);
+    const std::size_t level = top - static_cast<std::size_t>(whole);
+    return {level, HeatOf(level) * std::pow(kCool, levels - whole)};
+  }
+
+  double HeatOf(std::size_t level) const {
+    return settings_.hot * std::min(1.0, kHeated / static_cast<double>(moves_.tree().Clusters(level)));
+  }
+
+  static void KeepBetterHalf(std::span<Candidate> chains) {
+    std::ranges::stable_sort(chains, {}, &Candidate::objective);
+    const std::size_t half = chains.size() / 2;
+    std::ranges::copy(chains.first(half), chains.last(half).begin());
+  }
+
+  // Simulated annealing on screens; `phases` says what the chains do next when a part of the screens is done.
+  template <typename Phases>
+  void Walk(std::int64_t screens, std::vector<Candidate>& chains, Candidate& best, const Phases& phases) {
+    const std::int64_t steps = screens / std::ssize(chains);
+    for (std::int64_t step = 0; step < steps && !evaluator_.stop_requested(); ++step) {
+      Step(phases(static_cast<double>(step) / static_cast<double>(steps)), chains);
+      const Candidate& now = BestOf(chains);
+      if (now.objective() < best.objective()) best = now;
+    }
+  }
+
+  void Step(const std::vector<Phase>& phases, std::vector<Candidate>& chains) {
     std::vector<UnitPlacement> next;
-    for (const Candidate& chain : chains) next.push_back(moves_.Neighbour(chain.placement, rng_));
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      const UnitPlacement& here = chains[i].placement;
+      next.push_back(phases[i].level == 0 ? moves_.Neighbour(here, rng_)
+                                          : moves_.ClusterNeighbour(here, phases[i].level, rng_));
+    }
     std::vector<Candidate> there = Screen(std::move(next));
     for (std::size_t i = 0; i < chains.size(); ++i) {
-      if (Accepts(heat, chains[i].objective(), there[i].objective())) chains[i] = std::move(there[i]);
+      if (Accepts(phases[i].heat, chains[i].objective(), there[i].objective()))
+        chains[i] = std::move(there[i]);
     }
   }
 
@@ -172,8 +227,13 @@ class Flight {
   void Kick() {
     UnitPlacement placement = best_;
     for (std::int64_t i = 0; i < settings_.kick; ++i) placement = moves_.Neighbour(placement, rng_);
-    const Candidate planned = Plan({placement}, settings_.plan / 10);
-    Sample(sampled_.contains(HashOf(planned.placement)) ? Screen({placement}).front() : planned);
+    const Candidate kicked = Screen({placement}).front();
+    std::vector<Candidate> chains(static_cast<std::size_t>(settings_.chains), kicked);
+    Candidate planned = kicked;
+    Walk(settings_.plan / 10, chains, planned, [&](double done) {
+      return std::vector<Phase>(chains.size(), {0, HeatOf(0) * std::pow(kCold, done)});
+    });
+    Sample(sampled_.contains(HashOf(planned.placement)) ? kicked : planned);
   }
 
   void KeepBest() {
@@ -200,12 +260,12 @@ class Pilot final : public Agent {
   explicit Pilot(const Spec& spec) {
     ParameterReader parameters(spec);
     settings_.screen = parameters.Int("screen", 32, 1, 1'000'000);
-    settings_.plan = parameters.Int("plan", 40'000, 0, 1'000'000'000);
+    settings_.plan = parameters.Int("plan", 80'000, 0, 1'000'000'000);
     settings_.chains = parameters.Int("chains", 16, 1, 100'000);
     settings_.hot = parameters.Double("hot", 0.02, 0, 1);
     settings_.kick = parameters.Int("kick", 3, 1, 1'000'000);
     settings_.patience = parameters.Int("patience", 200, 1, 1'000'000'000);
-    settings_.tied = parameters.Bool("tied", true);
+    settings_.levels = parameters.Bool("levels", true);
     parameters.Finish();
     name_ = parameters.Canonical();
   }
@@ -214,7 +274,7 @@ class Pilot final : public Agent {
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
-    Flight(settings_, task, evaluator, options).Search(StartPlacement(task, options.seed));
+    Flight(settings_, task, evaluator, options).Search();
   }
 
  private:

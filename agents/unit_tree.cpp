@@ -1,103 +1,154 @@
 #include "agents/unit_tree.h"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace berth::agents {
 namespace {
 
-using Weights = std::map<std::pair<std::size_t, std::size_t>, double>;  // by clusters, the lower first
+using Clusters = std::vector<std::vector<std::size_t>>;  // units
 
-void Tie(Weights& weights, std::size_t a, std::size_t b, double weight) {
-  if (a != b) weights[std::minmax(a, b)] += weight;
+struct Tie {
+  std::size_t a = 0;  // below b
+  std::size_t b = 0;
+  double weight = 0;
+};
+
+void Add(std::size_t a, std::size_t b, double weight, std::vector<Tie>& ties) {
+  if (a != b) ties.push_back({std::min(a, b), std::max(a, b), weight});
 }
 
-Weights TiesOf(const Task& task) {
-  constexpr double kLatency = 4096;  // what a message costs, in bytes: ties without data are the weakest
+// One tie of each pair, ascending.
+void Sum(std::vector<Tie>& ties) {
+  std::ranges::stable_sort(ties, {}, [](const Tie& tie) { return std::pair(tie.a, tie.b); });
+  std::size_t kept = 0;
+  for (const Tie& tie : ties) {
+    if (kept > 0 && ties[kept - 1].a == tie.a && ties[kept - 1].b == tie.b) {
+      ties[kept - 1].weight += tie.weight;
+    } else {
+      ties[kept++] = tie;
+    }
+  }
+  ties.resize(kept);
+}
+
+std::vector<Tie> TiesOf(const Task& task) {
+  constexpr double kMessage =
+      4096;  // bytes that a message is worth: what carries no data ties, too, but least
   const sim::OpGraph& graph = task.problem->graph();
   const auto unit_of = [&](sim::OpIndex op) {
     return static_cast<std::size_t>(task.units.unit_of_op[static_cast<std::size_t>(op)]);
   };
-  // By output: the units that read it.
-  std::map<std::pair<sim::OpIndex, std::int32_t>, std::vector<std::size_t>> readers;
-  Weights weights;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const auto index = static_cast<sim::OpIndex>(i);
-    for (const sim::TensorRef& input : graph.ops[i].inputs)
-      readers[{input.op, input.output}].push_back(unit_of(index));
-    for (const sim::OpIndex producer : graph.ops[i].control)
-      Tie(weights, unit_of(producer), unit_of(index), kLatency);
+  std::vector<Tie> ties;
+  std::vector<std::pair<sim::TensorRef, std::size_t>> readers;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    const std::size_t unit = unit_of(static_cast<sim::OpIndex>(op));
+    for (const sim::TensorRef& input : graph.ops[op].inputs) readers.emplace_back(input, unit);
+    for (const sim::OpIndex producer : graph.ops[op].control) Add(unit_of(producer), unit, kMessage, ties);
   }
-  for (auto& [output, units] : readers) {
-    std::ranges::sort(units);
-    const auto bytes =
-        static_cast<double>(graph.ops[static_cast<std::size_t>(output.first)].outputs[static_cast<std::size_t>(output.second)].bytes);
-    std::size_t before = unit_of(output.first);
-    for (const std::size_t unit : units) {
-      Tie(weights, before, unit, bytes + kLatency);
-      before = unit;
+  std::ranges::sort(readers);
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const auto& [tensor, unit] = readers[i];
+    const bool first = i == 0 || readers[i - 1].first != tensor;
+    const auto& outputs = graph.ops[static_cast<std::size_t>(tensor.op)].outputs;
+    const auto bytes = static_cast<double>(outputs[static_cast<std::size_t>(tensor.output)].bytes);
+    Add(first ? unit_of(tensor.op) : readers[i - 1].second, unit, bytes + kMessage, ties);
+  }
+  Sum(ties);
+  return ties;
+}
+
+// Of the rating of the nearest, which has no room: a cluster for which there is only less waits for the next level.
+constexpr double kWaits = 0.5;
+
+// By cluster: the one it goes into, or itself. None gets more than `most` units. Small ones choose first; who has been
+// joined stays.
+std::vector<std::size_t> Join(std::size_t most, const Clusters& clusters, const std::vector<Tie>& ties) {
+  std::vector<std::vector<std::pair<std::size_t, double>>> near(clusters.size());
+  for (const Tie& tie : ties) {
+    near[tie.a].emplace_back(tie.b, tie.weight);
+    near[tie.b].emplace_back(tie.a, tie.weight);
+  }
+  std::vector<std::size_t> into(clusters.size());
+  std::iota(into.begin(), into.end(), std::size_t{0});
+  std::vector<std::size_t> order = into;
+  std::ranges::stable_sort(order, {}, [&](std::size_t c) { return clusters[c].size(); });
+  std::vector<std::size_t> size;
+  for (const auto& cluster : clusters) size.push_back(cluster.size());
+  std::vector<bool> settled(clusters.size());
+  for (const std::size_t c : order) {
+    if (settled[c]) continue;
+    double nearest = 0;  // what it would join if there were room
+    double best = 0;
+    for (const auto& [other, weight] : near[c]) {
+      const double rating = weight / std::sqrt(static_cast<double>(clusters[other].size()));
+      nearest = std::max(nearest, rating);
+      if (rating <= best || size[into[other]] + size[c] > most) continue;
+      best = rating;
+      into[c] = into[other];
     }
+    if (best < kWaits * nearest) into[c] = c;
+    if (into[c] == c) continue;
+    size[into[c]] += size[c];
+    settled[c] = settled[into[c]] = true;
   }
-  return weights;
+  return into;
+}
+
+void Coarsen(std::size_t most, Clusters& clusters, std::vector<Tie>& ties) {
+  const std::vector<std::size_t> into = Join(most, clusters, ties);
+  Clusters joined;
+  std::vector<std::size_t> number(clusters.size());
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    if (into[c] != c) continue;
+    number[c] = joined.size();
+    joined.push_back(std::move(clusters[c]));
+  }
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    if (into[c] == c) continue;
+    number[c] = number[into[c]];
+    joined[number[c]].insert(joined[number[c]].end(), clusters[c].begin(), clusters[c].end());
+  }
+  clusters = std::move(joined);
+  std::vector<Tie> between;
+  for (const Tie& tie : ties) Add(number[tie.a], number[tie.b], tie.weight, between);
+  ties = std::move(between);
+  Sum(ties);
 }
 
 }  // namespace
 
+std::size_t UnitTree::LevelOf(std::size_t clusters) const {
+  std::size_t level = levels.size() - 1;
+  while (level > 0 && Clusters(level) < clusters) --level;
+  return level;
+}
+
 UnitTree MakeUnitTree(const Task& task) {
-  Weights weights = TiesOf(task);
-  std::vector<std::vector<std::size_t>> clusters;  // their units
-  for (std::size_t unit = 0; unit < task.units.ops.size(); ++unit) clusters.push_back({unit});
-  std::vector<std::vector<std::size_t>> sizes;  // by level, by cluster of the level: units
-  std::vector<std::vector<std::vector<std::size_t>>> members = {clusters};
-  while (!weights.empty()) {
-    using Rated = std::tuple<double, std::size_t, std::size_t>;
-    std::vector<Rated> rated;
-    for (const auto& [pair, weight] : weights) {
-      const auto size = static_cast<double>(clusters[pair.first].size()) *
-                        static_cast<double>(clusters[pair.second].size());
-      rated.emplace_back(-weight / size, pair.first, pair.second);
+  const std::size_t units = task.units.ops.size();
+  std::vector<Tie> ties = TiesOf(task);
+  Clusters clusters;
+  for (std::size_t unit = 0; unit < units; ++unit) clusters.push_back({unit});
+  std::vector<Clusters> levels = {clusters};
+  for (std::size_t most = UnitTree::kFactor; most < units * UnitTree::kFactor; most *= UnitTree::kFactor) {
+    for (std::size_t before = 0; before != clusters.size();) {
+      before = clusters.size();
+      Coarsen(most, clusters, ties);
     }
-    std::ranges::sort(rated);
-    std::vector<std::size_t> partner(clusters.size());
-    std::iota(partner.begin(), partner.end(), std::size_t{0});
-    for (const auto& [rating, a, b] : rated) {
-      if (partner[a] != a || partner[b] != b) continue;
-      partner[a] = b;
-      partner[b] = a;
-    }
-    std::vector<std::size_t> cluster_of(clusters.size());
-    std::vector<std::vector<std::size_t>> merged;
-    for (std::size_t c = 0; c < clusters.size(); ++c) {
-      if (partner[c] < c) {
-        cluster_of[c] = cluster_of[partner[c]];
-        continue;
-      }
-      cluster_of[c] = merged.size();
-      merged.push_back(clusters[c]);
-      if (partner[c] != c) {
-        const auto& other = clusters[partner[c]];
-        merged.back().insert(merged.back().end(), other.begin(), other.end());
-      }
-    }
-    Weights next;
-    for (const auto& [pair, weight] : weights) Tie(next, cluster_of[pair.first], cluster_of[pair.second], weight);
-    weights = std::move(next);
-    clusters = std::move(merged);
-    members.push_back(clusters);
+    if (clusters.size() < levels.back().size()) levels.push_back(clusters);
   }
   UnitTree tree;
-  for (const std::vector<std::size_t>& cluster : clusters)
-    tree.order.insert(tree.order.end(), cluster.begin(), cluster.end());
-  std::vector<std::size_t> place(tree.order.size());
-  for (std::size_t i = 0; i < tree.order.size(); ++i) place[tree.order[i]] = i;
-  for (const auto& level : members) {
-    std::vector<std::size_t> begins;
-    for (const auto& cluster : level) begins.push_back(place[cluster.front()]);
+  for (const auto& cluster : clusters) tree.order.insert(tree.order.end(), cluster.begin(), cluster.end());
+  std::vector<std::size_t> position(units);
+  for (std::size_t i = 0; i < units; ++i) position[tree.order[i]] = i;
+  for (const Clusters& level : levels) {
+    std::vector<std::size_t>& begins = tree.levels.emplace_back();
+    for (const auto& cluster : level) begins.push_back(position[cluster.front()]);
     std::ranges::sort(begins);
-    begins.push_back(tree.order.size());
-    tree.levels.push_back(std::move(begins));
+    begins.push_back(units);
   }
   return tree;
 }

@@ -1,12 +1,14 @@
 // Which units belong together, at every size.
 //
-// Units are matched in pairs along what they share most, the pairs again, and so on, as multilevel partitioners
-// coarsen a graph (Karypis, Kumar: A fast and high quality multilevel scheme, SIAM J. Sci. Comput. 1998; rated by
-// weight over the product of sizes). A tensor that many units read ties them one to the next, not each to its
-// producer: it goes to a device once for all of them, so the steps of a recurrent layer are tied by its weights.
+// Each unit joins the cluster with which it shares most, clusters of at most kFactor units, then kFactor times as many,
+// up to all: as multilevel partitioners coarsen hypergraphs (Çatalyürek, Aykanat: Hypergraph-partitioning-based decomposition,
+// IEEE TPDS 1999; rated by weight over the root of the other's size). A tensor that many units read ties them one to the
+// next, not each to its producer: it goes to a device once for all of them, so the steps of a recurrent layer are tied by
+// its weights, which no tie between neighbouring steps outweighs.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "agents/task.h"
@@ -14,13 +16,24 @@
 namespace berth::agents {
 
 struct UnitTree {
-  // Units; those of one cluster stand side by side.
-  std::vector<std::size_t> order;
-  // By level, from single units to the whole graph or its unconnected parts: where the clusters begin in `order`,
-  // and last its size. A level's clusters are unions of those of the level before.
+  static constexpr std::size_t kFactor = 4;
+
+  std::vector<std::size_t> order;  // units; those of one cluster stand side by side
+  // By level, from single units up, where the clusters begin in `order`, and last its size. A level's clusters are unions
+  // of those of the level before.
   std::vector<std::vector<std::size_t>> levels;
+
+  std::size_t Clusters(std::size_t level) const { return levels[level].size() - 1; }
+  // Its units.
+  std::span<const std::size_t> Cluster(std::size_t level, std::size_t cluster) const {
+    const std::vector<std::size_t>& begins = levels[level];
+    return std::span(order).subspan(begins[cluster], begins[cluster + 1] - begins[cluster]);
+  }
+  // The highest with so many clusters; 0 if none has.
+  std::size_t LevelOf(std::size_t clusters) const;
 };
 
+// Takes time in proportion to edges, ops and levels, but for a logarithm. Not empty; deterministic.
 UnitTree MakeUnitTree(const Task& task);
 
 }  // namespace berth::agents

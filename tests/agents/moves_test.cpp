@@ -27,11 +27,15 @@ RC_GTEST_PROP(Moves, NeighboursDifferAndAreLegal, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
   const auto c = RandomCase(seed, {.ops = *rc::gen::inRange(1, 40), .gpus = *rc::gen::inRange(1, 4)});
   const Task task = MakeTask(*c->problem, "");
-  const Moves moves(task);
+  const auto kinds = *rc::gen::element(Moves::Kinds::kRunsAndConnected, Moves::Kinds::kWithClusters);
+  const Moves moves(task, kinds);
   Rng rng(seed, "test");
   UnitPlacement placement = UniformPlacement(task, rng);
   for (int i = 0; i < 20; ++i) {
-    const UnitPlacement next = moves.Neighbour(placement, rng);
+    const bool clusters = kinds == Moves::Kinds::kWithClusters && i % 2 == 0;
+    const UnitPlacement next = clusters
+                                   ? moves.ClusterNeighbour(placement, moves.tree().levels.size() - 1, rng)
+                                   : moves.Neighbour(placement, rng);
     RC_ASSERT(next != placement);
     for (const sim::DeviceIndex d : next)
       RC_ASSERT(std::binary_search(task.devices.begin(), task.devices.end(), d));
@@ -89,6 +93,34 @@ TEST(Moves, TrivialPlacementsAreSingleDevicesAndBlocksOfEqualCost) {
   EXPECT_THAT(placements[1], Each(1));
   EXPECT_THAT(placements[2], ElementsAre(0, 0, 0, 0, 1, 1, 1, 1)) << "in topological order";
   EXPECT_THAT(placements[3], ElementsAre(0, 0, 1, 1, 1, 1, 0, 0)) << "gradients with their layer";
+}
+
+// All units of a cluster come to one device, whatever theirs was.
+TEST(Moves, ClustersMoveAsAWhole) {
+  const auto c = RandomCase(4, {.ops = 60, .gpus = 3, .cpu = false});
+  const Task task = MakeTask(*c->problem, "");
+  const Moves moves(task, Moves::Kinds::kWithClusters);
+  const UnitTree& tree = moves.tree();
+  const std::size_t level = tree.LevelOf(3);
+  Rng rng(1, "test");
+  const UnitPlacement start = moves.RandomClusters(0, rng);
+  for (int i = 0; i < 100; ++i) {
+    const UnitPlacement next = moves.ClusterNeighbour(start, level, rng);
+    for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
+      std::size_t moved = 0;
+      std::set<sim::DeviceIndex> devices;
+      for (const std::size_t unit : tree.Cluster(level, cluster)) {
+        moved += next[unit] != start[unit];
+        devices.insert(next[unit]);
+      }
+      EXPECT_TRUE(moved == 0 || devices.size() == 1);
+    }
+  }
+  const UnitPlacement clusters = moves.RandomClusters(level, rng);
+  for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
+    for (const std::size_t unit : tree.Cluster(level, cluster))
+      EXPECT_EQ(clusters[unit], clusters[tree.Cluster(level, cluster).front()]);
+  }
 }
 
 TEST(Moves, StartsAreTheSharedOneOrTheTrivialOnes) {
