@@ -19,7 +19,7 @@
 //     and entropy of ours. It goes from a random start to the end: the one to apply to unseen graphs;
 //   - `tuned` searches one graph, from the best placement so far. Sixteen units get their devices between two
 //     evaluations, from one state; what is known is not evaluated again; a logit for staying holds the units that a pass
-//     moves at 2.5; the network's preferences stay within a tanh; steps that moved something are compared with one
+//     moves at 2.5, falling to 1; the network's preferences stay within a tanh; steps that moved something are compared with one
 //     another. It is told what a list schedule of the units before offers the unit in turn on each device: how late it
 //     would end there, and whether its heaviest input is there (docs/protocol.md#offers). Network, features and penalty
 //     are the walk's, with two rounds of messages in place of eight.
