@@ -1,13 +1,14 @@
 // berth's own search: plans on screens (sim/screen.h), samples what the plan ends at, and goes on from the best placement
 // sampled.
 //
-//  1. `plan` screens of simulated annealing in `chains` chains that move at once. Half of them move clusters of units that
-//     share most (unit_tree.h), large ones first: single units cannot bring a layer of a recurrent model together, each
-//     step on the way is slower than the one before. After each size the better half of the chains goes on, twice. The
-//     other half moves what local search moves, and clusters. Each size cools from `hot` (a relative increase of runtime
-//     taken with probability 1/e), less where more clusters could each take some; at the end to a hundredth of it.
-//     The best that any chain passes is the first sample. Where other agents have sampled before (portfolio), half of the
-//     chains of the second half begin at the best of theirs, and the search goes on from the better of the two.
+//  1. `plan` screens of simulated annealing in `chains` chains that move at once, from units on devices by chance. Half of
+//     them first move clusters of units that share most (unit_tree.h), large ones before small ones: single units cannot
+//     bring a layer of a recurrent model together, since each step on the way is slower than the one before. When they fall
+//     to smaller clusters the better half of them goes on twice; for the second half of the plan they make all moves, as
+//     the other chains do throughout. `hot` is a relative increase of runtime taken with probability 1/e, in parts where
+//     many clusters could each take it; it falls to a hundredth. The best that any chain passes is the first sample. Where
+//     other agents have sampled before (portfolio), some chains go on from the best of theirs when all moves begin, and the
+//     search from the better of the two.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
 //  3. After `patience` samples without anything better: a tenth of the plan again, from the best placement with a part
@@ -116,12 +117,14 @@ class Flight {
     std::vector<Candidate> chains = Screen(std::move(placements));
     Candidate best = known ? *known : BestOf(chains);
     if (task_.devices.size() == 1) return best;
+    if (known && coarse == 0) std::fill(chains.begin() + count / 2, chains.end(), *known);
     std::size_t level = top;
     Walk(settings_.plan, chains, best, [&](double done) {
       const Phase falling = PhaseOf(top, done);
       if (coarse > 0 && falling.level < level) {
         KeepBetterHalf(std::span(chains).first(coarse));
-        if (known && falling.level == 0) chains[coarse - 1] = *known;
+        if (known && falling.level == 0)
+          std::fill(chains.begin() + coarse / 2, chains.begin() + coarse, *known);
       }
       level = falling.level;
       std::vector<Phase> phases(count, {0, HeatOf(0) * std::pow(kCold, done)});
