@@ -167,6 +167,7 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
 std::string SmallSpec(const AgentRow& row) {
   if (row.name == std::string("external"))
     return "external(command=python3 -B " BERTH_SOURCE_DIR "/examples/outside_agent.py,timeout=60)";
+  if (row.name == std::string("pilot")) return "pilot(plan=8000)";
   const std::string parameters = row.parameters;
   std::string small;
   for (const char* size : {"width=8", "groups=4", "iterations=10"}) {

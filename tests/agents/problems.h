@@ -53,8 +53,8 @@ struct RandomOptions {
 // With variables, control edges, doubled inputs, views, workspace, dispatch, streams and unequal devices.
 std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& options);
 
-// The agent's name, with the smallest useful networks where its row lists their sizes: tests of contracts
-// need no large ones. The one from outside is examples/outside_agent.py.
+// The agent's name, with the smallest useful networks where its row lists their sizes, and few screens: tests
+// of contracts need no more. The one from outside is examples/outside_agent.py.
 std::string SmallSpec(const AgentRow& row);
 
 }  // namespace berth::agents
