@@ -247,7 +247,7 @@ RenderedSection PilotSection(const std::vector<Race>& races) {
       "the papers' tables under native rules that have both, with 90 % bootstrap intervals over rows. Rows "
       "where one of "
       "them has found nothing that fits by then are left out, as are those with a smaller budget. Pilot "
-      "looks at 40,000 "
+      "looks at 80,000 "
       "placements through screens before its first sample and at 32 before each further one, so a sample of "
       "it takes "
       "longer (results/agents/pilot.md)."};
