@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace berth::bench {
 namespace {
 
-// A claim is lost neither for a learner that did not learn nor for one whose settings have changed since.
+// A claim is not judged for a learner that did not learn; it is not lost where settings have changed since, nor won against
+// an opponent whose settings have. The first subject is the claim's, the others its opponents.
 void ExcuseLearners(const TableResults& results, const std::string& block,
                     const std::vector<std::string>& rows, ClaimVerdict& verdict) {
   if (verdict.word == ClaimWord::kCannotBeTested) return;
@@ -23,10 +25,12 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
     verdict.ours += "; " + *why;
     return;
   }
-  if (verdict.word != ClaimWord::kDoesNotHold) return;
-  if (std::ranges::any_of(verdict.subjects, [&](const std::string& subject) {
-        return MostlyBefore(results, block, rows, subject);
-      })) {
+  std::span<const std::string> asked;
+  if (verdict.word == ClaimWord::kDoesNotHold) asked = verdict.subjects;
+  if (verdict.word == ClaimWord::kHolds && verdict.subjects.size() > 1)
+    asked = std::span(verdict.subjects).subspan(1);
+  if (std::ranges::any_of(
+          asked, [&](const std::string& subject) { return MostlyBefore(results, block, rows, subject); })) {
     verdict.word = ClaimWord::kUndecided;
     verdict.ours += "; rows of settings before today's";
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
+#include "bench/tables/claims.h"
 #include "tests/bench/tiny_table.h"
 
 namespace berth::bench {
@@ -67,6 +68,38 @@ TEST(SettingsBefore, SaysNothingOfWhatItCannotKnow) {
   CellRecord absent = Row("rnnlm", "random", "random(unit=op)");
   absent.note = "no plug-in";
   EXPECT_EQ(SettingsBefore(TableResults(table, {absent})), "");
+}
+
+// Whoever was mended is not to win by that an opponent was not yet run again.
+TEST(SettingsBefore, ClaimsAreNeitherLostByThemNorWonAgainstThem) {
+  TableDefinition table = TinyTable();
+  Claim claim;
+  claim.kind = "mean_ratio";
+  claim.text = "a learner is faster";
+  claim.block = table.blocks.front().key;
+  claim.columns = {"learner"};
+  claim.than = {"random"};
+  claim.limit = 0.9;
+  table.claims = {claim};
+  const auto word = [&](double runtime, bool learner_before, bool random_before) {
+    std::vector<CellRecord> records;
+    for (const char* row : {"rnnlm", "nmt_2"}) {
+      for (int seed = 1; seed <= 10; ++seed) {
+        records.push_back(MakeRecord(row, "learner", "searched", seed, runtime));
+        records.back().agent =
+            learner_before ? "random(unit=block)" : agents::MakeAgent("random(unit=block)")->name();
+        records.push_back(MakeRecord(row, "random", "searched", seed, 1.0));
+        records.back().agent = random_before ? "random(unit=op)" : agents::MakeAgent("random")->name();
+      }
+    }
+    return JudgeClaims(TableResults(table, records)).front().word;
+  };
+  EXPECT_EQ(word(0.5, false, false), ClaimWord::kHolds);
+  EXPECT_EQ(word(0.5, true, false), ClaimWord::kHolds);
+  EXPECT_EQ(word(0.5, false, true), ClaimWord::kUndecided);
+  EXPECT_EQ(word(1.5, false, false), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(word(1.5, true, false), ClaimWord::kUndecided);
+  EXPECT_EQ(word(1.5, false, true), ClaimWord::kUndecided);
 }
 
 }  // namespace
