@@ -100,7 +100,7 @@ UnitPlacement Moves::Neighbour(const UnitPlacement& placement, Rng& rng) const {
 UnitPlacement Moves::ClusterNeighbour(const UnitPlacement& placement, std::size_t level, Rng& rng) const {
   if (placement.empty() || task_.devices.size() == 1) return placement;
   UnitPlacement result = placement;
-  while (result == placement) MoveCluster(result, level, rng);
+  MoveCluster(result, level, rng);  // one of its units at least goes to another device
   return result;
 }
 
@@ -206,6 +206,8 @@ void Moves::SwapRuns(UnitPlacement& placement, Rng& rng) const {
 
 // Of the level or one above.
 void Moves::MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const {
+  BERTH_CHECK(tree_.has_value());
+  BERTH_CHECK(level < tree_->levels.size());
   const std::size_t at = level + rng.Below(tree_->levels.size() - level);
   const std::span<const std::size_t> cluster = tree_->Cluster(at, rng.Below(tree_->Clusters(at)));
   const sim::DeviceIndex device = Other(placement[cluster[rng.Below(cluster.size())]], rng);

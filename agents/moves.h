@@ -1,7 +1,8 @@
 // What the classical searches share: where they start and how they change a placement.
 //
 // Units are moved in runs of two orders: the topological one, and one by depth that lays the backward pass
-// over the forward pass, so that a segment of it holds a part of the model with its gradients.
+// over the forward pass, so that a segment of it holds a part of the model with its gradients. `pilot` has a third, and
+// moves clusters (unit_tree.h).
 #pragma once
 
 #include <cstdint>

@@ -5,13 +5,13 @@
 //     them first move clusters of units that share most (unit_tree.h), large ones before small ones: single units cannot
 //     bring a layer of a recurrent model together, since each step on the way is slower than the one before. When they fall
 //     to smaller clusters the better half of them goes on twice; for the second half of the plan they make all moves, as
-//     the other chains do throughout. `hot` is a relative increase of runtime taken with probability 1/e, in parts where
-//     many clusters could each take it; it falls to a hundredth. The best that any chain passes is the first sample. Where
+//     the other chains do throughout. `hot` is a relative increase of runtime taken with probability 1/e, divided by
+//     clusters / 128 where there are more; it falls to a hundredth. The best that any chain passes is the first sample. Where
 //     other agents have sampled before (portfolio), some chains go on from the best of theirs when all moves begin, and the
 //     search from the better of the two.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
-//  3. After `patience` samples without anything better: a tenth of the plan again, from the best placement with a part
+//  3. After `patience` samples without anything better: a tenth of the plan again, without levels, from the best placement with a part
 //     of it moved at random (`kick` neighbours); what it ends at is sampled and climbed from.
 //
 // Samples are exact simulations; screens cost no sample and are counted beside them (Evaluator::screens()). The peaks of
@@ -31,9 +31,10 @@ namespace berth::agents {
 namespace {
 
 constexpr std::size_t kCoarsest = 1;  // clusters a device, at the first level of a plan
-constexpr double kHeated = 128;       // clusters that take all of `hot`: of more each takes less
-constexpr double kCool = 0.1;         // of its heat, at the end of a level of clusters
-constexpr double kCold = 0.01;        // and of all moves
+constexpr double kHeated =
+    128;  // clusters that take all of `hot`, as in the scenarios it was chosen on; else divided
+constexpr double kCool = 0.1;   // of its heat, at the end of a level of clusters
+constexpr double kCold = 0.01;  // and of all moves
 
 struct Settings {
   std::int64_t screen = 0;

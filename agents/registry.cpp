@@ -101,7 +101,8 @@ const std::vector<AgentRow>& Agents() {
        "unseen graphs",
        "Addanki et al., NeurIPS 2019",
        "preset=tuned|walk|paper|code, rounds=2 (others: 8), episodes=4, passes=1, every=16 (others: 1), "
-       "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), reach=1 (others: 0 = unbounded), "
+       "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), moves_end=1 (of other moves: moves), "
+       "reach=1 (others: 0 = unbounded), "
        "offers=yes (tuned alone), "
        "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (walk: 0.01; paper, code: 1), "
        "entropy_end=0 (walk: 0.001, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, "

@@ -61,7 +61,8 @@ std::vector<Tie> TiesOf(const Task& task) {
   return ties;
 }
 
-// Of the rating of the nearest, which has no room: a cluster for which there is only less waits for the next level.
+// A cluster whose nearest has no room joins another only if that is rated so high in parts of the nearest; else it waits for
+// the next level.
 constexpr double kWaits = 0.5;
 
 // By cluster: the one it goes into, or itself. None gets more than `most` units. Small ones choose first; who has been

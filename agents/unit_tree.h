@@ -29,11 +29,12 @@ struct UnitTree {
     const std::vector<std::size_t>& begins = levels[level];
     return std::span(order).subspan(begins[cluster], begins[cluster + 1] - begins[cluster]);
   }
-  // The highest with so many clusters; 0 if none has.
+  // The highest with at least so many clusters; 0 if none has. What shares nothing stays apart and counts.
   std::size_t LevelOf(std::size_t clusters) const;
 };
 
-// Takes time in proportion to edges, ops and levels, but for a logarithm. Not empty; deterministic.
+// A pass takes time in proportion to edges, but for a logarithm; a level takes passes until nothing joins. Not empty;
+// deterministic.
 UnitTree MakeUnitTree(const Task& task);
 
 }  // namespace berth::agents

@@ -96,9 +96,11 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.passes = static_cast<int>(read.Int("passes", options.passes, 1, 1000));
   options.every = static_cast<int>(read.Int("every", options.every, 1, 1'000'000));
   options.repeats = read.Bool("repeats", options.repeats);
-  options.moves.first = read.Double("moves", options.moves.first, 0, 1e6);
-  options.moves.last =
-      read.Double("moves_end", std::min(options.moves.last, options.moves.first), 0, options.moves.first);
+  const LinearSchedule moves = options.moves;
+  options.moves.first = read.Double("moves", moves.first, 0, 1e6);
+  // A number of one's own holds unless its end is given, too.
+  const double last = options.moves.first == moves.first ? moves.last : options.moves.first;
+  options.moves.last = read.Double("moves_end", last, 0, 1e6);
   options.reach = read.Double("reach", options.reach, 0, 1000);
   if (preset == "tuned") options.offers = read.Bool("offers", options.offers);
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);

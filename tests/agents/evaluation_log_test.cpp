@@ -52,7 +52,7 @@ class EvaluationLogTest : public ::testing::Test {
 
 TEST_F(EvaluationLogTest, AnswersAsFarAsItGoes) {
   for (const char* agent :
-       {"local_search", "annealing", "genetic", "cross_entropy", "random", "factored", "pilot"}) {
+       {"local_search", "annealing", "genetic", "cross_entropy", "random", "factored", "pilot(plan=800)"}) {
     const Search whole = Run(agent, 200, nullptr);
     {
       EvaluationLog log(task_, agent, 1, path_);
@@ -148,7 +148,7 @@ std::string Forged(const std::string& log, Rng& rng) {
 TEST_F(EvaluationLogTest, AnswersThatAreNoneAreRefused) {
   Rng rng(1, "forged");
   int refused = 0, taken = 0;
-  for (const char* agent : {"random", "local_search", "pilot", "genetic"}) {
+  for (const char* agent : {"random", "local_search", "pilot(plan=800)", "genetic"}) {
     {
       EvaluationLog log(task_, agent, 1, path_);
       Run(agent, 40, &log);

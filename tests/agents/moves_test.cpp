@@ -33,9 +33,9 @@ RC_GTEST_PROP(Moves, NeighboursDifferAndAreLegal, ()) {
   UnitPlacement placement = UniformPlacement(task, rng);
   for (int i = 0; i < 20; ++i) {
     const bool clusters = kinds == Moves::Kinds::kWithClusters && i % 2 == 0;
-    const UnitPlacement next = clusters
-                                   ? moves.ClusterNeighbour(placement, moves.tree().levels.size() - 1, rng)
-                                   : moves.Neighbour(placement, rng);
+    const UnitPlacement next =
+        clusters ? moves.ClusterNeighbour(placement, rng.Below(moves.tree().levels.size()), rng)
+                 : moves.Neighbour(placement, rng);
     RC_ASSERT(next != placement);
     for (const sim::DeviceIndex d : next)
       RC_ASSERT(std::binary_search(task.devices.begin(), task.devices.end(), d));
@@ -102,6 +102,7 @@ TEST(Moves, ClustersMoveAsAWhole) {
   const Moves moves(task, Moves::Kinds::kWithClusters);
   const UnitTree& tree = moves.tree();
   const std::size_t level = tree.LevelOf(3);
+  ASSERT_GT(level, 0u);
   Rng rng(1, "test");
   const UnitPlacement start = moves.RandomClusters(0, rng);
   for (int i = 0; i < 100; ++i) {

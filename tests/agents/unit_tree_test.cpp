@@ -22,6 +22,7 @@ RC_GTEST_PROP(UnitTree, LevelsAreUnionsOfThoseBelow, ()) {
   const auto c = RandomCase(seed, {.ops = *rc::gen::inRange(1, 80), .gpus = 2});
   const Task task = MakeTask(*c->problem, "");
   const UnitTree tree = MakeUnitTree(task);
+  RC_ASSERT(tree.order == MakeUnitTree(task).order);
   std::vector<std::size_t> units = tree.order;
   std::ranges::sort(units);
   RC_ASSERT(units.size() == task.units.ops.size());

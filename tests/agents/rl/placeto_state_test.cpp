@@ -21,6 +21,10 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   const PlacetoOptions tuned = Options("placeto");
   EXPECT_EQ(tuned.every, 16);
   EXPECT_EQ(tuned.moves.first, 2.5);
+  EXPECT_EQ(tuned.moves.last, 1);
+  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(moves=6)")).moves.last, 6);
+  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(moves=6,moves_end=2)")).moves.last, 2);
+  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,moves=2)")).moves.last, 2);
   EXPECT_FALSE(tuned.repeats);
   EXPECT_EQ(tuned.start, PlacetoOptions::Start::kBest);
   EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);
