@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "agents/placements.h"
+#include "sim/error.h"
 
 namespace berth::agents {
 namespace {
