@@ -40,6 +40,11 @@ class Planted(unittest.TestCase):
         self.assertEqual(len(self.failures("<!-- not run: takes hours -->\ntext\n```sh\nfalse\n```\n")), 1)
         self.assertEqual(self.failures("<!-- given: README.md as mine.md -->\n```sh\ntest -s mine.md\n```\n"), [])
 
+    def test_what_is_not_run_could_be(self):
+        page = "<!-- not run: takes hours -->\n```sh\n{} --all\n```\n"
+        self.assertEqual(self.failures(page.format("bench/sweep/sweep.py")), [])
+        self.assertEqual(len(self.failures(page.format("bench/sweep/agents.json"))), 1)
+
     def test_other_blocks_are_no_commands(self):
         self.assertEqual(self.failures("```json\nfalse\n```\n```\nfalse\n```\n"), [])
 

@@ -6,7 +6,8 @@
  - a block marked ```console holds `$ command` lines, each followed by its output: compared. A line of dots (`…`) stands
    for any lines, dots inside a line for any text; blanks at the ends of lines do not count.
  - a block marked ```sh holds commands alone, run as one script: they must succeed.
- - a comment <!-- not run: reason --> before a block leaves it out; the reason is printed.
+ - a comment <!-- not run: reason --> before a block leaves it out; the reason is printed. Files of the repository that it
+   calls must be executable.
  - a comment <!-- given: FILE as NAME --> brings a file of the repository that a reader would have of his own.
 
 A page's commands run in one empty folder, with `berth` and `berth-profile` on the path; 77 = the build lacks something.
@@ -84,6 +85,12 @@ def matches(expected, printed):
     return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed)) is not None
 
 
+def not_executable(block):
+    """What the block calls by its path in the repository, but nobody can."""
+    called = [line.split()[0] for line in block.lines if line.strip()]
+    return [path for path in called if os.path.isfile(os.path.join(ROOT, path)) and not os.access(os.path.join(ROOT, path), os.X_OK)]
+
+
 def run(command, folder, environment):
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)
@@ -104,6 +111,7 @@ def check_page(page, build):
             where = f"{os.path.relpath(page, ROOT)}, line {block.line}"
             if block.skipped:
                 print(f"{where}: not run: {block.skipped}")
+                failures += [f"{where}: {path} is no executable file" for path in not_executable(block)]
                 continue
             calls = commands_of(block) if block.kind == "console" else [["\n".join(block.lines), None]]
             for command, expected in calls:
