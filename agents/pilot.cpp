@@ -11,8 +11,8 @@
 //     search from the better of the two.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
-//  3. After `patience` samples without anything better: a tenth of the plan again, without levels, from the best placement with a part
-//     of it moved at random (`kick` neighbours); what it ends at is sampled and climbed from.
+//  3. After `patience` samples without anything better: a tenth of the plan again, without levels, from the best placement
+//     with a part of it moved at random (`kick` neighbours); what it ends at is sampled and climbed from.
 //
 // Samples are exact simulations; screens cost no sample and are counted beside them (Evaluator::screens()). The peaks of
 // the samples correct those of screens. Spends the whole budget.
@@ -31,11 +31,9 @@
 namespace berth::agents {
 namespace {
 
-constexpr std::size_t kCoarsest = 1;  // clusters a device, at the first level of a plan
-constexpr double kHeated =
-    128;  // clusters that take all of `hot`, as in the scenarios it was chosen on; else divided
-constexpr double kCool = 0.1;   // of its heat, at the end of a level of clusters
-constexpr double kCold = 0.01;  // and of all moves
+constexpr double kHeated = 128;  // clusters that take all of `hot`: as many as units where it was chosen
+constexpr double kCool = 0.1;    // of its heat, at the end of a level of clusters
+constexpr double kCold = 0.01;   // and of all moves
 
 struct Settings {
   std::int64_t screen = 0;
@@ -110,7 +108,7 @@ class Flight {
 
   // The best that any chain passes.
   Candidate Plan(const std::optional<Candidate>& known) {
-    const std::size_t top = moves_.tree().LevelOf(kCoarsest * task_.devices.size());
+    const std::size_t top = moves_.tree().LevelOf(task_.devices.size());
     const auto count = static_cast<std::size_t>(settings_.chains);
     const std::size_t coarse = settings_.levels && top > 0 ? (count + 1) / 2 : 0;
     std::vector<UnitPlacement> placements;
@@ -155,7 +153,8 @@ class Flight {
     std::ranges::copy(chains.first(half), chains.last(half).begin());
   }
 
-  // Simulated annealing on screens; `phases` says what the chains do next when a part of the screens is done.
+  // Simulated annealing on screens. `phases` is asked before each step, when a part of the screens is done, what each chain
+  // does next; it may exchange chains.
   template <typename Phases>
   void Walk(std::int64_t screens, std::vector<Candidate>& chains, Candidate& best, const Phases& phases) {
     const std::int64_t steps = screens / std::ssize(chains);
