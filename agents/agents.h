@@ -2,6 +2,7 @@
 // from the spec and refuse unknown ones.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "agents/agent.h"
@@ -26,6 +27,7 @@ std::unique_ptr<Agent> MakeAnnealing(const Spec& spec);
 std::unique_ptr<Agent> MakeGenetic(const Spec& spec);
 std::unique_ptr<Agent> MakeCrossEntropy(const Spec& spec);
 std::unique_ptr<Agent> MakeFactored(const Spec& spec);
+constexpr std::int64_t kPilotPlan = 80'000;  // screens, unless told
 std::unique_ptr<Agent> MakePilot(const Spec& spec);
 std::unique_ptr<Agent> MakePortfolio(const Spec& spec);
 std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);

@@ -65,6 +65,8 @@ Moves::Moves(const Task& task, Kinds kinds) : task_(task), orders_(2), neighbour
   if (kinds == Kinds::kWithClusters) {
     tree_ = MakeUnitTree(task);
     orders_.push_back(tree_->order);
+    top_ = tree_->levels.size() - 1;
+    while (top_ > 0 && tree_->Clusters(top_) < 2) --top_;
   }
   for (const UnitEdge& edge : task.edges) {
     const auto from = static_cast<std::size_t>(edge.from);
@@ -107,9 +109,9 @@ UnitPlacement Moves::ClusterNeighbour(const UnitPlacement& placement, std::size_
 
 UnitPlacement Moves::RandomClusters(std::size_t level, Rng& rng) const {
   UnitPlacement placement(task_.units.ops.size());
-  for (std::size_t c = 0; c < tree_->Clusters(level); ++c) {
+  for (std::size_t c = 0; c < tree().Clusters(level); ++c) {
     const sim::DeviceIndex device = rng.Pick(task_.devices);
-    for (const std::size_t unit : tree_->Cluster(level, c)) placement[unit] = device;
+    for (const std::size_t unit : tree().Cluster(level, c)) placement[unit] = device;
   }
   return placement;
 }
@@ -207,16 +209,23 @@ void Moves::SwapRuns(UnitPlacement& placement, Rng& rng) const {
 
 // Of the level or one above.
 void Moves::MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const {
-  BERTH_CHECK(tree_.has_value());
-  BERTH_CHECK(level < tree_->levels.size());
-  const std::size_t at = level + rng.Below(tree_->levels.size() - level);
-  const std::span<const std::size_t> cluster = tree_->Cluster(at, rng.Below(tree_->Clusters(at)));
+  BERTH_CHECK(level <= top_);
+  const auto draw = [&] {
+    const std::size_t at = level + rng.Below(top_ + 1 - level);
+    return tree().Cluster(at, rng.Below(tree().Clusters(at)));
+  };
+  std::span<const std::size_t> cluster = draw();
+  while (cluster.size() > MostMoved()) cluster = draw();  // of two one is no larger
   const sim::DeviceIndex device = Other(placement[cluster[rng.Below(cluster.size())]], rng);
   for (const std::size_t unit : cluster) placement[unit] = device;
 }
 
+std::size_t Moves::MostMoved() const {
+  return std::max<std::size_t>(1, task_.units.ops.size() / 2);
+}
+
 std::size_t Moves::Length(Rng& rng) const {
-  const std::size_t most = std::max<std::size_t>(1, task_.units.ops.size() / 2);
+  const std::size_t most = MostMoved();
   std::uint64_t powers = 1;
   while ((std::size_t{1} << powers) <= most) ++powers;
   if (rng.Below(2) == 0) return 1;

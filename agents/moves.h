@@ -13,6 +13,7 @@
 #include "agents/random.h"
 #include "agents/task.h"
 #include "agents/unit_tree.h"
+#include "sim/error.h"
 
 namespace berth::agents {
 
@@ -28,12 +29,16 @@ class Moves {
   //  - connected units of one device go to another,
   //  - two runs of an order change places,
   //  - and of kWithClusters: a cluster of any level (unit_tree.h) goes to one device; its order is a third one.
-  // The number of units is 1, 2 to 3, 4 to 7 … with equal chance, up to half of all.
+  // The number of units is 1, 2 to 3, 4 to 7 … with equal chance, up to half of all; clusters are no larger, either.
   UnitPlacement Neighbour(const UnitPlacement& placement, Rng& rng) const;
 
   // With clusters alone:
-  const UnitTree& tree() const { return *tree_; }
-  // A cluster of `level` or above goes to one device; the same where there is no other device.
+  const UnitTree& tree() const {
+    BERTH_CHECK(tree_.has_value());
+    return *tree_;
+  }
+  // A cluster of `level` or above goes to one device; the same where there is no other device. Of `level` there are two at
+  // least, or it is 0.
   UnitPlacement ClusterNeighbour(const UnitPlacement& placement, std::size_t level, Rng& rng) const;
   // Each cluster of the level on a device by chance.
   UnitPlacement RandomClusters(std::size_t level, Rng& rng) const;
@@ -53,12 +58,14 @@ class Moves {
   void MoveConnected(UnitPlacement& placement, Rng& rng) const;
   void SwapRuns(UnitPlacement& placement, Rng& rng) const;
   void MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const;
+  std::size_t MostMoved() const;
   std::size_t Length(Rng& rng) const;
   sim::DeviceIndex Other(sim::DeviceIndex device, Rng& rng) const;
 
   const Task& task_;
   std::vector<Order> orders_;
   std::optional<UnitTree> tree_;                      // with clusters alone
+  std::size_t top_ = 0;                               // its highest level of two clusters or more
   std::vector<std::vector<std::size_t>> neighbours_;  // by unit, both directions
 };
 

@@ -8,7 +8,7 @@
 //     the other chains do throughout. `hot` is a relative increase of runtime taken with probability 1/e, divided by
 //     clusters / 128 where there are more; it falls to a hundredth. The best that any chain passes is the first sample. Where
 //     other agents have sampled before (portfolio), some chains go on from the best of theirs when all moves begin, and the
-//     search from the better of the two.
+//     search from the better of the two. Graphs of over 50,000 ops are planned on fewer screens.
 //  2. Local search from the best sample: of `screen` neighbours (moves.h) the one with the best screen is sampled, and taken
 //     unless it is worse.
 //  3. After `patience` samples without anything better: a tenth of the plan again, without levels, from the best placement
@@ -34,6 +34,8 @@ namespace {
 constexpr double kHeated = 128;  // clusters that take all of `hot`: as many as units where it was chosen
 constexpr double kCool = 0.1;    // of its heat, at the end of a level of clusters
 constexpr double kCold = 0.01;   // and of all moves
+constexpr std::int64_t kLevelSteps = 50;  // at least: a level that would get fewer is not worth its turn
+constexpr std::int64_t kPlannedOps = 4'000'000'000;  // screened at most, about a minute of a core
 
 struct Settings {
   std::int64_t screen = 0;
@@ -106,41 +108,47 @@ class Flight {
     double heat = 0;
   };
 
+  std::int64_t PlanScreens() const {
+    return std::min(settings_.plan, kPlannedOps / task_.problem->graph().size());
+  }
+
   // The best that any chain passes.
   Candidate Plan(const std::optional<Candidate>& known) {
-    const std::size_t top = moves_.tree().LevelOf(task_.devices.size());
     const auto count = static_cast<std::size_t>(settings_.chains);
-    const std::size_t coarse = settings_.levels && top > 0 ? (count + 1) / 2 : 0;
+    const std::int64_t steps = PlanScreens() / settings_.chains;
+    const std::size_t top = settings_.levels ? std::min(moves_.tree().LevelOf(task_.devices.size()),
+                                                        static_cast<std::size_t>(steps / 2 / kLevelSteps))
+                                             : 0;
+    const std::size_t coarse = top > 0 ? (count + 1) / 2 : 0;
     std::vector<UnitPlacement> placements;
     for (std::size_t i = 0; i < count; ++i)
       placements.push_back(moves_.RandomClusters(i < coarse ? top : 0, rng_));
     std::vector<Candidate> chains = Screen(std::move(placements));
-    Candidate best = known ? *known : BestOf(chains);
+    Candidate best = BestOf(chains);
+    if (known && known->objective() < best.objective()) best = *known;
     if (task_.devices.size() == 1) return best;
-    if (known && coarse == 0) std::fill(chains.begin() + count / 2, chains.end(), *known);
-    std::size_t level = top;
-    Walk(settings_.plan, chains, best, [&](double done) {
-      const Phase falling = PhaseOf(top, done);
-      if (coarse > 0 && falling.level < level) {
-        KeepBetterHalf(std::span(chains).first(coarse));
-        if (known && falling.level == 0)
-          std::fill(chains.begin() + coarse / 2, chains.begin() + coarse, *known);
-      }
-      level = falling.level;
-      std::vector<Phase> phases(count, {0, HeatOf(0) * std::pow(kCold, done)});
-      std::fill_n(phases.begin(), coarse, falling);
-      return phases;
-    });
+    // Of steps `begin` to `end` the coarse chains are at `level`; the others fall from the first step to the last.
+    const auto walk = [&](std::int64_t begin, std::int64_t end, std::size_t level, double falls_to) {
+      Walk(end - begin, chains, best, [&](double part) {
+        const double done = (static_cast<double>(begin) + part * static_cast<double>(end - begin)) /
+                            static_cast<double>(steps);
+        std::vector<Phase> phases(count, {0, HeatOf(0) * std::pow(kCold, done)});
+        std::fill_n(phases.begin(), coarse, Phase{level, HeatOf(level) * std::pow(falls_to, part)});
+        return phases;
+      });
+    };
+    std::int64_t step = 0;
+    for (std::size_t level = top; level > 0; --level) {
+      const std::int64_t end =
+          steps / 2 * static_cast<std::int64_t>(top - level + 1) / static_cast<std::int64_t>(top);
+      walk(step, end, level, kCool);
+      step = end;
+      KeepBetterHalf(std::span(chains).first(coarse));
+    }
+    const std::size_t all = coarse > 0 ? coarse : count;
+    if (known) std::fill_n(chains.begin() + (all / 2), all - all / 2, *known);
+    walk(step, steps, 0, kCold);
     return best;
-  }
-
-  // The first half of a plan falls from level `top` to 1, the second one is of all moves.
-  Phase PhaseOf(std::size_t top, double done) const {
-    if (done >= 0.5) return {0, HeatOf(0) * std::pow(kCold, 2 * done - 1)};
-    const double levels = 2 * done * static_cast<double>(top);
-    const double whole = std::floor(levels);
-    const std::size_t level = top - static_cast<std::size_t>(whole);
-    return {level, HeatOf(level) * std::pow(kCool, levels - whole)};
   }
 
   double HeatOf(std::size_t level) const {
@@ -153,11 +161,9 @@ class Flight {
     std::ranges::copy(chains.first(half), chains.last(half).begin());
   }
 
-  // Simulated annealing on screens. `phases` is asked before each step, when a part of the screens is done, what each chain
-  // does next; it may exchange chains.
+  // Simulated annealing on screens. `phases` is asked before each step, when a part of them is done, what each chain does next.
   template <typename Phases>
-  void Walk(std::int64_t screens, std::vector<Candidate>& chains, Candidate& best, const Phases& phases) {
-    const std::int64_t steps = screens / std::ssize(chains);
+  void Walk(std::int64_t steps, std::vector<Candidate>& chains, Candidate& best, const Phases& phases) {
     for (std::int64_t step = 0; step < steps && !evaluator_.stop_requested(); ++step) {
       Step(phases(static_cast<double>(step) / static_cast<double>(steps)), chains);
       const Candidate& now = BestOf(chains);
@@ -234,7 +240,7 @@ class Flight {
     const Candidate kicked = Screen({placement}).front();
     std::vector<Candidate> chains(static_cast<std::size_t>(settings_.chains), kicked);
     Candidate planned = kicked;
-    Walk(settings_.plan / 10, chains, planned, [&](double done) {
+    Walk(PlanScreens() / 10 / settings_.chains, chains, planned, [&](double done) {
       return std::vector<Phase>(chains.size(), {0, HeatOf(0) * std::pow(kCold, done)});
     });
     Sample(sampled_.contains(HashOf(planned.placement)) ? kicked : planned);
@@ -264,7 +270,7 @@ class Pilot final : public Agent {
   explicit Pilot(const Spec& spec) {
     ParameterReader parameters(spec);
     settings_.screen = parameters.Int("screen", 32, 1, 1'000'000);
-    settings_.plan = parameters.Int("plan", 80'000, 0, 1'000'000'000);
+    settings_.plan = parameters.Int("plan", kPilotPlan, 0, 1'000'000'000);
     settings_.chains = parameters.Int("chains", 16, 1, 100'000);
     settings_.hot = parameters.Double("hot", 0.02, 0, 1);
     settings_.kick = parameters.Int("kick", 3, 1, 1'000'000);

@@ -4,8 +4,6 @@
 //
 // Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
 // exclude (single_gpu without a GPU). Spends the whole budget.
-#include "agents/portfolio.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -22,16 +20,11 @@ bool Suits(const AgentRow& row, const Task& task) {
   return name != "random" && (row.kind == AgentKind::kBaseline || row.kind == AgentKind::kConstructive);
 }
 
-// A screen takes a time in proportion to the ops.
-std::string BriefPilot(const Task& task) {
-  constexpr std::int64_t kScreenedOps = 40'000'000, kPlan = 40'000;
-  return "pilot(plan=" + std::to_string(std::min(kPlan, kScreenedOps / task.problem->graph().size())) + ")";
-}
-
 class Portfolio final : public Agent, public Composed {
  public:
-  Portfolio(const Spec& spec, bool brief) : brief_(brief) {
+  explicit Portfolio(const Spec& spec) {
     ParameterReader parameters(spec);
+    plan_ = parameters.Int("plan", kPilotPlan, 0, 1'000'000'000);
     parameters.Finish();
     name_ = parameters.Canonical();
   }
@@ -47,7 +40,7 @@ class Portfolio final : public Agent, public Composed {
       if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
       if (Suits(row, task)) ask(row.name);
     }
-    ask(brief_ ? BriefPilot(task) : "pilot");
+    ask("pilot(plan=" + std::to_string(plan_) + ")");
   }
 
   std::string AuthorOf(std::int64_t sample) const override {
@@ -57,7 +50,7 @@ class Portfolio final : public Agent, public Composed {
   }
 
  private:
-  const bool brief_;
+  std::int64_t plan_ = 0;
   std::string name_;
   std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
 };
@@ -65,11 +58,7 @@ class Portfolio final : public Agent, public Composed {
 }  // namespace
 
 std::unique_ptr<Agent> MakePortfolio(const Spec& spec) {
-  return std::make_unique<Portfolio>(spec, false);
-}
-
-std::unique_ptr<Agent> MakeBriefPortfolio() {
-  return std::make_unique<Portfolio>(Spec::Parse("portfolio"), true);
+  return std::make_unique<Portfolio>(spec);
 }
 
 }  // namespace berth::agents

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace berth::agents {
@@ -35,26 +36,29 @@ void Sum(std::vector<Tie>& ties) {
 }
 
 std::vector<Tie> TiesOf(const Task& task) {
-  constexpr double kMessage =
-      4096;  // bytes that a message is worth: what carries no data ties, too, but least
+  // Bytes that a message is worth: what carries no data ties, too, but least.
+  constexpr double kMessage = 4096;
   const sim::OpGraph& graph = task.problem->graph();
   const auto unit_of = [&](sim::OpIndex op) {
     return static_cast<std::size_t>(task.units.unit_of_op[static_cast<std::size_t>(op)]);
   };
   std::vector<Tie> ties;
-  std::vector<std::pair<sim::TensorRef, std::size_t>> readers;
+  std::vector<std::pair<sim::TensorRef, std::size_t>> holders;  // units that write a tensor or read it
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     const std::size_t unit = unit_of(static_cast<sim::OpIndex>(op));
-    for (const sim::TensorRef& input : graph.ops[op].inputs) readers.emplace_back(input, unit);
+    for (const sim::TensorRef& input : graph.ops[op].inputs) {
+      holders.emplace_back(input, unit);
+      holders.emplace_back(input, unit_of(input.op));
+    }
     for (const sim::OpIndex producer : graph.ops[op].control) Add(unit_of(producer), unit, kMessage, ties);
   }
-  std::ranges::sort(readers);
-  for (std::size_t i = 0; i < readers.size(); ++i) {
-    const auto& [tensor, unit] = readers[i];
-    const bool first = i == 0 || readers[i - 1].first != tensor;
+  std::ranges::sort(holders);
+  for (std::size_t i = 1; i < holders.size(); ++i) {
+    const auto& [tensor, unit] = holders[i];
+    if (holders[i - 1].first != tensor) continue;
     const auto& outputs = graph.ops[static_cast<std::size_t>(tensor.op)].outputs;
     const auto bytes = static_cast<double>(outputs[static_cast<std::size_t>(tensor.output)].bytes);
-    Add(first ? unit_of(tensor.op) : readers[i - 1].second, unit, bytes + kMessage, ties);
+    Add(holders[i - 1].second, unit, bytes + kMessage, ties);
   }
   Sum(ties);
   return ties;
@@ -65,7 +69,7 @@ std::vector<Tie> TiesOf(const Task& task) {
 constexpr double kWaits = 0.5;
 
 // By cluster: the one it goes into, or itself. None gets more than `most` units. Small ones choose first; who has been
-// joined stays.
+// joined stays. What shares nothing with any fills up clusters of its like.
 std::vector<std::size_t> Join(std::size_t most, const Clusters& clusters, const std::vector<Tie>& ties) {
   std::vector<std::vector<std::pair<std::size_t, double>>> near(clusters.size());
   for (const Tie& tie : ties) {
@@ -79,21 +83,37 @@ std::vector<std::size_t> Join(std::size_t most, const Clusters& clusters, const 
   std::vector<std::size_t> size;
   for (const auto& cluster : clusters) size.push_back(cluster.size());
   std::vector<bool> settled(clusters.size());
+  std::vector<double> shared(clusters.size());  // with the cluster in turn; 0 again after it
+  std::optional<std::size_t> alone;             // that which is being filled up
+  const auto join = [&](std::size_t c, std::size_t other) {
+    into[c] = other;
+    size[other] += size[c];
+    settled[c] = settled[other] = true;
+  };
   for (const std::size_t c : order) {
     if (settled[c]) continue;
+    if (near[c].empty()) {
+      if (alone && size[*alone] + size[c] <= most) {
+        join(c, *alone);
+      } else {
+        alone = c;
+      }
+      continue;
+    }
+    for (const auto& [other, weight] : near[c]) shared[into[other]] += weight;
     double nearest = 0;  // what it would join if there were room
     double best = 0;
-    for (const auto& [other, weight] : near[c]) {
-      const double rating = weight / std::sqrt(static_cast<double>(clusters[other].size()));
+    std::size_t chosen = c;
+    for (const auto& tie : near[c]) {
+      const std::size_t other = into[tie.first];
+      const double rating = shared[other] / std::sqrt(static_cast<double>(size[other]));
       nearest = std::max(nearest, rating);
-      if (rating <= best || size[into[other]] + size[c] > most) continue;
+      if (rating <= best || size[other] + size[c] > most) continue;
       best = rating;
-      into[c] = into[other];
+      chosen = other;
     }
-    if (best < kWaits * nearest) into[c] = c;
-    if (into[c] == c) continue;
-    size[into[c]] += size[c];
-    settled[c] = settled[into[c]] = true;
+    for (const auto& tie : near[c]) shared[into[tie.first]] = 0;
+    if (chosen != c && best >= kWaits * nearest) join(c, chosen);
   }
   return into;
 }
@@ -121,9 +141,15 @@ void Coarsen(std::size_t most, Clusters& clusters, std::vector<Tie>& ties) {
 
 }  // namespace
 
-std::size_t UnitTree::LevelOf(std::size_t clusters) const {
+std::size_t UnitTree::LevelOf(std::size_t parts) const {
+  const auto counted = [&](std::size_t level) {
+    std::size_t count = 0;
+    for (std::size_t c = 0; c < Clusters(level); ++c)
+      count += Cluster(level, c).size() * parts * 4 >= order.size();
+    return count;
+  };
   std::size_t level = levels.size() - 1;
-  while (level > 0 && Clusters(level) < clusters) --level;
+  while (level > 0 && counted(level) < parts) --level;
   return level;
 }
 
@@ -132,24 +158,30 @@ UnitTree MakeUnitTree(const Task& task) {
   std::vector<Tie> ties = TiesOf(task);
   Clusters clusters;
   for (std::size_t unit = 0; unit < units; ++unit) clusters.push_back({unit});
-  std::vector<Clusters> levels = {clusters};
+  const auto firsts = [&] {
+    std::vector<std::size_t> result;
+    for (const auto& cluster : clusters) result.push_back(cluster.front());
+    return result;
+  };
+  // By level, the first unit of each cluster: joined clusters stand one after the other, so it begins it in the end, too.
+  std::vector<std::vector<std::size_t>> levels = {firsts()};
   for (std::size_t most = UnitTree::kFactor; most < units * UnitTree::kFactor; most *= UnitTree::kFactor) {
     for (std::size_t before = 0; before != clusters.size();) {
       before = clusters.size();
       Coarsen(most, clusters, ties);
     }
-    if (clusters.size() < levels.back().size()) levels.push_back(clusters);
+    if (clusters.size() < levels.back().size()) levels.push_back(firsts());
   }
   UnitTree tree;
   for (const auto& cluster : clusters) tree.order.insert(tree.order.end(), cluster.begin(), cluster.end());
   std::vector<std::size_t> position(units);
   for (std::size_t i = 0; i < units; ++i) position[tree.order[i]] = i;
-  for (const Clusters& level : levels) {
-    std::vector<std::size_t>& begins = tree.levels.emplace_back();
-    for (const auto& cluster : level) begins.push_back(position[cluster.front()]);
+  for (std::vector<std::size_t>& begins : levels) {
+    for (std::size_t& unit : begins) unit = position[unit];
     std::ranges::sort(begins);
     begins.push_back(units);
   }
+  tree.levels = std::move(levels);
   return tree;
 }
 

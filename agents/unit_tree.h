@@ -4,7 +4,7 @@
 // up to all: as multilevel partitioners coarsen hypergraphs (Çatalyürek, Aykanat: Hypergraph-partitioning-based decomposition,
 // IEEE TPDS 1999; rated by weight over the root of the other's size). A tensor that many units read ties them one to the
 // next, not each to its producer: it goes to a device once for all of them, so the steps of a recurrent layer are tied by
-// its weights, which no tie between neighbouring steps outweighs.
+// its weights, which no tie between neighbouring steps outweighs. What shares nothing with any comes together at last.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct UnitTree {
     const std::vector<std::size_t>& begins = levels[level];
     return std::span(order).subspan(begins[cluster], begins[cluster + 1] - begins[cluster]);
   }
-  // The highest with at least so many clusters; 0 if none has. What shares nothing stays apart and counts.
-  std::size_t LevelOf(std::size_t clusters) const;
+  // The highest with at least so many clusters of a quarter of an even share or more; 0 if none has.
+  std::size_t LevelOf(std::size_t parts) const;
 };
 
 // A pass takes time in proportion to edges, but for a logarithm; a level takes passes until nothing joins. Not empty;

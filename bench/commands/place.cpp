@@ -13,7 +13,6 @@
 #include "agents/agent.h"
 #include "agents/bounds.h"
 #include "agents/evaluation_log.h"
-#include "agents/portfolio.h"
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/csv.h"
@@ -176,7 +175,7 @@ class PlaceCommand : public Command {
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
     // What does not exist is not sought: the samples tell what memory would be enough.
     const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
-    if (brief) agent = agents::MakeBriefPortfolio();
+    if (brief) agent = agents::MakeAgent(NeedAgent(loaded.graph()));
     const std::int64_t budget =
         brief ? std::min(search_.samples(), NeedSamples(loaded.graph())) : search_.samples();
     Progress progress(Spec::Parse(agent_).name + " on " + search_.name(), budget, !ranks.first());
@@ -393,11 +392,12 @@ class PlaceCommand : public Command {
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    fmt::print("{}  berth place --agent portfolio {} --samples {}{}\n",
-               Wrapped(fmt::format("{}: no placement that fits in {}, but --agent portfolio finds one:",
+    fmt::print("{}  berth place --agent '{}' {} --samples {}{}\n",
+               Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
                                    found.agent, samples),
                        0, kLineWidth),
-               search_.Words(), budget, seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+               NeedAgent(found.task.problem->graph()), search_.Words(), budget,
+               seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

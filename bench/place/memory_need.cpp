@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "agents/agent.h"
 #include "agents/bounds.h"
-#include "agents/portfolio.h"
 #include "bench/console.h"
 #include "sim/spec.h"
 
@@ -40,6 +40,11 @@ std::string JoinDevices(const std::vector<sim::DeviceIndex>& devices, const sim:
 std::int64_t NeedSamples(const sim::OpGraph& graph) {
   constexpr std::int64_t kSampledOps = 1'000'000, kLeast = 50, kMost = 1000;
   return std::clamp(kSampledOps / graph.size(), kLeast, kMost);
+}
+
+std::string NeedAgent(const sim::OpGraph& graph) {
+  constexpr std::int64_t kScreenedOps = 40'000'000, kPlan = 40'000;
+  return fmt::format("portfolio(plan={})", std::min(kPlan, kScreenedOps / graph.size()));
 }
 
 Leanest::Leanest(const agents::Task& task) : task_(task), devices_(agents::Accelerators(task)) {}
@@ -91,7 +96,8 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t s
     agents::Evaluator evaluator(task, limits);
     evaluator.observer = [&](std::int64_t, const agents::UnitPlacement& placement,
                              const agents::Evaluation& evaluation) { seen.See(placement, evaluation); };
-    agents::MakeBriefPortfolio()->Search(task, evaluator, {.seed = options.seed, .threads = options.threads});
+    agents::MakeAgent(NeedAgent(task.problem->graph()))
+        ->Search(task, evaluator, {.seed = options.seed, .threads = options.threads});
   }
   sim::Bytes open = everything;  // not proven to be too little
   if (seen.placement()) {

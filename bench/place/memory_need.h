@@ -47,10 +47,11 @@ class Leanest {
   std::optional<agents::UnitPlacement> placement_;
 };
 
-// Of the brief portfolio: what seconds are enough for.
+// What looks for a placement that takes least memory, and its budget: seconds are enough for both, whatever the graph.
+std::string NeedAgent(const sim::OpGraph& graph);
 std::int64_t NeedSamples(const sim::OpGraph& graph);
 
-// `seen`: of the search that found nothing. `samples`: of the portfolio, which looks on; 0 = `seen` was its search. `options`
+// `seen`: of the search that found nothing. `samples`: of NeedAgent(), which looks on; 0 = `seen` was its search. `options`
 // have its seed and threads. `stop`: ends early with what is known by then. `on_sample` gets how many there were; may be empty.
 MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t samples,
                           const agents::SearchOptions& options, const std::atomic<bool>* stop,

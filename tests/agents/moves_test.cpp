@@ -29,13 +29,16 @@ RC_GTEST_PROP(Moves, NeighboursDifferAndAreLegal, ()) {
   const Task task = MakeTask(*c->problem, "");
   const auto kinds = *rc::gen::element(Moves::Kinds::kRunsAndConnected, Moves::Kinds::kWithClusters);
   const Moves moves(task, kinds);
+  std::size_t parted = 1;  // levels of two clusters or more, the lowest among them
+  if (kinds == Moves::Kinds::kWithClusters) {
+    while (parted < moves.tree().levels.size() && moves.tree().Clusters(parted) > 1) ++parted;
+  }
   Rng rng(seed, "test");
   UnitPlacement placement = UniformPlacement(task, rng);
   for (int i = 0; i < 20; ++i) {
     const bool clusters = kinds == Moves::Kinds::kWithClusters && i % 2 == 0;
-    const UnitPlacement next =
-        clusters ? moves.ClusterNeighbour(placement, rng.Below(moves.tree().levels.size()), rng)
-                 : moves.Neighbour(placement, rng);
+    const UnitPlacement next = clusters ? moves.ClusterNeighbour(placement, rng.Below(parted), rng)
+                                        : moves.Neighbour(placement, rng);
     RC_ASSERT(next != placement);
     for (const sim::DeviceIndex d : next)
       RC_ASSERT(std::binary_search(task.devices.begin(), task.devices.end(), d));
@@ -107,6 +110,7 @@ TEST(Moves, ClustersMoveAsAWhole) {
   const UnitPlacement start = moves.RandomClusters(0, rng);
   for (int i = 0; i < 100; ++i) {
     const UnitPlacement next = moves.ClusterNeighbour(start, level, rng);
+    EXPECT_LE(Distance(start, next), start.size() / 2);
     for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
       std::size_t moved = 0;
       std::set<sim::DeviceIndex> devices;

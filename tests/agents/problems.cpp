@@ -164,10 +164,41 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
   return result;
 }
 
+std::unique_ptr<Case> RecurrentCase(int layers, int steps) {
+  auto c = std::make_unique<Case>();
+  constexpr sim::Bytes kWeights = 100'000'000;
+  constexpr sim::Bytes kState = 1'000'000;
+  std::vector<sim::OpIndex> below(static_cast<std::size_t>(steps), -1);
+  sim::OpIndex next = 0;
+  for (int layer = 0; layer < layers; ++layer) {
+    const std::string name = "layer" + std::to_string(layer);
+    c->Add(name, {0}, {}, kWeights);
+    const sim::OpIndex weights = next++;
+    std::vector<sim::OpIndex> gradients;
+    sim::OpIndex before = -1;
+    for (int step = 0; step < steps; ++step) {
+      std::vector<sim::OpIndex> inputs = {weights};
+      if (before >= 0) inputs.push_back(before);
+      sim::OpIndex& under = below[static_cast<std::size_t>(step)];
+      if (under >= 0) inputs.push_back(under);
+      c->Add(name + "_" + std::to_string(step), {1000}, inputs, kState);
+      before = under = next++;
+      c->Add(name + "_gradient" + std::to_string(step), {1000}, {before}, kWeights);
+      gradients.push_back(next++);
+    }
+    c->Add(name + "_sum", {1000}, gradients, 0);
+    ++next;
+  }
+  c->UseGpus(layers, false);
+  c->Finish();
+  return c;
+}
+
 std::string SmallSpec(const AgentRow& row) {
   if (row.name == std::string("external"))
     return "external(command=python3 -B " BERTH_SOURCE_DIR "/examples/outside_agent.py,timeout=60)";
-  if (row.name == std::string("pilot")) return "pilot(plan=8000)";
+  if (row.name == std::string("pilot") || row.name == std::string("portfolio"))
+    return row.name + std::string("(plan=8000)");
   const std::string parameters = row.parameters;
   std::string small;
   for (const char* size : {"width=8", "groups=4", "iterations=10"}) {

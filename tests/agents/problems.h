@@ -41,6 +41,11 @@ std::vector<UnitPlacement> Record(const std::string& agent, const Task& task, st
 // Three chained ops, the middle one forked; 3 units, so that every agent ends soon.
 std::unique_ptr<Case> TinyCase();
 
+// A recurrent model, unrolled, on a GPU for each layer: each step reads its layer's weights, the layer below and the step before,
+// and has a gradient as large as the weights, which the layer sums. Ties to other layers are as many, but of states. The ops of a layer
+// are named after it: layer0, layer0_….
+std::unique_ptr<Case> RecurrentCase(int layers, int steps);
+
 struct RandomOptions {
   int ops = 6;
   int gpus = 2;

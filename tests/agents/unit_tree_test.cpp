@@ -8,12 +8,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "agents/evaluator.h"
 #include "tests/agents/problems.h"
 
 namespace berth::agents {
 namespace {
 
+using testing::Each;
+using testing::ElementsAre;
+using testing::Le;
 using testing::SizeIs;
 
 // Every level parts the units, in clusters each of which is a union of clusters below.
@@ -38,73 +40,93 @@ RC_GTEST_PROP(UnitTree, LevelsAreUnionsOfThoseBelow, ()) {
   RC_ASSERT(tree.LevelOf(1) == tree.levels.size() - 1);
 }
 
-// Layers of a recurrent model, unrolled: each step reads its layer's weights, the layer below and the step before, and has a
-// gradient as large as the weights, which the layer sums. Ties to other layers are as many, but of states.
-void AddRecurrent(int layers, int steps, Case& c) {
-  constexpr sim::Bytes kWeights = 100'000'000;
-  constexpr sim::Bytes kState = 1'000'000;
-  std::vector<sim::OpIndex> below(static_cast<std::size_t>(steps), -1);
-  sim::OpIndex next = 0;
-  for (int layer = 0; layer < layers; ++layer) {
-    const std::string name = "layer" + std::to_string(layer);
-    c.Add(name, {0}, {}, kWeights);
-    const sim::OpIndex weights = next++;
-    std::vector<sim::OpIndex> gradients;
-    sim::OpIndex before = -1;
-    for (int step = 0; step < steps; ++step) {
-      std::vector<sim::OpIndex> inputs = {weights};
-      if (before >= 0) inputs.push_back(before);
-      sim::OpIndex& under = below[static_cast<std::size_t>(step)];
-      if (under >= 0) inputs.push_back(under);
-      c.Add(name + "_" + std::to_string(step), {1000}, inputs, kState);
-      before = under = next++;
-      c.Add(name + "_gradient" + std::to_string(step), {1000}, {before}, kWeights);
-      gradients.push_back(next++);
-    }
-    c.Add(name + "_sum", {1000}, gradients, 0);
-    ++next;
-  }
-  c.UseGpus(layers, false);
+std::vector<std::size_t> Sizes(const UnitTree& tree, std::size_t level) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t c = 0; c < tree.Clusters(level); ++c) sizes.push_back(tree.Cluster(level, c).size());
+  return sizes;
 }
 
 TEST(UnitTree, StepsOfALayerAreTiedByItsWeights) {
-  Case c;
-  AddRecurrent(3, 7, c);
-  const Task task = MakeTask(c.Finish(), "");
+  const auto c = RecurrentCase(3, 7);
+  const Task task = MakeTask(*c->problem, "");
   const UnitTree tree = MakeUnitTree(task);
   const std::size_t level = tree.LevelOf(3);
-  ASSERT_EQ(tree.Clusters(level), 3u);
-  for (std::size_t cluster = 0; cluster < 3; ++cluster) {
+  EXPECT_THAT(Sizes(tree, level), ElementsAre(16, 16, 16));
+  for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
     std::set<std::string> layers;
     for (const std::size_t unit : tree.Cluster(level, cluster)) {
-      const std::string& name = c.graph.ops[static_cast<std::size_t>(task.units.ops[unit].front())].name;
+      const std::string& name = c->graph.ops[static_cast<std::size_t>(task.units.ops[unit].front())].name;
       layers.insert(name.substr(0, name.find('_')));
     }
     EXPECT_THAT(layers, SizeIs(1));
-    EXPECT_THAT(tree.Cluster(level, cluster), SizeIs(16));
   }
 }
 
-// What the tree is for: layers that only move as a whole are placed apart, so that their steps overlap. The control has the
-// same screens, chains and moves, but for levels.
-TEST(Pilot, BringsLayersTogether) {
+// A level's clusters have kFactor times as many units as those of the level before, at most.
+TEST(UnitTree, ClustersGrowByTheFactor) {
   Case c;
-  AddRecurrent(6, 31, c);
-  const Task task = MakeTask(c.Finish(), "");
-  const auto best = [&](const std::string& agent) {
-    Evaluator evaluator(task, {.budget = 1});
-    MakeAgent(agent)->Search(task, evaluator, {.seed = 1});
-    return static_cast<double>(evaluator.best_runtime()) / 1e9;  // [ms]
-  };
-  UnitPlacement by_layer;
-  for (const auto& ops : task.units.ops) {
-    const std::string& name = c.graph.ops[static_cast<std::size_t>(ops.front())].name;
-    by_layer.push_back(task.devices[static_cast<std::size_t>(name[5] - '0')]);
+  for (int i = 0; i < 100; ++i)
+    c.Add("op" + std::to_string(i), {1},
+          i == 0 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
+  c.UseGpus(2, false);
+  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  std::size_t most = 1;
+  for (std::size_t level = 0; level < tree.levels.size(); ++level, most *= UnitTree::kFactor)
+    EXPECT_THAT(Sizes(tree, level), Each(Le(most)));
+  EXPECT_EQ(tree.Clusters(tree.levels.size() - 1), 1u);
+}
+
+// They would stay as many at each level, and a level of few clusters be none.
+TEST(UnitTree, WhatSharesNothingComesTogether) {
+  Case c;
+  for (int i = 0; i < 64; ++i)
+    c.Add("op" + std::to_string(i), {1},
+          i == 0 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
+  for (int i = 0; i < 36; ++i) c.Add("alone" + std::to_string(i), {1}, {});
+  c.UseGpus(2, false);
+  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  const std::vector<std::size_t> small = Sizes(tree, 1);
+  EXPECT_EQ(std::ranges::count(small, std::size_t{4}), std::ssize(small)) << "none is left alone";
+  EXPECT_LE(tree.Clusters(tree.LevelOf(2)), 4u);
+}
+
+// Of what is cut off, small clusters do not make a level one of so many parts: a chain of 64 units, and one of 4.
+TEST(UnitTree, PartsAreNearlyEven) {
+  Case c;
+  for (int i = 0; i < 68; ++i) {
+    c.Add("op" + std::to_string(i), {1},
+          i == 0 || i == 64 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
   }
-  Evaluator layers(task, {.budget = 1});
-  const double runtime = static_cast<double>(layers.Evaluate(by_layer).runtime) / 1e9;
-  EXPECT_LT(best("pilot(plan=8000)"), 1.05 * runtime);
-  EXPECT_GT(best("pilot(plan=8000,levels=no)"), 1.2 * runtime);
+  c.UseGpus(2, false);
+  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  const std::vector<std::size_t> sizes = Sizes(tree, tree.LevelOf(2));
+  EXPECT_LE(std::ranges::max(sizes), 34u);
+}
+
+// A tensor ties once, also where the unit that writes it reads it, too. Unit U shares 3,000 bytes with B and 2,000 with A; at most
+// four of the five units come together.
+TEST(UnitTree, ATensorCountsOnceWhereItsWriterReadsIt) {
+  Case c;
+  c.Add("a", {1}, {}, 0);
+  c.Add("behind_b", {1}, {}, 1'000'000);
+  c.Add("b", {1}, {1}, 3000);
+  c.Add("u", {1}, {2}, 2000);
+  c.Add("a_reads", {1}, {3}, 1'000'000);
+  c.Add("u_reads", {1}, {3}, 0);
+  c.Add("behind_a", {1}, {4}, 0);
+  c.graph.ops[0].colocate = c.graph.ops[4].colocate = "a";
+  c.graph.ops[3].colocate = c.graph.ops[5].colocate = "u";
+  c.UseGpus(2, false);
+  const Task task = MakeTask(c.Finish(), "");
+  ASSERT_EQ(task.units.ops.size(), 5u);
+  const UnitTree tree = MakeUnitTree(task);
+  ASSERT_EQ(tree.Clusters(1), 2u);
+  const auto cluster_of = [&](std::size_t op) {
+    const auto unit = static_cast<std::size_t>(task.units.unit_of_op[op]);
+    return std::ranges::find(tree.Cluster(1, 0), unit) != tree.Cluster(1, 0).end();
+  };
+  EXPECT_EQ(cluster_of(3), cluster_of(2));
+  EXPECT_NE(cluster_of(3), cluster_of(0));
 }
 
 }  // namespace
