@@ -63,7 +63,7 @@ Moves::Moves(const Task& task, Kinds kinds) : task_(task), orders_(2), neighbour
   std::iota(orders_[0].begin(), orders_[0].end(), std::size_t{0});
   orders_[1] = FoldedOrder(task);
   if (kinds == Kinds::kWithClusters) {
-    tree_ = MakeUnitTree(task);
+    tree_ = MakeUnitTree(task.problem->graph(), task.units);
     orders_.push_back(tree_->order);
     top_ = tree_->levels.size() - 1;
     while (top_ > 0 && tree_->Clusters(top_) < 2) --top_;

@@ -35,12 +35,11 @@ void Sum(std::vector<Tie>& ties) {
   ties.resize(kept);
 }
 
-std::vector<Tie> TiesOf(const Task& task) {
+std::vector<Tie> TiesOf(const sim::OpGraph& graph, const Units& units) {
   // Bytes that a message is worth: what carries no data ties, too, but least.
   constexpr double kMessage = 4096;
-  const sim::OpGraph& graph = task.problem->graph();
   const auto unit_of = [&](sim::OpIndex op) {
-    return static_cast<std::size_t>(task.units.unit_of_op[static_cast<std::size_t>(op)]);
+    return static_cast<std::size_t>(units.unit_of_op[static_cast<std::size_t>(op)]);
   };
   std::vector<Tie> ties;
   std::vector<std::pair<sim::TensorRef, std::size_t>> holders;  // units that write a tensor or read it
@@ -153,9 +152,9 @@ std::size_t UnitTree::LevelOf(std::size_t parts) const {
   return level;
 }
 
-UnitTree MakeUnitTree(const Task& task) {
-  const std::size_t units = task.units.ops.size();
-  std::vector<Tie> ties = TiesOf(task);
+UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& made_of) {
+  const std::size_t units = made_of.ops.size();
+  std::vector<Tie> ties = TiesOf(graph, made_of);
   Clusters clusters;
   for (std::size_t unit = 0; unit < units; ++unit) clusters.push_back({unit});
   const auto firsts = [&] {

@@ -35,6 +35,6 @@ struct UnitTree {
 
 // A pass takes time in proportion to edges, but for a logarithm; a level takes passes until nothing joins. Not empty;
 // deterministic.
-UnitTree MakeUnitTree(const Task& task);
+UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& units);
 
 }  // namespace berth::agents

@@ -12,5 +12,6 @@ std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const s
 std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Problem& problem);
 
 }  // namespace berth::agents

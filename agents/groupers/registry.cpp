@@ -51,6 +51,8 @@ const std::vector<GrouperRow>& Groupers() {
       {"neighbour", "merges the smallest group into its heaviest neighbour until `groups` are left",
        "groups=128", GroupByNeighbour},
       {"stage", "ops with one `group` name, or one `stage` attribute, are one unit", "", GroupByStage},
+      {"tied", "`groups` clusters of units that share most, readers of one tensor among them", "groups=128",
+       GroupByTies},
   };
   return rows;
 }

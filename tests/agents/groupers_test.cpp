@@ -1,6 +1,7 @@
 // Every grouper of the table: a partition, colocation sets whole, units numbered by the topological order of
 // their first ops, the same each time. And what each of them promises.
 #include <numeric>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +15,13 @@
 namespace berth::agents {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
+using testing::SizeIs;
 using testing::ThrowsMessage;
 
 // Kahn's algorithm over the units.
@@ -72,7 +78,7 @@ TEST(Groupers, PartitionRepeatablyAndKeepColocationSets) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto c = RandomCase(seed, {.ops = static_cast<int>(1 + seed), .gpus = 2});
     for (const std::string grouper :
-         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage"}) {
+         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage", "tied(groups=5)"}) {
       const Units units = MakeUnits(grouper, *c->problem);
       ExpectUnits(units, c->graph);
       EXPECT_EQ(units.grouper, grouper);
@@ -91,7 +97,7 @@ TEST(Groupers, TableAndNamesRoundTrip) {
     EXPECT_THROW(MakeUnits(std::string(row.name) + "(colour=red)", *c->problem), InputError);
   }
   EXPECT_THAT([&] { MakeUnits("metis", *c->problem); },
-              ThrowsMessage<InputError>(HasSubstr("module, neighbour and stage")));
+              ThrowsMessage<InputError>(HasSubstr("neighbour, stage and tied")));
   EXPECT_THROW(MakeUnits("neighbour(groups=0)", *c->problem), InputError);
 }
 
@@ -111,6 +117,40 @@ TEST(Neighbour, MeetsTheCountAndMakesNoCycle) {
       }
     }
   }
+}
+
+TEST(Tied, MeetsTheCount) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto c =
+        RandomCase(seed, {.ops = 3 + static_cast<int>(seed % 67), .gpus = 1, .colocate = seed % 2 == 0});
+    const Units sets = MakeUnits("colocation", *c->problem);
+    for (const int groups : {1, 2, 5, 16, 100}) {
+      const Units units = MakeUnits("tied(groups=" + std::to_string(groups) + ")", *c->problem);
+      ExpectUnits(units, c->graph);
+      EXPECT_EQ(units.size(), std::min(groups, sets.size()));
+    }
+  }
+}
+
+// Steps of a layer share its weights: a group is a layer, of each size alike. Neighbour merging mixes layers.
+TEST(Tied, FindsTheLayersOfARecurrentModel) {
+  const auto c = RecurrentCase(4, 7);
+  const auto layers_of = [&](const std::string& grouper) {
+    std::vector<std::size_t> layers;  // by group
+    for (const auto& ops : MakeUnits(grouper, *c->problem).ops) {
+      std::set<std::string> names;
+      for (const sim::OpIndex op : ops) {
+        const std::string& name = c->graph.ops[static_cast<std::size_t>(op)].name;
+        names.insert(name.substr(0, name.find('_')));
+      }
+      layers.push_back(names.size());
+    }
+    return layers;
+  };
+  EXPECT_THAT(layers_of("tied(groups=4)"), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(layers_of("tied(groups=12)"), AllOf(SizeIs(12), Each(1u)));
+  EXPECT_THAT(layers_of("neighbour(groups=4)"), Contains(Gt(1u)));
 }
 
 // a chain of 8, costs 1: the first pass merges links smallest first, so that no group grows far ahead of the

@@ -71,7 +71,8 @@ TEST(Pilot, WithoutAPlanItSamplesTheBestOfItsChains) {
     return evaluator.best_runtime();
   };
   UnitPlacement worse;  // than the best of so many by chance
-  for (std::size_t unit = 0; unit < task.units.ops.size(); ++unit) worse.push_back(task.devices[unit % task.devices.size()]);
+  for (std::size_t unit = 0; unit < task.units.ops.size(); ++unit)
+    worse.push_back(task.devices[unit % task.devices.size()]);
   EXPECT_EQ(first(&worse), first(nullptr));
 }
 

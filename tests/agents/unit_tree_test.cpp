@@ -18,13 +18,17 @@ using testing::ElementsAre;
 using testing::Le;
 using testing::SizeIs;
 
+UnitTree TreeOf(const Task& task) {
+  return MakeUnitTree(task.problem->graph(), task.units);
+}
+
 // Every level parts the units, in clusters each of which is a union of clusters below.
 RC_GTEST_PROP(UnitTree, LevelsAreUnionsOfThoseBelow, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
   const auto c = RandomCase(seed, {.ops = *rc::gen::inRange(1, 80), .gpus = 2});
   const Task task = MakeTask(*c->problem, "");
-  const UnitTree tree = MakeUnitTree(task);
-  RC_ASSERT(tree.order == MakeUnitTree(task).order);
+  const UnitTree tree = TreeOf(task);
+  RC_ASSERT(tree.order == TreeOf(task).order);
   std::vector<std::size_t> units = tree.order;
   std::ranges::sort(units);
   RC_ASSERT(units.size() == task.units.ops.size());
@@ -49,7 +53,7 @@ std::vector<std::size_t> Sizes(const UnitTree& tree, std::size_t level) {
 TEST(UnitTree, StepsOfALayerAreTiedByItsWeights) {
   const auto c = RecurrentCase(3, 7);
   const Task task = MakeTask(*c->problem, "");
-  const UnitTree tree = MakeUnitTree(task);
+  const UnitTree tree = TreeOf(task);
   const std::size_t level = tree.LevelOf(3);
   EXPECT_THAT(Sizes(tree, level), ElementsAre(16, 16, 16));
   for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
@@ -69,7 +73,7 @@ TEST(UnitTree, ClustersGrowByTheFactor) {
     c.Add("op" + std::to_string(i), {1},
           i == 0 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
   c.UseGpus(2, false);
-  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  const UnitTree tree = TreeOf(MakeTask(c.Finish(), ""));
   std::size_t most = 1;
   for (std::size_t level = 0; level < tree.levels.size(); ++level, most *= UnitTree::kFactor)
     EXPECT_THAT(Sizes(tree, level), Each(Le(most)));
@@ -84,7 +88,7 @@ TEST(UnitTree, WhatSharesNothingComesTogether) {
           i == 0 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
   for (int i = 0; i < 36; ++i) c.Add("alone" + std::to_string(i), {1}, {});
   c.UseGpus(2, false);
-  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  const UnitTree tree = TreeOf(MakeTask(c.Finish(), ""));
   const std::vector<std::size_t> small = Sizes(tree, 1);
   EXPECT_EQ(std::ranges::count(small, std::size_t{4}), std::ssize(small)) << "none is left alone";
   EXPECT_LE(tree.Clusters(tree.LevelOf(2)), 4u);
@@ -98,7 +102,7 @@ TEST(UnitTree, PartsAreNearlyEven) {
           i == 0 || i == 64 ? std::vector<sim::OpIndex>{} : std::vector<sim::OpIndex>{i - 1});
   }
   c.UseGpus(2, false);
-  const UnitTree tree = MakeUnitTree(MakeTask(c.Finish(), ""));
+  const UnitTree tree = TreeOf(MakeTask(c.Finish(), ""));
   const std::vector<std::size_t> sizes = Sizes(tree, tree.LevelOf(2));
   EXPECT_LE(std::ranges::max(sizes), 34u);
 }
@@ -119,7 +123,7 @@ TEST(UnitTree, ATensorCountsOnceWhereItsWriterReadsIt) {
   c.UseGpus(2, false);
   const Task task = MakeTask(c.Finish(), "");
   ASSERT_EQ(task.units.ops.size(), 5u);
-  const UnitTree tree = MakeUnitTree(task);
+  const UnitTree tree = TreeOf(task);
   ASSERT_EQ(tree.Clusters(1), 2u);
   const auto cluster_of = [&](std::size_t op) {
     const auto unit = static_cast<std::size_t>(task.units.unit_of_op[op]);

@@ -99,10 +99,11 @@ TEST(Place, SaysWhoFindsWhatFits) {
   const auto told =
       RunBerth({"place", "random_dag(ops=400)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
                 "gpu=380MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
-  EXPECT_EQ(told.out,
-            "single_gpu: no placement that fits in 1 samples, but the portfolio finds one:\n"
-            "  berth place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=400)' --cluster 'k40(gpus=2)' "
-            "--devices gpu --memory gpu=380MiB --samples 1000\n");
+  EXPECT_EQ(
+      told.out,
+      "single_gpu: no placement that fits in 1 samples, but the portfolio finds one:\n"
+      "  berth place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=400)' --cluster 'k40(gpus=2)' "
+      "--devices gpu --memory gpu=380MiB --samples 1000\n");
   const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
   EXPECT_FALSE(run["feasible"]);
   EXPECT_FALSE(run["brief"]);
