@@ -21,6 +21,10 @@
 // the dispatch of each op and, where one thread serves the process, the whole duration of each op on a CPU.
 // The rest is in work_bound.cpp; its items are the colocation sets.
 //
+// Window. Let tail(i,d) be the least time from the end of op i on d to the end of the run, by the same steps from behind. What of each op
+// must fall between a time a and the last c of the run (window_bound.h) is work for all devices together, to be done in T - a - c. At a
+// rate of r at most an op does cost (T - a - c) r / t for its device, t as above. a + c is at most a bound that is proven, so no more than T.
+//
 // Memory (native only). While op i runs on d, d holds the persistent bytes of i's colocation set, i's own
 // outputs and workspace, and each output that i reads and that owns its storage (the original or a received
 // copy), each rounded to the granularity. A set with an op for which that is more than the capacity cannot be
@@ -34,6 +38,7 @@
 #include <numeric>
 
 #include "agents/timing.h"
+#include "agents/window_bound.h"
 #include "agents/work_bound.h"
 
 namespace berth::agents {
@@ -43,6 +48,8 @@ using sim::Bytes;
 using sim::DeviceIndex;
 using sim::OpIndex;
 using sim::Picos;
+
+__extension__ using Wide = __int128;
 
 constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;  // sums of two stay in range
 
@@ -97,12 +104,14 @@ class Bounds {
     LowerBound bound;
     bound.critical_path = CriticalPath();
     bound.work = WorkBound(Work(false));
+    bound.window = WindowBound(bound.work, std::max(bound.critical_path, bound.work));
+    if (bound.window <= std::max(bound.critical_path, bound.work)) bound.window = 0;
     if (published_) return bound;
     const bool ruled_out = RuleOut(bound);
     if (bound.nothing_fits) return bound;
     bound.memory = WorkBound(Work(true));
     if (ruled_out) bound.memory = std::max(bound.memory, CriticalPath());
-    if (bound.memory <= std::max(bound.critical_path, bound.work)) bound.memory = 0;
+    if (bound.memory <= std::max({bound.critical_path, bound.work, bound.window})) bound.memory = 0;
     return bound;
   }
 
@@ -206,6 +215,12 @@ class Bounds {
     for (OpIndex op = 0; op < graph_.size(); ++op) {
       for (std::size_t d = 0; d < count; ++d) AddLoad(op, d, with_memory, loads[SetOf(op) * count + d]);
     }
+    SetClasses(loads, with_memory, work);
+    return work;
+  }
+
+  void SetClasses(const std::vector<WorkProblem::Load>& loads, bool with_memory, WorkProblem& work) const {
+    const std::size_t count = devices_.size();
     // Devices with equal columns and capacities are one class.
     std::vector<std::size_t> first;
     for (std::size_t d = 0; d < count; ++d) {
@@ -222,7 +237,6 @@ class Bounds {
     for (std::size_t item = 0; item < work.items; ++item) {
       for (const std::size_t d : first) work.loads.push_back(loads[item * count + d]);
     }
-    return work;
   }
 
   void AddLoad(OpIndex op, std::size_t d, bool with_memory, WorkProblem::Load& load) const {
@@ -251,6 +265,82 @@ class Bounds {
       }
     }
     return true;
+  }
+
+  // ---- window ---------------------------------------------------------------------------------------------
+
+  // While the op is on d: with what it keeps the device busy behind its end.
+  Span SpanOf(OpIndex op, std::size_t d) const {
+    const Picos gap = Gap(op, d);
+    return {end_[At(op, d)] - Duration(op, d), Duration(op, d) + gap, tail_[At(op, d)] - gap};
+  }
+
+  // Where it is fastest.
+  Span FastestSpanOf(OpIndex op) const {
+    Span fastest = SpanOf(op, 0);
+    for (std::size_t d = 1; d < devices_.size(); ++d) {
+      if (const Span span = SpanOf(op, d); span.length < fastest.length) fastest = span;
+    }
+    return fastest;
+  }
+
+  void SetTails() {
+    tail_.assign(end_.size(), 0);
+    const std::vector<OpIndex>& order = graph_.topological_order();
+    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+      for (std::size_t d = 0; d < devices_.size(); ++d)
+        tail_[At(*op, d)] = std::max(tail_[At(*op, d)], Gap(*op, d));
+      for (const BoundDependency& dependency : DependenciesOf(*op)) {
+        for (std::size_t from = 0; from < devices_.size(); ++from) {
+          Picos& tail = tail_[At(dependency.producer, from)];
+          tail = std::max(tail, LeastBehind(dependency, from, *op));
+        }
+      }
+    }
+  }
+
+  // From the end of the producer there to the end of the run.
+  Picos LeastBehind(const BoundDependency& dependency, std::size_t from, OpIndex op) const {
+    const bool together = SetOf(dependency.producer) == SetOf(op);
+    Picos least = kNever;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      if (together && d != from) continue;
+      const Picos between = from == d
+                                ? Gap(dependency.producer, d)
+                                : LoneTransferTime(cluster_, dependency.bytes, devices_[from], devices_[d]);
+      least =
+          std::min(least, std::min(kNever, between) + std::min(kNever, Duration(op, d) + tail_[At(op, d)]));
+    }
+    return std::min(kNever, least);
+  }
+
+  // No run takes less than `known`, nor than `work_bound`, that of all work.
+  Picos WindowBound(Picos work_bound, Picos known) {
+    SetTails();
+    std::vector<Span> spans;
+    double all = 0;
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      spans.push_back(FastestSpanOf(op));
+      all += static_cast<double>(spans.back().length);
+    }
+    // As many of the fastest devices do all work in the time that all devices take for it at least.
+    const double devices = std::min(static_cast<double>(devices_.size()),
+                                    all / static_cast<double>(std::max<Picos>(1, work_bound)));
+    const Window window = BusiestWindow(spans, std::max(1.0, devices), known);
+    WorkProblem work;
+    work.items = static_cast<std::size_t>(graph_.colocation_sets());
+    const std::size_t count = devices_.size();
+    std::vector<WorkProblem::Load> loads(work.items * count);
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      for (std::size_t d = 0; d < count; ++d) {
+        const Picos within = SpanOf(op, d).Within(window.before, window.behind);
+        Picos& load = loads[SetOf(op) * count + d].compute;
+        load = std::min(kNever,
+                        load + static_cast<Picos>(static_cast<Wide>(within) * rates_[d].one / rates_[d].all));
+      }
+    }
+    SetClasses(loads, false, work);
+    return std::min(kNever, window.before + window.behind + WorkBound(work));
   }
 
   // ---- memory ---------------------------------------------------------------------------------------------
@@ -315,6 +405,7 @@ class Bounds {
   std::vector<bool> allowed_;  // [colocation set * devices + device]
   std::vector<Picos> issue_;   // [op * devices + device]
   std::vector<Picos> end_;
+  std::vector<Picos> tail_;  // from the end of the op there to the end of the run
 };
 
 }  // namespace

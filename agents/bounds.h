@@ -11,13 +11,17 @@ namespace berth::agents {
 // Each part holds for every placement under the cluster's rules; `memory` for those that fit. The proofs are
 // in bounds.cpp and work_bound.cpp.
 struct LowerBound {
-  sim::Picos critical_path =
-      0;  // the longest path of ops, dispatch and lone transfers, each op where that suits it best
-  sim::Picos work = 0;        // all work spread over all devices and host threads, divisible at will
-  sim::Picos memory = 0;      // both again with what fits nowhere ruled out and persistent bytes within the
-                              // capacities; 0 = memory adds nothing
-  bool nothing_fits = false;  // proven: no placement fits
-  sim::Picos best() const { return std::max({critical_path, work, memory}); }
+  // The longest path of ops, dispatch and lone transfers, each op where that suits it best.
+  sim::Picos critical_path = 0;
+  // All work spread over all devices and host threads, divisible at will.
+  sim::Picos work = 0;
+  // Both: the time before and behind a stretch of the run, and the work that must fall into it; 0 = adds nothing.
+  sim::Picos window = 0;
+  // The first two with what fits nowhere ruled out and persistent bytes within the capacities; 0 = adds nothing.
+  sim::Picos memory = 0;
+  // Proven: no placement fits.
+  bool nothing_fits = false;
+  sim::Picos best() const { return std::max({critical_path, work, window, memory}); }
 };
 
 // Over placements on `devices` (empty = all). Seconds for a graph of 50,000 ops.

@@ -20,14 +20,16 @@ std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Pr
   std::size_t level = tree.levels.size() - 1;
   while (level > 0 && tree.Clusters(level) < groups) --level;
   std::map<std::size_t, std::size_t> parts;  // begin and end in the tree's order
-  for (std::size_t c = 0; c < tree.Clusters(level); ++c) parts.emplace(tree.levels[level][c], tree.levels[level][c + 1]);
+  for (std::size_t c = 0; c < tree.Clusters(level); ++c)
+    parts.emplace(tree.levels[level][c], tree.levels[level][c + 1]);
   // Of each two that may be merged: their units, where the first begins.
   std::set<std::pair<std::size_t, std::size_t>> pairs;
   const auto pair_of = [&](std::map<std::size_t, std::size_t>::iterator part) {
     return std::pair(std::next(part)->second - part->first, part->first);
   };
   std::set<std::size_t> apart = {units.ops.size()};  // where clusters of the level above begin
-  if (level + 1 < tree.levels.size()) apart.insert(tree.levels[level + 1].begin(), tree.levels[level + 1].end());
+  if (level + 1 < tree.levels.size())
+    apart.insert(tree.levels[level + 1].begin(), tree.levels[level + 1].end());
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     if (!apart.contains(part->second)) pairs.insert(pair_of(part));
   }
@@ -35,7 +37,8 @@ std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Pr
     const auto first = parts.find(pairs.begin()->second);
     const auto second = std::next(first);
     pairs.erase(pairs.begin());
-    const bool goes_on = pairs.erase(std::next(second) == parts.end() ? std::pair<std::size_t, std::size_t>() : pair_of(second)) > 0;
+    const bool goes_on = pairs.erase(std::next(second) == parts.end() ? std::pair<std::size_t, std::size_t>()
+                                                                      : pair_of(second)) > 0;
     const bool joined = first != parts.begin() && pairs.erase(pair_of(std::prev(first))) > 0;
     first->second = second->second;
     parts.erase(second);
@@ -51,7 +54,8 @@ std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Pr
   }
   std::vector<std::int32_t> group_of_op;
   group_of_op.reserve(units.unit_of_op.size());
-  for (const UnitIndex unit : units.unit_of_op) group_of_op.push_back(group_of_unit[static_cast<std::size_t>(unit)]);
+  for (const UnitIndex unit : units.unit_of_op)
+    group_of_op.push_back(group_of_unit[static_cast<std::size_t>(unit)]);
   return group_of_op;
 }
 

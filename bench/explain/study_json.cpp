@@ -120,6 +120,7 @@ std::string StudyJson(const Study& study) {
                       {{"best_us", Us(study.bound.best())},
                        {"critical_path_us", Us(study.bound.critical_path)},
                        {"work_us", Us(study.bound.work)},
+                       {"window_us", Us(study.bound.window)},
                        {"memory_us", Us(study.bound.memory)},
                        {"proven_infeasible", study.bound.nothing_fits}}},
                      {"critical_path", PathJson(study)},

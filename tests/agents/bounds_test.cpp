@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agents/random.h"
 #include "agents/work_bound.h"
 #include "tests/agents/problems.h"
 
@@ -174,15 +175,48 @@ TEST(Bounds, PublishedRulesCountTheirGaps) {
   EXPECT_EQ(bound.work, 15'700'000);           // half of 2 * 15.7
 }
 
-void ExpectBoundsHold(const Case& c, const std::vector<sim::DeviceIndex>& devices) {
+// Whether the window added to it.
+bool ExpectBoundsHold(const Case& c, const std::vector<sim::DeviceIndex>& devices) {
   const LowerBound bound = ComputeLowerBound(*c.problem, devices);
   ForEveryPlacement(c, devices, [&](const sim::Outcome& outcome) {
     ASSERT_LE(bound.critical_path, outcome.runtime);
     ASSERT_LE(bound.work, outcome.runtime);
+    ASSERT_LE(bound.window, outcome.runtime);
     if (!outcome.feasible()) return;
     ASSERT_LE(bound.memory, outcome.runtime);
     ASSERT_FALSE(bound.nothing_fits);
   });
+  return bound.window > 0;
+}
+
+// One op alone at either end: 10 us before and 10 us behind 80 us of work for two devices. The path takes 40, all work 50.
+TEST(Bounds, AWindowAddsWhatIsBeforeAndBehind) {
+  Case c;
+  c.Add("first", {10}, {}, 0);
+  for (int i = 0; i < 4; ++i) c.Add("branch" + std::to_string(i), {20}, {0}, 0);
+  c.Add("last", {10}, {1, 2, 3, 4}, 0);
+  c.UseGpus(2, false);
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_EQ(bound.critical_path, 40 * kMicro);
+  EXPECT_EQ(bound.work, 50 * kMicro);
+  EXPECT_EQ(bound.window, 60 * kMicro);
+  EXPECT_EQ(bound.best(), bound.window);
+}
+
+// Sends are before and behind it, too: the ends are for gpu0, what is between for gpu1, 110 us away.
+TEST(Bounds, AWindowBeginsBehindASend) {
+  Case c;
+  c.Add("first", {10, 500}, {}, 1'000'000);
+  std::vector<sim::OpIndex> branches;
+  for (sim::OpIndex i = 1; i <= 20; ++i) {
+    c.Add("branch" + std::to_string(i), {500, 20}, {0}, 1'000'000);
+    branches.push_back(i);
+  }
+  c.Add("last", {10, 500}, branches, 0);
+  c.UseGpus(2, false);
+  const LowerBound bound = ComputeLowerBound(c.Finish());
+  EXPECT_EQ(bound.critical_path, 260 * kMicro);  // 10 + 110 + 20 + 110 + 10
+  EXPECT_GE(bound.window, bound.work + 200 * kMicro);
 }
 
 TEST(Bounds, HoldForEveryPlacementOfRandomProblems) {
@@ -205,6 +239,42 @@ TEST(Bounds, HoldForEveryPlacementUnderPublishedRules) {
     const auto c = RandomCase(seed, {.ops = 1 + static_cast<int>(seed % 7), .rules = sim::Rules::kPublished});
     ExpectBoundsHold(*c, {0, 1, 2});
   }
+}
+
+// Branches between a beginning and an end, where windows add most: two such parts one behind the other, on two devices.
+TEST(Bounds, HoldForEveryPlacementOfBranches) {
+  int windows = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed, "test");
+    Case c;
+    const auto us = [&] { return 1.0 + static_cast<double>(rng.Below(40)); };
+    const auto costs = [&] {
+      return seed % 3 == 0 ? std::vector<double>{us(), us()} : std::vector<double>{us()};
+    };
+    const auto bytes = [&] { return static_cast<sim::Bytes>(rng.Below(3) * 100'000); };
+    c.Add("first", costs(), {}, bytes());
+    sim::OpIndex before = 0;
+    for (const char* part : {"a", "b"}) {
+      std::vector<sim::OpIndex> branches;
+      for (int i = 0; i < 3; ++i) {
+        branches.push_back(static_cast<sim::OpIndex>(c.graph.ops.size()));
+        c.Add(part + std::to_string(i), costs(), {before}, bytes());
+      }
+      before = static_cast<sim::OpIndex>(c.graph.ops.size());
+      c.Add(part, costs(), branches, bytes());
+    }
+    c.UseGpus(2, false);
+    if (seed % 4 == 0) c.cluster.rules = sim::Rules::kPublished;
+    if (seed % 4 == 1) c.cluster.dispatch.cost = 3 * kMicro;
+    if (seed % 4 == 2) {
+      c.cluster.devices[0].streams = 2;
+      c.cluster.devices[0].concurrency_ppm = {1'000'000, 700'000};
+    }
+    c.Finish();
+    windows += ExpectBoundsHold(c, {0, 1});
+  }
+  EXPECT_GT(windows, 40);
 }
 
 // Three items, classes of one fast device and two slow ones, by hand: 6 us of work at speeds 1, 1/2, 1/2.

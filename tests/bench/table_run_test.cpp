@@ -395,6 +395,19 @@ TEST_F(AdoptTest, RunsWhatHasAnotherBudget) {
   EXPECT_EQ(RunElsewhere("second"), (std::map<std::string, bool>{{"random_block", false}}));
 }
 
+// A bound is of the scenario, not of the run: where an earlier revision proved less, it is proven anew.
+TEST_F(AdoptTest, ProvesTheBoundOfAKeptRowAnew) {
+  ASSERT_EQ(Call("hierarchical", "native:inception_v3/single_gpu", "first", {}).status, 0);
+  std::vector<CellRecord> records = Rows("first");
+  const double bound = *records.front().lower_bound_us;
+  records.front().lower_bound_us = bound / 2;
+  formats::WriteFile(folder_ / "less.csv", PrintRows(records));
+  const auto second =
+      Call("hierarchical", "native:inception_v3/single_gpu", "second", {"--adopt", folder_ / "less.csv"});
+  EXPECT_THAT(second.err, ::testing::HasSubstr("1 of 1 rows taken into the store"));
+  EXPECT_EQ(Rows("second").front().lower_bound_us, bound);
+}
+
 TEST_F(AdoptTest, KeepsItsOwnResultAndSaysThatThereIsAnother) {
   const auto first = Call("hierarchical", "native:inception_v3/single_gpu", "first", {});
   ASSERT_EQ(first.status, 0) << first.err;
