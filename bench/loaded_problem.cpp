@@ -99,7 +99,8 @@ std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string
 
 std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
                                                       std::vector<std::string> sheets) {
-  if (std::filesystem::is_regular_file(cluster)) sheets.push_back(cluster);
+  std::error_code ignored;  // a cluster with its parameters may be longer than any path
+  if (std::filesystem::is_regular_file(cluster, ignored)) sheets.push_back(cluster);
   return LoadSheets(sheets);
 }
 

@@ -39,7 +39,8 @@ sim::Placement FromAgent(const std::string& spec, const agents::Task& task) {
 }
 
 bool IsFile(const std::string& name_or_path) {
-  return name_or_path == "-" || std::filesystem::exists(name_or_path);
+  std::error_code ignored;  // an agent with its parameters may be longer than any path
+  return name_or_path == "-" || std::filesystem::exists(name_or_path, ignored);
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ namespace {
 // Paths in a scenario file are meant from where the file stands.
 std::string FromFolderOf(const std::string& scenario_file, const std::string& name_or_path) {
   const auto beside = std::filesystem::path(scenario_file).parent_path() / name_or_path;
-  return !name_or_path.empty() && std::filesystem::is_regular_file(beside) ? beside.string() : name_or_path;
+  std::error_code ignored;  // a workload with its parameters may be longer than any path
+  return !name_or_path.empty() && std::filesystem::is_regular_file(beside, ignored) ? beside.string()
+                                                                                    : name_or_path;
 }
 
 }  // namespace

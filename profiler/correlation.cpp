@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -35,7 +36,7 @@ class EnclosingOps {
         while (!open.empty() && markers[static_cast<std::size_t>(open.back())].end < markers[op].end) {
           open.pop_back();
         }
-        outer_[op] = open.empty() ? kNobody : open.back();
+        Enter(op, open.empty() ? kNobody : open.back());
         open.push_back(static_cast<std::ptrdiff_t>(op));
       }
     }
@@ -48,16 +49,43 @@ class EnclosingOps {
                                        [&](Nanos t, std::size_t op) { return t < markers_[op].start; });
     if (next == ops->second.begin()) return kNobody;
     auto op = static_cast<std::ptrdiff_t>(*std::prev(next));
-    while (op != kNobody && markers_[static_cast<std::size_t>(op)].end < time) {
-      op = outer_.at(static_cast<std::size_t>(op));
+    while (HasEnded(op, time)) {
+      const Ancestors& of = ancestors_.at(static_cast<std::size_t>(op));
+      op = HasEnded(of.far, time) ? of.far : of.outer;
     }
     return op;
   }
 
  private:
+  // What is around an op, and one further out: by both any of them is found in a logarithm of steps, as they end ever later.
+  struct Ancestors {
+    std::ptrdiff_t outer;
+    std::ptrdiff_t far;
+    std::size_t depth;
+  };
+
+  bool HasEnded(std::ptrdiff_t op, Nanos time) const {
+    return op != kNobody && markers_[static_cast<std::size_t>(op)].end < time;
+  }
+
+  std::size_t DepthOf(std::ptrdiff_t op) const {
+    return op == kNobody ? 0 : ancestors_.at(static_cast<std::size_t>(op)).depth;
+  }
+
+  std::ptrdiff_t FarFrom(std::ptrdiff_t op) const {
+    return op == kNobody ? kNobody : ancestors_.at(static_cast<std::size_t>(op)).far;
+  }
+
+  // Myers' skew-binary jumps: two of one length in a row become one behind them.
+  void Enter(std::size_t op, std::ptrdiff_t outer) {
+    const std::ptrdiff_t far = FarFrom(outer);
+    const bool alike = DepthOf(outer) - DepthOf(far) == DepthOf(far) - DepthOf(FarFrom(far));
+    ancestors_[op] = {outer, alike ? FarFrom(far) : outer, DepthOf(outer) + 1};
+  }
+
   const std::vector<Marker>& markers_;
   std::map<ThreadKey, std::vector<std::size_t>> threads_;
-  std::unordered_map<std::size_t, std::ptrdiff_t> outer_;
+  std::unordered_map<std::size_t, Ancestors> ancestors_;
 };
 
 class Linker {
@@ -123,7 +151,7 @@ Gap GapBetween(const ActivityTrace& trace, WorkRef before, const LinkedWork& nex
 
 std::vector<OpWork> SumOps(const ActivityTrace& trace, const std::vector<LinkedWork>& work) {
   std::map<std::size_t, OpWork> ops;
-  std::map<std::size_t, std::vector<std::ptrdiff_t>> calls;
+  std::set<std::pair<std::size_t, std::ptrdiff_t>> counted;  // marker, call
   for (const LinkedWork& linked : work) {
     if (linked.op == kNobody) continue;
     const auto marker = static_cast<std::size_t>(linked.op);
@@ -131,11 +159,8 @@ std::vector<OpWork> SumOps(const ActivityTrace& trace, const std::vector<LinkedW
     op.marker = marker;
     op.work.push_back(linked.work);
     op.device_time += linked.device_time;
-    auto& counted = calls[marker];
-    if (linked.call == kNobody || std::find(counted.begin(), counted.end(), linked.call) != counted.end()) {
-      continue;  // a graph's launch is one call for all its nodes
-    }
-    counted.push_back(linked.call);
+    // A graph's launch is one call for all its nodes.
+    if (linked.call == kNobody || !counted.emplace(marker, linked.call).second) continue;
     const ApiCall& call = trace.calls[static_cast<std::size_t>(linked.call)];
     op.call_time += call.end - call.start;
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "sim/error.h"
 #include "sim/nearest_name.h"
@@ -83,6 +84,7 @@ Spec Spec::Parse(std::string_view text) {
   }
   const auto inside = text.substr(open + 1, text.size() - open - 2);
   if (Trim(inside).empty()) return spec;
+  std::set<std::string_view> known;
   for (const auto part : SplitArguments(inside)) {
     const auto equals = FindAssignment(part);
     const auto key = Trim(part.substr(0, equals == std::string_view::npos ? 0 : equals));
@@ -94,9 +96,8 @@ Spec Spec::Parse(std::string_view text) {
       spec.positional.emplace_back(value);
       continue;
     }
-    for (const auto& [known, _] : spec.named) {
-      if (known == key) throw InputError(quoted + " gives the parameter '" + known + "' twice");
-    }
+    if (!known.insert(key).second)
+      throw InputError(quoted + " gives the parameter '" + std::string(key) + "' twice");
     spec.named.emplace_back(key, value);
   }
   return spec;

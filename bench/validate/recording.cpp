@@ -21,7 +21,9 @@ constexpr std::string_view kEnding = ".json.zst";
 sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& folder) {
   if (!folder.empty()) RefuseSpecialFile(workload, folder + ": workload of a recording");
   const fs::path beside = fs::path(folder) / fs::path(workload).filename();
-  const bool elsewhere = !folder.empty() && !fs::exists(workload) && fs::is_regular_file(beside);
+  std::error_code ignored;  // a workload with its parameters may be longer than any path
+  const bool elsewhere =
+      !folder.empty() && !fs::exists(workload, ignored) && fs::is_regular_file(beside, ignored);
   sim::OpGraph graph = scenarios::LoadGraph(elsewhere ? beside.string() : workload);
   for (sim::Op& op : graph.ops) {
     op.cost_us.reset();

@@ -6,14 +6,23 @@
 
 namespace berth::formats {
 
-DocumentBuilder::DocumentBuilder(const std::string& source, std::size_t size_hint, std::size_t nodes_hint)
-    : data_(std::make_unique<Document::Data>()) {
+namespace {
+
+// Of a document: so many, or one for so many bytes of the file where that is more. Graphs and traces have one for 5 bytes and
+// more; what is made of a value takes up to 240 bytes.
+constexpr std::size_t kValuesAlwaysAllowed = std::size_t{1} << 24, kBytesForAValue = 4;
+
+}  // namespace
+
+DocumentBuilder::DocumentBuilder(const std::string& source, std::size_t size, std::size_t nodes_hint)
+    : data_(std::make_unique<Document::Data>()),
+      most_nodes_(std::max(kValuesAlwaysAllowed, size / kBytesForAValue)) {
   // Offsets are 32 bits wide; ReadFile() lets nothing near this size through.
-  if (size_hint >= std::numeric_limits<std::uint32_t>::max())
+  if (size >= std::numeric_limits<std::uint32_t>::max())
     throw InputError(source + ": files of 4 GiB are not read");
   data_->source = source;
-  data_->nodes.reserve(nodes_hint);
-  data_->texts.reserve(size_hint / 4);
+  data_->nodes.reserve(std::min(nodes_hint, most_nodes_));
+  data_->texts.reserve(size / 4);
 }
 
 Document::Data::Node& DocumentBuilder::Add(ValueKind kind, int line) {
@@ -25,6 +34,11 @@ Document::Data::Node& DocumentBuilder::Add(ValueKind kind, int line) {
   // A list below its key begins lines later: the key is where a reader looks.
   node.line = static_cast<std::uint32_t>(pending_line_ != 0 ? std::exchange(pending_line_, 0) : line);
   node.end = index + 1;
+  if (index >= most_nodes_) {
+    Value(data_.get(), index)
+        .Fail("is one value more than the " + std::to_string(most_nodes_) +
+              " that a file of this size may hold, one for every 4 bytes or 2^24; split the file");
+  }
   return node;
 }
 

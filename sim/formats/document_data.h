@@ -49,12 +49,12 @@ struct Document::Data {
   }
 };
 
-// Takes the events of a parser in the order of the file. Throws InputError for keys given twice and too deep
-// nesting. `line` is 1-based, 0 = not known.
+// Takes the events of a parser in the order of the file. Throws InputError for keys given twice, too deep
+// nesting and too many values. `line` is 1-based, 0 = not known.
 class DocumentBuilder {
  public:
-  // Hints: bytes of the file, and nodes.
-  DocumentBuilder(const std::string& source, std::size_t size_hint, std::size_t nodes_hint);
+  // `size`: bytes of the file, by which the number of values is limited.
+  DocumentBuilder(const std::string& source, std::size_t size, std::size_t nodes_hint);
 
   void Null(int line = 0) { Add(ValueKind::kNull, line); }
   void Bool(bool value) { Add(ValueKind::kBool, 0).boolean = value; }
@@ -79,6 +79,7 @@ class DocumentBuilder {
   void CheckKeys(std::uint32_t object) const;
 
   std::unique_ptr<Document::Data> data_;
+  const std::size_t most_nodes_;
   std::unordered_map<std::string_view, std::uint32_t> key_index_;  // views of data_->keys
   std::vector<std::uint32_t> open_;                                // lists and objects that have not ended
   std::uint32_t pending_key_ = Document::Data::kNoKey;

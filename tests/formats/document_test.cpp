@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/error.h"
+#include "sim/formats/document_data.h"
 #include "sim/formats/json_reader.h"
 #include "sim/formats/yaml_reader.h"
 #include "tests/formats/testing.h"
@@ -31,6 +32,23 @@ TEST(Json, SyntaxErrorsHaveLineAndColumn) {
             "expected ':'");
   EXPECT_THAT(JsonError(""), StartsWith("f.json:1:1: is not valid JSON: "));
   EXPECT_THAT(JsonError("{\"a\": "), StartsWith("f.json:1:7: is not valid JSON: "));
+}
+
+// 33 MB that would become 2^24 + 1 values; in a larger file there may be as many.
+TEST(Json, RefusesTooManyValues) {
+  constexpr std::size_t kNumbers = std::size_t{1} << 24;
+  std::string text = "[0";
+  for (std::size_t i = 1; i < kNumbers; ++i) text += ",0";
+  text += ']';
+  EXPECT_EQ(
+      JsonError(text),
+      "f.json: [16777215] is one value more than the 16777216 that a file of this size may hold, one for "
+      "every 4 bytes or 2^24; split the file");
+  DocumentBuilder larger("f.json", 3 * text.size(), kNumbers + 1);
+  larger.BeginList();
+  for (std::size_t i = 0; i < kNumbers; ++i) larger.Integer(0);
+  larger.End();
+  EXPECT_EQ(larger.Finish().root().size(), kNumbers);
 }
 
 TEST(Json, RefusesWhatIsNotStrictJson) {

@@ -107,32 +107,81 @@ def field(number, content):
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
+def texts(number, *each):
+    return b"".join(field(number, one) for one in each)
+
+
+def onnx_value(name, dims, element=1):
+    shape = b"".join(field(1, b"\x08" + varint(dim)) for dim in dims)
+    return field(1, name) + field(2, field(1, b"\x08" + varint(element) + field(2, shape)))
+
+
+def onnx_node(op, inputs, outputs, name=b"", domain=b"", attributes=b""):
+    return texts(1, *inputs) + texts(2, *outputs) + (field(3, name) if name else b"") + field(4, op) + attributes + (field(7, domain) if domain else b"")
+
+
+def onnx_graph_attribute(name, graph):
+    return field(5, field(1, name) + field(6, graph) + b"\xa0\x01\x05")
+
+
+def onnx_model(graph, functions=b""):
+    return b"\x08\x08" + field(8, b"\x10\x11") + field(7, graph) + functions  # in this order, by which a model is told
+
+
+def onnx_loop(nodes, trips, dims=(4,), name=b"", last=b"t", hints=(), behind=b"", outputs=(b"y",)):
+    """Of a state `s`, which becomes `last`: what nodes of a short file become when they are written out."""
+    go = onnx_value(b"go", (), 9)
+    body = texts(1, *nodes) + field(2, b"b") + texts(11, onnx_value(b"i", (), 7), go, onnx_value(b"s", dims))
+    body += texts(12, go, field(1, last)) + behind + texts(13, *[onnx_value(hint, dims) for hint in hints])
+    loop = onnx_node(b"Loop", [b"trips", b"", b"x"], outputs, name, b"", onnx_graph_attribute(b"body", body))
+    number = b"\x10\x07" + field(9, struct.pack("<q", trips)) + field(8, b"trips")
+    return onnx_model(field(1, loop) + field(2, b"g") + field(5, number) + field(11, onnx_value(b"x", dims)) + texts(12, *[field(1, each) for each in outputs]))
+
+
+def onnx_loops():
+    """Each is written out to nearly as many nodes as are let be, but for the first."""
+    six, axes = [b"t", b"a", b"c", b"d", b"e", b"f"], (1,) * 5
+    relu = onnx_node(b"Relu", [b"s"], [b"t"])
+    row = [onnx_node(b"Relu", [b"v%d" % (i - 1) if i else b"s"], [b"v%d" % i]) for i in range(1000)]
+    wide = [onnx_node(b"W", [b"v%d" % (i - 1) if i else b"s"], [b"v%d" % i, *(each + b"%d" % i for each in six[1:])], b"", b"w") for i in range(100)]
+    return {
+        "loop_too_long": onnx_loop([onnx_node(b"W", [b"s"], six, b"n" * 150, b"w")], 65_000, (1,) * 64, hints=six),
+        "loop_row": onnx_loop(row, 260, last=b"v999"),
+        "loop_names": onnx_loop([onnx_node(b"Relu", [b"s"], [b"t"], b"n" * 110)], 87_000, name=b"n" * 110),
+        "loop_constants": onnx_loop([onnx_node(b"W", [b"s", b"i", b"go"], [b"t"], b"", b"w")], 65_000),
+        "loop_axes": onnx_loop([onnx_node(b"W", [b"s"], six, b"n" * 150, b"w")], 65_000, axes, hints=six),
+        "loop_axes_row": onnx_loop(wide, 1295, axes, last=b"v99", hints=[each + b"%d" % i for each in (b"v", *six[1:]) for i in range(100)]),
+        "loop_collected": onnx_loop([relu], 87_000, behind=field(12, field(1, b"t")), outputs=(b"y", b"z")),
+    }
+
+
+def onnx_functions():
+    attributes = b"".join(field(5, field(1, b"a%d" % i) + b"\x18\x01\xa0\x01\x02") for i in range(5))
+    nodes = [onnx_node(b"W", [b"v%d" % (i - 1) if i else b"p"], [b"v%d" % i], b"", b"w", attributes) for i in range(1000)]
+    function = field(1, b"F") + field(4, b"p") + field(5, b"v999") + texts(7, *nodes) + field(9, b"\x10\x11") + field(10, b"f")
+    calls = [onnx_node(b"F", [b"v%d" % (i - 1) if i else b"x"], [b"v%d" % i], b"", b"f") for i in range(130)]
+    return onnx_model(texts(1, *calls) + field(2, b"g") + field(11, onnx_value(b"x", (4,))) + field(12, field(1, b"v129")), field(25, function))
+
+
 def onnx():
-    def model(graph):
-        return field(8, b"\x10\x0d") + field(7, graph) + b"\x08\x08"
-
-    def tensor_type(dims):
-        shape = b"".join(field(1, b"\x08" + varint(dim)) for dim in dims)
-        return field(1, b"\x08\x01" + field(2, shape))
-
-    value = field(1, b"x") + field(2, tensor_type([4]))
-    node = [b"".join([field(1, b"x" if i == 0 else b"v%d" % (i - 1)), field(2, b"v%d" % i), field(4, b"Relu")]) for i in range(40_000)]
-    head = field(2, b"g") + field(11, value)
+    head = field(2, b"g") + field(11, onnx_value(b"x", [4]))
+    node = [onnx_node(b"Relu", [b"v%d" % (i - 1) if i else b"x"], [b"v%d" % i]) for i in range(38_000)]
     graphs = {f"empty_{number}": field(number, b"") * (BYTES // 2 - 20) for number in (1, 5, 11, 12, 13, 14, 15)}
-    graphs["chain"] = head + b"".join(field(1, each) for each in node) + field(12, field(1, b"v%d" % (len(node) - 1)))
-    graphs["wide"] = head + field(1, b"".join(field(1, b"x") for _ in range(300_000)) + field(2, b"y") + field(4, b"Sum")) + field(12, field(1, b"y"))
-    graphs["dims"] = field(2, b"g") + field(11, field(1, b"x") + field(2, tensor_type([1] * 150_000)))
-    graphs["numbers"] = field(2, b"g") + field(5, b"\x08" + varint(400_000) + b"\x10\x07" + field(7, b"\x01" * 900_000) + field(8, b"w"))
-    deep = b""
-    while len(deep) < BYTES - 2000:
-        attribute = field(1, b"body") + field(6, field(1, field(4, b"If") + field(5, field(1, b"then_branch") + field(6, deep) + b"\xa0\x01\x05")))
-        deep = attribute + b""
-        if len(deep) > 900_000:
-            break
-        if len(deep) > 20_000 and len(deep) % 7:
-            break
-    graphs["deep"] = deep
-    return {name: model(graph) for name, graph in graphs.items()}
+    graphs["chain"] = head + texts(1, *node) + field(12, field(1, b"v%d" % (len(node) - 1)))
+    graphs["wide"] = head + field(1, onnx_node(b"Sum", [b"x"] * 300_000, [b"y"])) + field(12, field(1, b"y"))
+    graphs["dims"] = field(2, b"g") + field(11, onnx_value(b"x", [1] * 150_000)) + field(12, field(1, b"x"))
+    graphs["numbers"] = head + field(5, b"\x08" + varint(900_000) + b"\x10\x07" + field(7, b"\x01" * 900_000) + field(8, b"w"))
+    graphs["numbers"] += field(1, onnx_node(b"Add", [b"x", b"x"], [b"y"])) + field(12, field(1, b"y"))
+    # Of 2^16 numbers each, as many as are worked out for a model.
+    graphs["constants"] = head + field(5, b"\x08\x01\x10\x07" + field(9, struct.pack("<q", 1 << 16)) + field(8, b"dims"))
+    graphs["constants"] += texts(1, *[onnx_node(b"ConstantOfShape", [b"dims"], [b"c%d" % i]) for i in range(2040)], onnx_node(b"Relu", [b"x"], [b"y"]))
+    graphs["constants"] += field(12, field(1, b"y"))
+    deep = field(1, onnx_node(b"Relu", [b"x"], [b"y"])) + field(12, field(1, b"y"))
+    while len(deep) < BYTES // 2 - 1000:
+        both = b"".join(onnx_graph_attribute(name, field(2, b"b") + deep) for name in (b"then_branch", b"else_branch"))
+        deep = field(1, onnx_node(b"If", [b"go"], [b"y"], attributes=both)) + field(12, field(1, b"y"))
+    graphs["deep"] = head + field(11, onnx_value(b"go", (), 9)) + deep
+    return {**{name: onnx_model(graph) for name, graph in graphs.items()}, **onnx_loops(), "functions": onnx_functions()}
 
 
 def stores():
@@ -157,16 +206,84 @@ def stores():
 
 
 def checkpoints():
-    sections = ",".join(['{"name":"","bytes":0}'] * 3000)
+    sections = ",".join(['{"name":"","bytes":0}'] * 2900)
     header = f'{{"format":"berth.checkpoint","version":1,"agent":"a","checksum":"cbf29ce484222325","sections":[{sections}]}}\n'
-    return {"sections": b"\0" + header.encode(), "one_line": b"\0" + b"[" * BYTES, "lists": b"\1" + b"\0" * BYTES, "texts": b"\1" + b"\1" * BYTES}
+    return {"sections": b"\0" + header.encode(), "one_line": b"\0" + b"[" * BYTES, "nested": b"\0" + b"[" * 65_000 + b"\n" + bytes(900_000), "lists": b"\1" + b"\0" * BYTES, "texts": b"\1" + b"\1" * BYTES}
 
 
 def traces():
     event = '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1,"args":{"device":0,"stream":7,"correlation":1}}'
     return {"empty_events": fill("{}", '{"schemaVersion":1,"traceEvents":[', "]}", ","), "kernels": fill(event, '{"schemaVersion":1,"traceEvents":[', "]}", ","),
             "correlations": fill(lambda i: event.replace('"correlation":1', f'"correlation":{i}').replace('"ts":1', f'"ts":{i}'),
-                                 '{"schemaVersion":1,"traceEvents":[', "]}", ",")}
+                                 '{"schemaVersion":1,"traceEvents":[', "]}", ","),
+            "nested_ops": nested_ops(3_000)}
+
+
+def execution_node(number, name, inputs="", outputs="", schema="aten::a(Tensor self) -> Tensor", parent=1, shapes="", types=""):
+    def told(values, shapes, types):
+        return f'{{"values":[{values}],"shapes":[{shapes}],"types":[{types}]}}'
+    of_outputs = ",".join(['"Tensor(f)"'] * outputs.count("["))
+    return (f'{{"id":{number},"name":"{name}","ctrl_deps":{parent},"inputs":{told(inputs, shapes, types)},"outputs":{told(outputs, "", of_outputs)},'
+            f'"attrs":[{{"name":"rf_id","value":{number}}},{{"name":"op_schema","value":"{schema}"}}]}}')
+
+
+def executions():
+    """What stands behind a NUL is the Kineto trace of the same run."""
+    head, behind = '{"schema":"1.1.1","nodes":[', "]}"
+
+    def whole(*nodes):
+        return head + ",".join(nodes) + behind
+
+    def tensor(number, device="cpu", storage=None):
+        return f'[{number},{storage or number},0,1,4,"{device}"]'
+
+    def views(storage):
+        return ",".join(tensor(20_000 + i, storage=storage) for i in range(storage))
+
+    def tensors(count, first=1):
+        return ",".join(tensor(first + i) for i in range(count))
+
+    def types(count):
+        return ",".join(['"Tensor(f)"'] * count)
+
+    def updates(count, name="a", device="cpu", shape="[]", outputs=""):
+        """One call for a list of tensors, with another tensor that all share."""
+        of_list = ",".join(["Tensor(f)"] * count)
+        return whole(execution_node(2, f"aten::_foreach_{name}", f"[{tensors(count)}],{tensor(count + 1, device)}", outputs,
+                                    types=f'"GenericList[{of_list}]","Tensor(f)"', shapes=f"[{','.join(['[]'] * count)}],{shape}"))
+
+    def op(i):
+        return execution_node(i + 2, "aten::a", tensor(i + 1), tensor(i + 2), types=types(1))
+
+    one = tensor(1)
+    record = '{{"ph":"X","cat":"cpu_op","name":"aten::a","pid":7,"tid":7,"ts":{},"dur":1,"args":{{"Record function id":{}}}}}'.format
+    return {
+        "ops": fill(op, head, behind, ","),
+        "ranges": fill(lambda i: execution_node(i + 2, "a", parent=i + 1, schema=""), head, f",{op(1 << 40)}{behind}", ","),
+        "in_place": fill(lambda i: execution_node(i + 2, "aten::a_", one, one, "aten::a_(Tensor(a!) self) -> Tensor(a!)", types=types(1)), head, behind, ","),
+        "inputs": whole(execution_node(2, "aten::a", tensors(26_000), tensor(0), types=types(26_000))),
+        "outputs": whole(execution_node(2, "aten::a", one, tensors(26_000), types=types(1))),
+        "views": whole(execution_node(2, "aten::a", tensors(13_000), views(13_000), types=types(13_000))),
+        "gives_back": whole(execution_node(2, "a", tensors(13_000), tensors(13_000), "", types=types(13_000))),
+        "colons": whole(execution_node(2, ":" * 900_000, one, tensor(2), types=types(1))),
+        "schema": whole(execution_node(2, "aten::a", one, tensor(2), "a(" + "Tensor(a!) s," * 70_000 + ") -> ", types=types(1))),
+        "updates": updates(24_000),
+        "updates_names": updates(12_000, "a" * 1_370),
+        "updates_devices": updates(12_000, device="a" * 480_000),
+        "updates_shapes": updates(12_000, shape="[" + ",".join(["1"] * 170) + "]"),
+        "updates_views": updates(9_000, outputs=views(9_000)),
+        "pair": whole(*[op(i) for i in range(2500)]) + "\0" + '{"traceEvents":[' + ",".join(record(i + 1, i + 2) for i in range(2500)) + "]}",
+    }
+
+
+def nested_ops(count):
+    """A Kineto trace of ops that each enclose the next, and of calls behind the end of all but the first."""
+    marker = '{{"ph":"X","cat":"cpu_op","name":"a","pid":7,"tid":7,"ts":{},"dur":{}}}'.format
+    call = '{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":7,"tid":7,"ts":{},"dur":0,"args":{{"correlation":{}}}}}'.format
+    kernel = '{{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":1,"args":{{"device":0,"stream":7,"correlation":{}}}}}'.format
+    events = [marker(i + 1, 3 * count - 2 * i if i else 9 * count) for i in range(count)]
+    events += [each for i in range(count) for each in (call(4 * count + 2 * i, i + 1), kernel(4 * count + 2 * i + 1, i + 1))]
+    return '{"traceEvents":[' + ",".join(events) + "]}"
 
 
 def msr():
@@ -183,6 +300,53 @@ def doppler():
             "words": "4\n" + " " * 200_000 + "\n" + "0 " * 200_000 + "\n" + "1 " * 200_000, "lines": "1\n\n\n\n" + "0 0\n" * 240_000}
 
 
+def validations():
+    """Of two ops in a row, whatever the program or the target takes for the workload."""
+    peaks = '"peak_bytes":[1,1],"least_peak_bytes":[1,1],"most_peak_bytes":[1,1]'
+    placement = f'{{"family":"f","device":"01","steps_us":[1],{peaks}}}'
+    many_devices = ", ".join(f"{{name: d{i}, kind: cpu, memory: 1GiB}}" for i in range(2048))
+
+    def whole(placements=placement, cluster="{name: a, kind: cpu, memory: 1GiB}, {name: b, kind: cpu, memory: 1GiB}", traced="", more=""):
+        return (f'{{"format":"berth.validation","version":2,"workload":"chain(ops=2)","provenance":{{"machine":"m","date":"d","commit":"c","command":"x"}},'
+                f'"load":{{}},"wanted_steps":2,"cluster":"{{format: berth.cluster, version: 1, name: two, devices: [{cluster}]}}","stand_ins":[],'
+                f'"placements":[{placements}],"traced":[{traced}]{more}}}')
+
+    def filled(piece, **where):
+        """As many of the pieces as there is room for, where `@` stands."""
+        before, behind = whole(**where).split("@")
+        return fill(piece, before, behind, ",")
+    step = f'{{"family":"f","device":"01","steps_us":[@],{peaks}}}'
+    ordered = f'{{"family":"f","device":"01","order":[@],"steps_us":[1],{peaks}}}'
+    return {
+        "placements": filled(placement, placements="@"),
+        "steps": filled("1", placements=step),
+        "order": filled("0", placements=ordered),
+        "devices": filled(placement, placements="@", cluster=many_devices),
+        "traced": filled('{"placement":0,"ns":9,"ops":[[0,0,0,1]],"copies":[]}', traced="@"),
+        "copies": filled("[0,0,0,1,0,1]", traced='{"placement":0,"ns":9,"ops":[],"copies":[@]}'),
+        "clocks": filled('{"before":0,"clocks":{"a":1}}', more=',"clocks":[@]'),
+        "facts": filled(lambda i: f'"{i}":1', more=',"execution":{@}'),
+    }
+
+
+def measured():
+    head = "".join(f"# {fact}: a\n" for fact in ("machine", "device", "library", "date", "source", "licence"))
+    names = "op,name,dtype,rows,columns,depth,us\n"
+    return {"rows": fill(lambda i: f"linear,,f32,{i + 1},{i % 97 + 1},8,{i + 1}\n", head.replace("device: a", "device: t4") + names),
+            "kinds": fill(lambda i: f"linear,,f32,1,1,8,1,k{i}\n", head + "op,name,dtype,rows,columns,depth,us,device\n"),
+            "names": fill(lambda i: f"elementwise,n{i},f32,9,9,,1\n", head.replace("device: a", "device: t4") + names),
+            "facts": fill("# source: a\n", behind=head + names), "columns": fill("rows,", head + "op,dtype,us,", "rows\n")}
+
+
+def reports():
+    def of(evaluations, piece):
+        return b"\0" + struct.pack("<Q", evaluations) + piece * min(evaluations, BYTES // len(piece))
+    empty = struct.pack("<q", 1) + b"\1\0\0" + bytes(16)
+    return {"evaluations": of(BYTES // len(empty), empty), "too_few": of(1 << 60, empty),
+            "starts": of(1, struct.pack("<q", 1) + b"\1\0\0" + bytes(8) + struct.pack("<Q", 120_000) + bytes(960_000)),
+            "list_too_long": of(1, struct.pack("<q", 1) + b"\1\0\0" + struct.pack("<Q", 1 << 61) + bytes(900_000))}
+
+
 def tables():
     head = "{format: berth.experiment, version: 1, name: mine, cluster: k40(gpus=2), columns: "
     return {"rows": fill(lambda i: f"{{key: r{i}, workload: chain(ops=4)}}", head + "[single_gpu], rows: [", "]}", ", "),
@@ -196,7 +360,8 @@ def squeezed(texts):
     inside = {"zeros": bytes(99 * BYTES), "list": b"[" + b"0," * (49 * BYTES) + b"0]", "objects": b"[" + b"{}," * (33 * BYTES) + b"0]",
               "strings": b'["' + b'a","' * (24 * BYTES) + b'"]',
               "attributes": b'{"format":"berth.graph","version":1,"name":"g","ops":[{"name":"a","type":"T","attributes":{"a":[' +
-              b'{"a":0},' * (3 * BYTES - 100) + b"0]}}]}"}
+              b'{"a":0},' * (3 * BYTES - 100) + b"0]}}]}",
+              "nested_ops": nested_ops(110_000).encode()}
     return {name: texts(content) for name, content in inside.items()}
 
 
@@ -212,13 +377,18 @@ def gzipped(content):
     return made + filler * ((BYTES - len(made)) // len(filler))
 
 
+GATE = "case,agent,seed,best_s,late_s,goal_s,single_device,entropy,gradient_norm,experiment,revision\n"
 OWN = {"graph": graphs, "cluster": clusters, "onnx": onnx, "store": stores, "checkpoint": checkpoints, "kineto": traces, "msr": msr,
        "doppler": doppler, "table": tables, "zstd": lambda: squeezed(zstd), "gzip": lambda: squeezed(gzipped),
        "map": lambda: {"entries": fill(lambda i: f'"{i}": 0', "{", "}", ", ")},
        "json": lambda: {"keys": fill(lambda i: f'"{i}":0', "{", "}", ","), "digits": fill("1", "[1", "]"), "zeros": fill("0", "[0.", "1]")},
        "rows": lambda: {"lines": fill("," * 40 + "\n", (ROOT / "results/mars/rows.csv").read_text(encoding="utf-8").split("\n", 1)[0] + "\n")},
-       "memory": lambda: {"lines": fill(lambda i: f"n_{i},0,0,0,0\n", "#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n")},
-       "spec": lambda: {"list": fill("a=1,", "f(", "a=1)")}}
+       "memory": lambda: {name: fill(lambda i: f"{name}_{i},0,0,0,0\n", "#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n")
+                          for name in ("n", "Relu")},
+       "execution": executions, "validation": validations, "measured": measured, "report": reports,
+       "gate": lambda: {"runs": fill(lambda i: f"inception_v3,rnn,{i},1.5,1.75,1.25,0.5,3,0.01,0123,abc\n", GATE)},
+       "units": lambda: {"digits": fill("1", behind="GiB"), "zeros": fill("0", "0.", "1GB/s"), "exponent": fill("9", "1e", "s")},
+       "spec": lambda: {"list": fill("a=1,", "f(", "a=1)"), "keys": fill(lambda i: f"{i}=1,", "f(", "a=1)"), "places": fill("1,", "f(", "1)")}}
 PIECES = {**dict.fromkeys(("graph", "placement", "json", "trace", "kineto", "validation", "parameters", "msr", "split", "map", "external"), JSON_PIECES),
           **dict.fromkeys(("cluster", "scenario", "yaml", "sheet", "table"), YAML_PIECES), **dict.fromkeys(("rows", "gate", "measured", "memory"), CSV_PIECES),
           **dict.fromkeys(("units", "spec"), ["(", "a(", "9", "a=", ",", "a(b=", "'", '"', " ", "."])}

@@ -35,6 +35,23 @@ TEST(Correlation, WithoutExternalIdsTheInnermostOpAroundTheCallHasIt) {
   EXPECT_EQ(correlation.work[1].op, kNobody);
 }
 
+// Ops that each enclose the next, and calls behind the end of all but one of them: in quadratic time this took minutes.
+TEST(Correlation, AnOpAroundManyIsFoundInTime) {
+  constexpr int kOps = 50'000;
+  ActivityTrace trace = SoundTrace(kOps);
+  trace.external.clear();
+  trace.markers.clear();
+  const Nanos first = trace.calls.front().start, last = trace.calls.back().end;
+  for (int i = 0; i < kOps; ++i)
+    trace.markers.push_back(
+        {"op", first - 2 * kOps + i, i == 7 ? last + 1 : first - i, Marker::What::kOp, 1, 2, 0, {}});
+  for (int i = 0; i < 7; ++i) trace.markers[static_cast<std::size_t>(i)].end = last + 2;
+  const Correlation correlation = Correlate(trace);
+  EXPECT_TRUE(std::ranges::all_of(correlation.work, [](const LinkedWork& work) { return work.op == 7; }));
+  ASSERT_EQ(correlation.ops.size(), 1u);
+  EXPECT_EQ(correlation.ops[0].call_time, kOps * Nanos{5'000});
+}
+
 TEST(Correlation, SumsTheKernelsOfAnOpAndKeepsItsGapsApart) {
   ActivityTrace trace = SoundTrace(3);
   for (ExternalCorrelation& link : trace.external) link.external = 1;

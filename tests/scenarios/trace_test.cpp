@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -214,6 +215,66 @@ TEST(TraceTest, RefusesListsThatEachOfVeryManyUpdatesReads) {
   EXPECT_THAT(import(20'000, 100),
               HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of its 20000 updates"));
   EXPECT_EQ(import(20, 2), "no error");
+}
+
+// 5,000 updates that would each have a name, a device or a shape of 100 kB: half a gigabyte out of 300 kB.
+TEST(TraceTest, RefusesToCopyLongTextsForVeryManyUpdates) {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  const auto import = [&](const std::string& name, const std::string& device, const std::string& shape) {
+    std::string tensors, types = "Tensor(float)";
+    for (int i = 2; i < 5'000; ++i) {
+      tensors += fmt::format(R"([{0},{0},0,1,4,"cpu"],)", i);
+      types += ",Tensor(float)";
+    }
+    return ErrorOf([&] {
+      ImportTrace(R"json({"nodes": [{"id": 1, "name": "aten::_foreach_)json" + name +
+                      R"json(", "rf_id": 1, "op_schema": "aten::_foreach(Tensor[] self) -> ()", "outputs": [],
+                      "inputs": [[)json" +
+                      tensors + R"json([1,1,0,1,4,"cpu"]],[9999,9999,0,1,4,")json" + device +
+                      R"json("]], "input_shapes": [[],)json" + shape +
+                      R"json(], "input_types": ["GenericList[)json" + types +
+                      R"json(]","Tensor(float)"]}]})json",
+                  "x.json", {});
+    });
+  };
+  const auto refused = AllOf(HasSubstr("execution trace: node 1 (\"aten::_foreach_"),
+                             HasSubstr("in each of its 4999 updates"));
+  EXPECT_THAT(import(repeated("a", 100'000), "cpu", "[]"), refused);
+  EXPECT_THAT(import("a", repeated("a", 100'000), "[]"), refused);
+  EXPECT_THAT(import("a", "cpu", "[1" + repeated(",1", 20'000) + "]"), refused);
+  EXPECT_EQ(import("a", "cpu", "[]"), "no error");
+}
+
+// Each update has one of the outputs, and looks neither at the others nor at all inputs for each.
+TEST(TraceTest, ManyUpdatesThatGiveViewsAreReadInTime) {
+  std::string tensors, outputs, types = "Tensor(float)", output_types = "\"Tensor(float)\"";
+  for (int i = 2; i < 20'000; ++i) {
+    tensors += fmt::format(R"([{0},{0},0,1,4,"cpu"],)", i);
+    outputs += fmt::format(R"([{},1,0,1,4,"cpu"],)", 20'000 + i);
+    types += ",Tensor(float)";
+    output_types += ",\"Tensor(float)\"";
+  }
+  const sim::OpGraph graph =
+      ImportTrace(R"json({"nodes": [{"id": 1, "name": "aten::_foreach_a", "rf_id": 1,
+                      "op_schema": "aten::_foreach(Tensor[] self) -> Tensor[]", "inputs": [[)json" +
+                      tensors +
+                      R"json([1,1,0,1,4,"cpu"]],[1,1,0,1,4,"cpu"]], "input_types": ["GenericList[)json" +
+                      types + R"json(]","Tensor(float)"], "outputs": [)json" + outputs +
+                      R"json([20001,1,0,1,4,"cpu"]], "output_types": [)json" + output_types + "]}]}",
+                  "x.json", {})
+          .graph;
+  EXPECT_EQ(std::ranges::count(graph.ops, "Reshape", &sim::Op::type), 19'999);
+}
+
+TEST(TraceTest, ANameOfVeryManyColonsIsReadInTime) {
+  const std::string text = R"json({"nodes": [{"id": 1, "name": ")json" + std::string(4'000'000, ':') +
+                           R"json(", "rf_id": 1, "op_schema": "a(Tensor self) -> ()", "outputs": [],
+      "inputs": [[1,1,0,1,4,"cpu"]], "input_types": ["Tensor(float)"]}]})json";
+  EXPECT_EQ(ImportTrace(text, "x.json", {}).graph.ops.back().type, std::string(2'000'000, '.'));
 }
 
 }  // namespace

@@ -234,6 +234,7 @@ std::vector<TensorIndex> Resolver::Unpack(const onnx::NodeProto& node, TensorInd
   if (count < 1 || count > 1 << 16)
     Fail(node, "scans " + std::to_string(count) + " slices, but 1 to 65536 are imported");
   CountVisits(node, count);
+  CountAxes(node, static_cast<std::size_t>(count) * shape.size());
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   auto& made = result_.made.emplace_back();
   made.set_op_type("Unpack");

@@ -13,8 +13,9 @@
 namespace berth::scenarios::onnx_import {
 namespace {
 
-// Loops are written out; what grows beyond this was not meant to be.
-constexpr std::int64_t kMostVisits = 1'000'000;
+// Loops are written out. What grows beyond this, or beyond one for so many bytes of the model where that is more, was not meant
+// to be: a visit becomes an op of up to 2 kB, and what is made of an op takes 10 us.
+constexpr std::int64_t kVisitsAlwaysAllowed = std::int64_t{1} << 18, kBytesForAVisit = 4;
 // Of constants that are worked out: up to a GiB of them, and seconds. Where not all that a node reads is known, nothing is
 // worked out; handing what is known to the library costs that much less.
 constexpr std::int64_t kMostFoldWork = std::int64_t{1} << 27, kReadsOfAFold = 16;
@@ -39,6 +40,17 @@ std::string PlainReason(const std::string& what) {
 }
 
 }  // namespace
+
+Resolver::Resolver(const onnx::ModelProto& model, const std::string& source,
+                   const std::map<std::string, std::int64_t>& dims)
+    : model_(model),
+      source_(source),
+      dims_(dims),
+      most_visits_(
+          std::max(kVisitsAlwaysAllowed, static_cast<std::int64_t>(model.ByteSizeLong()) / kBytesForAVisit)) {
+  for (const auto& function : model.functions())
+    functions_.try_emplace({function.domain(), function.name()}, &function);
+}
 
 std::string Resolver::PlaceOf(const onnx::NodeProto& node) const {
   return source_ + ": node '" + NameOf(node) + "' (" + (node.domain().empty() ? "" : node.domain() + ".") +
@@ -128,10 +140,14 @@ void Resolver::ResolveNodes(const Nodes& nodes, Scope& scope) {
 
 void Resolver::CountVisits(const onnx::NodeProto& node, std::size_t visits) {
   visits_ += static_cast<std::int64_t>(visits);
-  if (visits_ > kMostVisits) {
-    Fail(node, "with it, loops are written out to more than " + std::to_string(kMostVisits) +
+  if (visits_ > most_visits_) {
+    Fail(node, "with it, loops are written out to more than " + std::to_string(most_visits_) +
                    " nodes; export with shorter ones");
   }
+}
+
+void Resolver::CountAxes(const onnx::NodeProto& node, std::size_t axes) {
+  CountVisits(node, axes * sizeof(std::int64_t) / kBytesOfAVisit);
 }
 
 void Resolver::CountFoldWork(const onnx::NodeProto& node, std::int64_t work) {
@@ -292,6 +308,7 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
     for (int i = 0; i < node.output_size() && step.node_name.empty(); ++i) step.node_name = node.output(i);
   }
   const bool constant = node.op_type() == "Constant" && step.standard;
+  std::size_t axes = 0;
   const int first_type =
       !infos.empty() && infos[0] != nullptr ? infos[0]->elem_type : 0;  // before tensors move
   for (int i = 0; i < node.output_size(); ++i) {
@@ -316,9 +333,11 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
                     .elem_type = elem_type,
                     .shape = CompleteShape(node, name, output, inputs, scope),
                     .value = nullptr};
+    axes += info.shape.size();
     step.outputs.push_back(Add(std::move(info), PlaceOf(node)));
     Bind(node, name, step.outputs.back(), scope);
   }
+  if (scope.depth > 0) CountAxes(node, axes);
   if (!constant) result_.steps.push_back(std::move(step));
 }
 

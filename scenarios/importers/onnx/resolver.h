@@ -20,7 +20,7 @@ namespace berth::scenarios::onnx_import {
 using Hints = std::unordered_map<std::string, const onnx::TypeProto*>;  // what a graph says of its tensors
 
 // What is written out with more tensors, or longer names and attributes, counts as several visits.
-inline constexpr std::size_t kTensorsOfAVisit = 8, kBytesOfAVisit = 256;
+inline constexpr std::size_t kTensorsOfAVisit = 4, kBytesOfAVisit = 256;
 
 // How --dim names an axis of a tensor: "images:0".
 std::string AxisName(const std::string& tensor, std::size_t axis);
@@ -47,11 +47,7 @@ struct Scope {
 class Resolver {
  public:
   Resolver(const onnx::ModelProto& model, const std::string& source,
-           const std::map<std::string, std::int64_t>& dims)
-      : model_(model), source_(source), dims_(dims) {
-    for (const auto& function : model.functions())
-      functions_.try_emplace({function.domain(), function.name()}, &function);
-  }
+           const std::map<std::string, std::int64_t>& dims);
 
   ResolvedModel Run();
 
@@ -101,6 +97,7 @@ class Resolver {
   // These refuse beyond a limit.
   void CheckAttributes(const onnx::NodeProto& node, int attributes) const;  // its own, or its function's
   void CountVisits(const onnx::NodeProto& node, std::size_t visits);
+  void CountAxes(const onnx::NodeProto& node, std::size_t axes);  // of tensors that are written out
   void CountFoldWork(const onnx::NodeProto& node, std::int64_t work);
   TensorIndex Add(TensorInfo info, const std::string& place);
   TensorIndex AddConstant(std::int64_t number, int elem_type);
@@ -122,6 +119,7 @@ class Resolver {
   std::unordered_map<const onnx::TensorProto*, TensorIndex> weights_;
   std::vector<const onnx::TensorProto*> newest_weights_;  // the keys of weights_, the newest last
   int model_opset_ = 0;
+  const std::int64_t most_visits_;
   std::int64_t visits_ = 0;
   std::int64_t fold_work_ = 0;  // [numbers x axes]
   std::int64_t folded_ = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,9 @@ namespace {
 constexpr std::size_t kMostShared = 16;
 // And of all its arguments, counted once for each update: the updates of a megabyte of lists would read gigabytes.
 constexpr std::size_t kMostSharedReads = std::size_t{1} << 20;
+// What all updates of one call have alike is written once and copied for each: names, devices, shapes [bytes, of a trace]. So much,
+// or as much as the file where that is more: the tensors of an update alone take more there.
+constexpr std::size_t kCopiesAlwaysAllowed = std::size_t{16} << 20;
 
 using trace::kNoNode;
 using trace::Node;
@@ -106,14 +110,16 @@ struct Storage {
 
 class Builder {
  public:
-  Builder(const trace::ExecutionTrace& execution, const trace::Times* times)
-      : execution_(execution), times_(times) {}
+  // `bytes`: of the file.
+  Builder(const trace::ExecutionTrace& execution, const trace::Times* times, std::size_t bytes)
+      : execution_(execution), times_(times), most_copied_(std::max(kCopiesAlwaysAllowed, bytes)) {}
 
   sim::OpGraph Build() {
     FindOps();
     for (std::size_t i = 0; i < execution_.nodes.size(); ++i) {
       if (op_[i] != i) continue;
-      for (const Call& call : CallsOf(i)) AddOp(call, i);
+      const bool is_view = IsView(execution_.nodes[i]);
+      for (const Call& call : CallsOf(i)) AddOp(call, i, is_view);
     }
     ColocateWriters();
     return std::move(graph_);
@@ -130,18 +136,14 @@ class Builder {
 
   // Shows what it was given, in another shape or as it is.
   static bool IsView(const Node& node) {
-    if (!node.has_schema || node.outputs.empty()) return false;
+    if (!node.has_schema || node.outputs.empty() ||
+        std::ranges::any_of(node.inputs, &trace::Argument::is_written))
+      return false;
+    std::unordered_set<std::int64_t> given;
+    for (const trace::Argument& argument : node.inputs)
+      for (const Tensor& input : argument.tensors) given.insert(input.storage);
     return std::ranges::all_of(node.outputs,
-                               [&](const Tensor& output) {
-                                 return std::ranges::any_of(
-                                     node.inputs, [&](const trace::Argument& argument) {
-                                       return !argument.is_written &&
-                                              std::ranges::any_of(argument.tensors, [&](const Tensor& input) {
-                                                return input.storage == output.storage;
-                                              });
-                                     });
-                               }) &&
-           std::ranges::none_of(node.inputs, &trace::Argument::is_written);
+                               [&](const Tensor& output) { return given.contains(output.storage); });
   }
 
   bool IsOp(std::size_t i) const {
@@ -181,7 +183,24 @@ class Builder {
     return parts > 1 && argument.is_list && argument.tensors.size() == parts;
   }
 
-  std::vector<Call> CallsOf(std::size_t i) const {
+  // What the updates of a call have alike.
+  void CountCopied(const Node& node, std::size_t parts) {
+    std::size_t bytes = node.name.size();
+    for (const trace::Argument& argument : node.inputs) {
+      if (IsSplit(argument, parts)) continue;
+      for (const Tensor& tensor : argument.tensors)
+        bytes +=
+            tensor.device.size() + tensor.type.size() + tensor.shape.size() * sizeof tensor.shape.front();
+    }
+    copied_ += parts * bytes;
+    if (copied_ <= most_copied_) return;
+    throw InputError(
+        fmt::format("execution trace: node {} ({}) repeats {} bytes of its name, of devices and of shapes in "
+                    "each of its {} updates; all updates of this trace may repeat {} MiB at most",
+                    node.id, formats::Quoted(node.name), bytes, parts, most_copied_ >> 20));
+  }
+
+  std::vector<Call> CallsOf(std::size_t i) {
     const Node& node = execution_.nodes[i];
     const std::size_t parts = std::max<std::size_t>(Parts(node), 1);
     double all = 0;
@@ -201,6 +220,7 @@ class Builder {
           "may be at most 2^20",
           node.id, node.name, shared, parts));
     }
+    if (parts > 1) CountCopied(node, parts);
     std::vector<Call> calls(parts);
     for (std::size_t part = 0; part < parts; ++part) {
       Call& call = calls[part];
@@ -212,19 +232,19 @@ class Builder {
           if (argument.is_written) call.written.insert(argument.tensors[t].storage);
         }
       }
-      call.outputs = node.outputs;
-      if (parts > 1) {
-        call.outputs.clear();
+      if (parts == 1) {
+        call.outputs = node.outputs;
+      } else {
         if (node.outputs.size() == parts) call.outputs = {node.outputs[part]};
         call.suffix = fmt::format(".{}", part);
         call.share = all > 0 ? static_cast<double>(node.inputs[0].tensors[part].bytes()) / all
                              : 1 / static_cast<double>(parts);
       }
       if (!node.has_schema) {  // what it gives back and was given, it has written
-        for (const Tensor& input : call.inputs) {
-          if (std::ranges::find(call.outputs, input.storage, &Tensor::storage) != call.outputs.end())
-            call.written.insert(input.storage);
-        }
+        std::unordered_set<std::int64_t> given_back;
+        for (const Tensor& output : call.outputs) given_back.insert(output.storage);
+        for (const Tensor& input : call.inputs)
+          if (given_back.contains(input.storage)) call.written.insert(input.storage);
       }
     }
     return calls;
@@ -275,9 +295,8 @@ class Builder {
 
   // ---- ops
 
-  void AddOp(const Call& call, std::size_t i) {
+  void AddOp(const Call& call, std::size_t i, bool is_view) {
     const Node& node = *call.node;
-    const bool is_view = IsView(node);
     if (is_view && device_of_[i] == 0 && ShowsTheSame(call)) return;
     for (const Tensor& input : call.inputs) Found(input);
     const sim::OpIndex index = graph_.size();
@@ -303,18 +322,21 @@ class Builder {
   std::string TypeOf(const Node& node, bool is_view) {
     if (is_view) return "Reshape";
     if (const auto known = KnownType(node)) return std::string(*known);
-    std::string type = node.name;
-    for (std::size_t at; (at = type.find("::")) != std::string::npos;) type.replace(at, 2, ".");
+    std::string type;
+    std::string_view rest = node.name;
+    for (std::size_t at; (at = rest.find("::")) != std::string_view::npos; rest.remove_prefix(at + 2))
+      type.append(rest.substr(0, at)) += '.';
+    type += rest;
     ++unknown_[type];
     return type;
   }
 
   // aten::to, contiguous() and the like, where there is nothing to do.
   static bool ShowsTheSame(const Call& call) {
-    return std::ranges::all_of(call.outputs, [&](const Tensor& output) {
-      return std::ranges::any_of(call.inputs,
-                                 [&](const Tensor& input) { return KeyOf(input) == KeyOf(output); });
-    });
+    std::set<decltype(KeyOf(call.outputs.front()))> given;
+    for (const Tensor& input : call.inputs) given.insert(KeyOf(input));
+    return std::ranges::all_of(call.outputs,
+                               [&](const Tensor& output) { return given.contains(KeyOf(output)); });
   }
 
   static std::string GpuOf(const Call& call) {
@@ -331,12 +353,14 @@ class Builder {
     bool on_gpu = false;
     for (const auto* tensors : {&call.outputs, &inputs})
       for (const Tensor& tensor : *tensors) on_gpu = on_gpu || tensor.device != "cpu";
+    std::unordered_map<std::int64_t, sim::TensorRef> first;  // input of a storage
+    for (std::size_t input = 0; input < inputs.size(); ++input)
+      first.emplace(inputs[input].storage, op.inputs[input]);
     for (const Tensor& tensor : call.outputs) {
       sim::Output output = OutputOf(tensor);
-      const auto input = std::ranges::find(inputs, tensor.storage, &Tensor::storage);
-      if (input != inputs.end()) {
+      if (const auto input = first.find(tensor.storage); input != first.end()) {
         output.storage = sim::Output::Storage::kInput;
-        output.alias = op.inputs[static_cast<std::size_t>(input - inputs.begin())];
+        output.alias = input->second;
       }
       op.outputs.push_back(std::move(output));
     }
@@ -378,13 +402,13 @@ class Builder {
   }
 
   void Remember(const Call& call, sim::OpIndex index) {
+    std::unordered_set<std::int64_t> told;
     for (std::size_t o = 0; o < call.outputs.size(); ++o) {
       const Tensor& tensor = call.outputs[o];
       const sim::TensorRef output{index, static_cast<std::int32_t>(o)};
       const bool is_new = graph_.ops.back().outputs[o].storage == sim::Output::Storage::kOwn;
       // An address is used again: what is given out without having been given is a new storage.
-      const bool is_first = std::ranges::find(call.outputs, tensor.storage, &Tensor::storage) ==
-                            call.outputs.begin() + static_cast<std::ptrdiff_t>(o);
+      const bool is_first = told.insert(tensor.storage).second;
       if (is_new && is_first) storages_[tensor.storage] = {.base = output, .views = {}, .readers = {}};
       Storage& storage = storages_.at(tensor.storage);
       storage.views[KeyOf(tensor)] = {output, storage.version};
@@ -428,6 +452,8 @@ class Builder {
   std::set<std::string> names_;
   std::map<std::string, int> same_names_;
   std::map<std::string, std::int64_t> unknown_;
+  const std::size_t most_copied_;
+  std::size_t copied_ = 0;  // [bytes]
   double device_us_ = 0;
   double host_us_ = 0;
   std::int64_t untimed_ = 0;
@@ -528,7 +554,7 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
   std::optional<trace::Times> times;
   if (!options.kineto.empty())
     times = trace::ReadTimes(kineto, formats::SourceOf(options.kineto), execution, source);
-  Builder builder(execution, times ? &*times : nullptr);
+  Builder builder(execution, times ? &*times : nullptr, content.size());
   ImportedGraph imported;
   imported.graph = builder.Build();
   sim::OpGraph& graph = imported.graph;

@@ -57,7 +57,32 @@ TEST(OnnxCostly, ALoopWithAWideBody) {
   body.Node("Wide", GraphMaker::Names(40'000, "s"), {"t"}, {}, "com.example").Output("go").Output("t");
   GraphMaker m;
   m.Input("x", {4}).Ints("trips", {100'000}).Node("Loop", {"trips", "", "x"}, {"y"}, {{"body", body.graph}});
-  EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 1000000 nodes"));
+  EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 262144 nodes"));
+}
+
+// Their shapes take more memory than their names.
+TEST(OnnxCostly, ALoopOfTensorsOfManyAxes) {
+  const std::vector<GraphMaker::Dim> axes(64, std::int64_t{1});
+  GraphMaker body;
+  body.Input("i", {}).Input("go", {}, onnx::TensorProto::BOOL).Input("s", axes);
+  const GraphMaker::Names outputs = {"t", "a", "b", "c", "d", "e"};
+  body.Node("Wide", {"s"}, outputs, {}, "com.example").Output("go").Output("t");
+  GraphMaker m;
+  m.Input("x", axes).Ints("trips", {100'000}).Node("Loop", {"trips", "", "x"}, {"y"}, {{"body", body.graph}});
+  EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 262144 nodes"));
+}
+
+// What is let be grows with the file.
+TEST(OnnxCostly, ALargeModelIsWrittenOutToMore) {
+  GraphMaker body;
+  body.Input("i", {}).Input("go", {}, onnx::TensorProto::BOOL).Input("s", {4});
+  body.Node("Wide", GraphMaker::Names(40'000, "s"), {"t"}, {}, "com.example").Output("go").Output("t");
+  GraphMaker m;
+  m.Input("x", {4}).Ints("trips", {30}).Node("Loop", {"trips", "", "x"}, {"y"}, {{"body", body.graph}});
+  m.Output("y");
+  EXPECT_THAT(RefusalOf(m), HasSubstr("loops are written out to more than 262144 nodes"));
+  m.graph.set_doc_string(std::string(2'000'000, 'a'));
+  EXPECT_EQ(RefusalOf(m), "no error");
 }
 
 TEST(OnnxCostly, ALoopWithManyWeights) {
@@ -67,7 +92,7 @@ TEST(OnnxCostly, ALoopWithManyWeights) {
   body.Output("go").Output("s");
   GraphMaker m;
   m.Input("x", {4}).Ints("trips", {100'000}).Node("Loop", {"trips", "", "x"}, {"y"}, {{"body", body.graph}});
-  EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 1000000 nodes"));
+  EXPECT_THAT(RefusalOf(m.Output("y")), HasSubstr("loops are written out to more than 262144 nodes"));
 }
 
 // What the branch that is not taken had is forgotten, without a look at all other weights.
