@@ -15,7 +15,7 @@ struct LowerBound {
   sim::Picos critical_path = 0;
   // All work spread over all devices and host threads, divisible at will.
   sim::Picos work = 0;
-  // Both: the time before and behind a stretch of the run, and the work that must fall into it; 0 = adds nothing.
+  // Both: the time before and behind a segment of the run, and the work that must fall into it; 0 = adds nothing.
   sim::Picos window = 0;
   // The first two with what fits nowhere ruled out and persistent bytes within the capacities; 0 = adds nothing.
   sim::Picos memory = 0;

@@ -1,4 +1,4 @@
-// Which stretch of time the ops that cannot avoid it fill most.
+// Which segment of time the ops that cannot avoid it fill most.
 //
 // An op that starts no earlier than `head`, runs for `length` and has `tail` to be done after it does at most a - head of itself before
 // time a, and at most c - tail in the last c of the run. The rest falls into the window between, so devices that can do so much at once
