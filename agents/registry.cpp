@@ -76,7 +76,7 @@ const std::vector<AgentRow>& Agents() {
        "screen=32,plan=80000,chains=16,hot=0.02,kick=3,patience=200,levels=yes", AgentKind::kSearch,
        MakePilot},
       {"portfolio", "every rule, list scheduler and partitioner once, then pilot from the best of them", "",
-       "", AgentKind::kSearch, MakePortfolio},
+       "plan=80000", AgentKind::kSearch, MakePortfolio},
       {"factored",
        "one softmax a unit, REINFORCE, no network: the control of the learners; action=copy: where its "
        "neighbour is, action=walk,moves=2.5: from the best on",

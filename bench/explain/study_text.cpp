@@ -120,11 +120,11 @@ std::string DevicesText(const Study& study) {
 
 std::string BoundText(const Study& study) {
   const agents::LowerBound& bound = study.bound;
-  std::string text = fmt::format("\nProven lower bounds: critical path {}, work {}",
+  std::string text = fmt::format("Proven lower bounds: critical path {}, work {}",
                                  TimeText(bound.critical_path), TimeText(bound.work));
-  if (bound.window > 0) text += fmt::format(", work of a window {}", TimeText(bound.window));
+  if (bound.window > 0) text += fmt::format(", in a window {}", TimeText(bound.window));
   if (bound.memory > 0) text += fmt::format(", with memory {}", TimeText(bound.memory));
-  return text + ".\n";
+  return "\n" + Wrapped(text + ".", 0, kLineWidth);
 }
 
 }  // namespace
