@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace berth::agents {
@@ -182,6 +185,45 @@ UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& made_of) {
   }
   tree.levels = std::move(levels);
   return tree;
+}
+
+std::vector<std::int32_t> GroupsOf(const UnitTree& tree, std::size_t groups) {
+  std::size_t level = tree.levels.size() - 1;
+  while (level > 0 && tree.Clusters(level) < groups) --level;
+  std::map<std::size_t, std::size_t> parts;  // begin and end in the tree's order
+  for (std::size_t c = 0; c < tree.Clusters(level); ++c)
+    parts.emplace(tree.levels[level][c], tree.levels[level][c + 1]);
+  // Of each two that may be merged: their units, where the first begins.
+  std::set<std::pair<std::size_t, std::size_t>> pairs;
+  const auto pair_of = [&](std::map<std::size_t, std::size_t>::iterator part) {
+    return std::pair(std::next(part)->second - part->first, part->first);
+  };
+  std::set<std::size_t> apart = {tree.order.size()};  // where clusters of the level above begin
+  if (level + 1 < tree.levels.size())
+    apart.insert(tree.levels[level + 1].begin(), tree.levels[level + 1].end());
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    if (!apart.contains(part->second)) pairs.insert(pair_of(part));
+  }
+  while (parts.size() > groups && !pairs.empty()) {
+    const auto first = parts.find(pairs.begin()->second);
+    const auto second = std::next(first);
+    pairs.erase(pairs.begin());
+    const bool goes_on = pairs.erase(std::next(second) == parts.end() ? std::pair<std::size_t, std::size_t>()
+                                                                      : pair_of(second)) > 0;
+    const bool joined = first != parts.begin() && pairs.erase(pair_of(std::prev(first))) > 0;
+    first->second = second->second;
+    parts.erase(second);
+    if (goes_on) pairs.insert(pair_of(first));
+    if (joined) pairs.insert(pair_of(std::prev(first)));
+  }
+
+  std::vector<std::int32_t> group_of_unit(tree.order.size());
+  std::int32_t group = 0;
+  for (const auto& [begin, end] : parts) {
+    for (std::size_t i = begin; i < end; ++i) group_of_unit[tree.order[i]] = group;
+    ++group;
+  }
+  return group_of_unit;
 }
 
 }  // namespace berth::agents

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -36,5 +37,10 @@ struct UnitTree {
 // A pass takes time in proportion to edges, but for a logarithm; a level takes passes until nothing joins. Not empty;
 // deterministic.
 UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& units);
+
+// By unit its group, numbered along the tree's order: clusters of the level that has enough of them, then those beside each
+// other in a cluster of the level above are merged, the smallest first, until `groups` are left. With no more units than groups
+// each unit is one. In time like that of sorting the units.
+std::vector<std::int32_t> GroupsOf(const UnitTree& tree, std::size_t groups);
 
 }  // namespace berth::agents

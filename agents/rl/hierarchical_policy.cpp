@@ -7,7 +7,8 @@
 #include "agents/rl/categorical.h"
 #include "agents/rl/layers.h"
 #include "agents/rl/learner.h"
-#include "agents/rl/unit_blocks.h"
+#include "agents/unit_graph.h"
+#include "agents/unit_tree.h"
 #include "sim/error.h"
 
 namespace berth::agents::rl {
@@ -35,6 +36,20 @@ SequencePlacer::Sizes PlacerSizes(const HierarchicalOptions& options, std::int64
   sizes.input = GroupDescriber::Columns(groups, options.planner);
   sizes.choices = devices;
   return sizes;
+}
+
+// By unit its block, those that share most, numbered in the order in which `graph` first comes to them.
+std::vector<std::int64_t> BlocksOf(const Task& task, const UnitGraph& graph, std::int64_t blocks) {
+  const std::vector<std::int32_t> group =
+      GroupsOf(MakeUnitTree(task.problem->graph(), task.units), static_cast<std::size_t>(blocks));
+  std::vector<std::int64_t> number(group.size(), -1), block(group.size());
+  std::int64_t numbers = 0;
+  for (const UnitIndex unit : graph.order()) {
+    std::int64_t& of_group = number[static_cast<std::size_t>(group[static_cast<std::size_t>(unit)])];
+    if (of_group < 0) of_group = numbers++;
+    block[static_cast<std::size_t>(unit)] = of_group;
+  }
+  return block;
 }
 
 // [units, groups]

@@ -16,7 +16,7 @@ struct HierarchicalOptions {
   bool planner = false;  // vectors of TensorFlow's open planner; its grouper has no bias and no nonlinearity
   int groups = 64;       // 0 = 20 for each device, 256 at most, as the planner does
   int placements = 4;    // drawn from each grouping
-  // What a unit's logit of its own block of unit_blocks.h gets added, half of it the blocks of its neighbours: a fresh
+  // What a unit's logit of its own block, units that share most (agents/unit_tree.h), gets added, half of it the blocks of its neighbours: a fresh
   // grouper draws nearly the same groups each time, so that the placer can learn what they are. And groups without units,
   // whose devices change nothing, get no credit. 0 = a grouping at random, as published.
   double blocks = 0;

@@ -117,6 +117,8 @@ class Reader {
     sim::Op op;
     op.name = "node" + std::to_string(graph.size());
     op.type = words.size() == 3 ? std::string(words[2]) : "Profiled";
+    if (formats::HasControl(op.type))
+      Fail(fmt::format("has the type {}; expected one without control characters", formats::Quoted(op.type)));
     op.cost_us = static_cast<double>(Number(words[0], sim::kMaxBytes)) / kUnitsPerMicro;
     op.outputs.push_back({.bytes = Number(words[1], sim::kMaxBytes)});
     graph.ops.push_back(std::move(op));
@@ -150,6 +152,7 @@ bool RecognisesDopplerGraph(const std::string& content) {
 }
 
 sim::OpGraph ImportDopplerGraph(const std::string& content, const std::string& source) {
+  formats::CheckUtf8(content, source);
   return Reader(content, source).Read();
 }
 

@@ -88,6 +88,13 @@ TEST(DopplerGraphTest, RefusesTooMany) {
             "g.txt:5: has 10000001 bytes; 10000000 are the most of a line");
 }
 
+// A graph file could not hold them.
+TEST(DopplerGraphTest, RefusesTypesThatAreNoText) {
+  EXPECT_EQ(DopplerError("1\n\n\n\n1,2,a\x01\n"),
+            "g.txt:5: has the type \"a?\"; expected one without control characters");
+  EXPECT_NE(DopplerError("1\n\n\n\n1,2,a\xe0\n").find("UTF-8"), std::string::npos);
+}
+
 // Each edge was looked for among all that its target had before.
 TEST(DopplerGraphTest, ManyReadersOfOneNodeAreNoWork) {
   constexpr int kNodes = 150'000;
