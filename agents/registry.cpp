@@ -92,7 +92,7 @@ const std::vector<AgentRow>& Agents() {
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
-       "placements=4 (of each grouping; code: 1), blocks=12 (paper, code: 0), " SEQUENCE
+       "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), " SEQUENCE
        "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20",
                                                         "2e-3"),
        AgentKind::kLearner, MakeLearner},
@@ -120,7 +120,7 @@ const std::vector<AgentRow>& Agents() {
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), blocks=12 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       "grouping), clusters=12 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",

@@ -34,8 +34,8 @@ struct GrouperRow {
 };
 const std::vector<GrouperRow>& Groupers();
 // Throws InputError for unknown groupers and parameters. `colocation` (default: one unit per colocation set),
-// `module(ops=256)` (scopes of names), `neighbour(groups=128)`, `stage` (attribute or `group` names), `none` =
-// colocation. Units are numbered by topological order of their first op.
+// `module(ops=256)` (scopes of names), `neighbour(groups=128)`, `stage` (attribute or `group` names),
+// `tied(groups=128)` (what shares most), `none` = colocation. Units are numbered by topological order of their first op.
 Units MakeUnits(const std::string& spec, const sim::Problem& problem);
 
 // Data that flows between two units, both ways told apart.

@@ -38,9 +38,9 @@ struct UnitTree {
 // deterministic.
 UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& units);
 
-// By unit its group, numbered along the tree's order: clusters of the level that has enough of them, then those beside each
-// other in a cluster of the level above are merged, the smallest first, until `groups` are left. With no more units than groups
-// each unit is one. In time like that of sorting the units.
+// By unit its group, numbered along the tree's order: of the highest level with at least `groups` clusters, those beside each
+// other in a cluster of the level above are merged, the smallest first, until `groups` are left. With no more units than
+// groups each unit is one. In time like that of sorting the units.
 std::vector<std::int32_t> GroupsOf(const UnitTree& tree, std::size_t groups);
 
 }  // namespace berth::agents

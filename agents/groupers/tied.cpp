@@ -1,4 +1,4 @@
-// Units that share most, of nearly one size: groups of the tree of units of colocation (agents/unit_tree.h). They may form cycles.
+// Units that share most: groups of the tree of units of colocation (agents/unit_tree.h). They may form cycles.
 #include "agents/groupers/groupers.h"
 #include "agents/unit_tree.h"
 

@@ -32,7 +32,7 @@ class GroupDescriber {
   // adjacency to the other groups in either direction.
   at::Tensor Describe(const at::Tensor& group) const;
   // For `group` [units], the earlier group with which each group exchanges most bytes, the number of groups where there is
-  // none, [groups]. Blocks of hierarchical_policy.h are numbered along the order of the units.
+  // none, [groups]. Clusters of hierarchical_policy.h are numbered along the order of the units.
   at::Tensor EarlierGroups(const at::Tensor& group) const;
 
  private:

@@ -14,8 +14,8 @@
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
 // is zero. Preset `tuned`: the networks of `paper` without bounded logits, the placer's as in `rnn`,
-// the shared learner (docs/protocol.md#tuned), 4 placements of each grouping, and a grouper that starts from `blocks`
-// (docs/protocol.md#blocks): where groups are drawn at random, and anew each time, a group's device says nothing of any unit.
+// the shared learner (docs/protocol.md#tuned), 4 placements of each grouping, and a grouper that starts from `clusters`
+// (docs/protocol.md#clusters): where groups are drawn at random, and anew each time, a group's device says nothing of any unit.
 //
 // Assumptions, where nothing is known:
 //   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p; the
@@ -25,7 +25,7 @@
 //     512;
 //   - the program joins step i of the encoder's forward with step i of its backward pass, which are different
 //     groups; ours joins the same ones.
-// Where it fails without blocks: the sum over thousands of ops dominates the clipped gradient, so the placer learns last; a
+// Where it fails without clusters: the sum over thousands of ops dominates the clipped gradient, so the placer learns last; a
 // group that mixes far parts of the graph cannot be mended by any device, so a placer that learns faster than
 // the grouper ends with all groups on the one device that is best for most, and then no grouping matters any
 // more (seen even on six ops of two types on two devices).
@@ -48,7 +48,7 @@ Options Defaults(const std::string& preset, bool full) {
   policy.sequence.placer.width = full ? 512 : 128;
   policy.sequence.placer.both_directions = true;
   if (preset == "tuned") {
-    policy.blocks = kTunedBlocks;
+    policy.clusters = kTunedClusters;
     SetTunedNetwork(policy.sequence, full);
   }
   options.learner = Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);

@@ -7,7 +7,6 @@
 #include "agents/rl/categorical.h"
 #include "agents/rl/layers.h"
 #include "agents/rl/learner.h"
-#include "agents/unit_graph.h"
 #include "agents/unit_tree.h"
 #include "sim/error.h"
 
@@ -38,41 +37,40 @@ SequencePlacer::Sizes PlacerSizes(const HierarchicalOptions& options, std::int64
   return sizes;
 }
 
-// By unit its block, those that share most, numbered in the order in which `graph` first comes to them.
-std::vector<std::int64_t> BlocksOf(const Task& task, const UnitGraph& graph, std::int64_t blocks) {
-  const std::vector<std::int32_t> group =
-      GroupsOf(MakeUnitTree(task.problem->graph(), task.units), static_cast<std::size_t>(blocks));
-  std::vector<std::int64_t> number(group.size(), -1), block(group.size());
-  std::int64_t numbers = 0;
-  for (const UnitIndex unit : graph.order()) {
-    std::int64_t& of_group = number[static_cast<std::size_t>(group[static_cast<std::size_t>(unit)])];
-    if (of_group < 0) of_group = numbers++;
-    block[static_cast<std::size_t>(unit)] = of_group;
-  }
-  return block;
-}
-
 // [units, groups]
-at::Tensor TowardsBlocks(const Task& task, std::int64_t groups, double strength) {
+at::Tensor TowardsClusters(const Task& task, std::int64_t groups, double strength) {
   const UnitGraph graph(task, /*reach=*/false);
-  const std::vector<std::int64_t> block = BlocksOf(task, graph, groups);
-  const auto block_of = [&](UnitIndex unit) { return block[static_cast<std::size_t>(unit)]; };
+  const std::vector<std::int64_t> clusters = ClustersOf(task, graph, groups);
+  const auto cluster_of = [&](UnitIndex unit) { return clusters[static_cast<std::size_t>(unit)]; };
   at::Tensor towards = at::zeros({task.units.size(), groups});
   auto to = towards.accessor<float, 2>();
   for (const auto& [a, b] : graph.edges()) {
-    to[a][block_of(b)] = to[b][block_of(a)] = static_cast<float>(strength / 2);
+    to[a][cluster_of(b)] = to[b][cluster_of(a)] = static_cast<float>(strength / 2);
   }
   for (UnitIndex unit = 0; unit < task.units.size(); ++unit)
-    to[unit][block_of(unit)] = static_cast<float>(strength);
+    to[unit][cluster_of(unit)] = static_cast<float>(strength);
   return towards;
 }
 
 }  // namespace
 
+std::vector<std::int64_t> ClustersOf(const Task& task, const UnitGraph& graph, std::int64_t clusters) {
+  const std::vector<std::int32_t> group =
+      GroupsOf(MakeUnitTree(task.problem->graph(), task.units), static_cast<std::size_t>(clusters));
+  std::vector<std::int64_t> number(group.size(), -1), result(group.size());
+  std::int64_t numbers = 0;
+  for (const UnitIndex unit : graph.order()) {
+    std::int64_t& of_group = number[static_cast<std::size_t>(group[static_cast<std::size_t>(unit)])];
+    if (of_group < 0) of_group = numbers++;
+    result[static_cast<std::size_t>(unit)] = of_group;
+  }
+  return result;
+}
+
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions options) {
   options.groups = static_cast<int>(read.Int("groups", options.groups, 0, 4096));
   options.placements = static_cast<int>(read.Int("placements", options.placements, 1, 4096));
-  options.blocks = read.Double("blocks", options.blocks, 0, 100);
+  options.clusters = read.Double("clusters", options.clusters, 0, 100);
   options.sequence = ReadSequenceOptions(read, options.sequence);
   return options;
 }
@@ -97,13 +95,13 @@ void HierarchicalPolicy::ReadFeatures() {
   types_.clear();
   units_.clear();
   describers_.clear();
-  blocks_.clear();
+  clusters_.clear();
   for (const Task* task : tasks_) {
     const at::Tensor counts = CountTypes(*task, vocabulary_);
     types_.push_back(counts / counts.sum(1, true));
     units_.push_back(options_.planner ? PlannerUnitVectors(*task, vocabulary_) : UnitVectors(*task));
     describers_.emplace_back(*task, vocabulary_, groups_, options_.planner);
-    if (options_.blocks > 0) blocks_.push_back(TowardsBlocks(*task, groups_, options_.blocks));
+    if (options_.clusters > 0) clusters_.push_back(TowardsClusters(*task, groups_, options_.clusters));
   }
 }
 
@@ -115,11 +113,11 @@ at::Tensor HierarchicalPolicy::GroupLogits(std::size_t task) const {
     const at::Tensor vectors = at::cat({types_[task].matmul(embedding_), units_[task]}, 1);
     logits = at::addmm(grouper_[3], at::addmm(grouper_[2], vectors, grouper_[0]).relu(), grouper_[1]);
   }
-  return options_.blocks > 0 ? logits + blocks_[task] : logits;
+  return options_.clusters > 0 ? logits + clusters_[task] : logits;
 }
 
 at::Tensor HierarchicalPolicy::Used(const Decisions& grouping) const {
-  if (options_.blocks == 0) return {};
+  if (options_.clusters == 0) return {};
   return at::zeros({grouping.actions.size(0), groups_}).scatter_(1, grouping.actions, 1.0);
 }
 

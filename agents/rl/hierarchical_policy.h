@@ -9,6 +9,7 @@
 #include "agents/rl/grouper_features.h"
 #include "agents/rl/policy.h"
 #include "agents/rl/sequence_options.h"
+#include "agents/unit_graph.h"
 
 namespace berth::agents::rl {
 
@@ -16,20 +17,24 @@ struct HierarchicalOptions {
   bool planner = false;  // vectors of TensorFlow's open planner; its grouper has no bias and no nonlinearity
   int groups = 64;       // 0 = 20 for each device, 256 at most, as the planner does
   int placements = 4;    // drawn from each grouping
-  // What a unit's logit of its own block, units that share most (agents/unit_tree.h), gets added, half of it the blocks of its neighbours: a fresh
-  // grouper draws nearly the same groups each time, so that the placer can learn what they are. And groups without units,
-  // whose devices change nothing, get no credit. 0 = a grouping at random, as published.
-  double blocks = 0;
+  // What a unit's logit of its own cluster gets added; half of it get those of its neighbours. A fresh grouper then draws
+  // nearly the same groups each time, so that the placer can learn what they are; groups without units, whose devices
+  // change nothing, get no credit. 0 = a grouping at random, as published.
+  double clusters = 0;
   int freeze = 0;  // from this update on the last devices are kept and groupings alone are drawn; 0 = never
   bool as_shipped = false;  // learn from fresh draws and a zero input: docs/protocol.md#as-shipped
   SequenceOptions sequence;
 };
 
-// `blocks` of preset `tuned`: some 0.99 of a fresh policy's probability.
-inline constexpr double kTunedBlocks = 12;
+// `clusters` of preset `tuned`: some 0.99 of a fresh policy's probability.
+inline constexpr double kTunedClusters = 12;
 
-// Reads groups, placements, blocks and what ReadSequenceOptions does.
+// Reads groups, placements, clusters and what ReadSequenceOptions does.
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions defaults);
+
+// By unit its cluster, units that share most (agents/unit_tree.h), in [0, min(clusters, units)), numbered in the order in
+// which `graph` first comes to them. With no more units than clusters each unit is one. Ours, in no paper.
+std::vector<std::int64_t> ClustersOf(const Task& task, const UnitGraph& graph, std::int64_t clusters);
 
 class HierarchicalPolicy : public Policy {
  public:
@@ -68,7 +73,7 @@ class HierarchicalPolicy : public Policy {
   Tensors parameters_;
   at::Tensor last_devices_;  // [draws, groups] of the last batch; undefined before it
   Tensors types_, units_;    // by task: mean type counts and the rest of a unit's vector
-  Tensors blocks_;           // by task: what is added to logits [units, groups]; none where blocks is 0
+  Tensors clusters_;         // by task: what is added to logits [units, groups]; none where clusters is 0
   std::vector<GroupDescriber> describers_;
 };
 

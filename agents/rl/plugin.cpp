@@ -1,5 +1,9 @@
 // The learners of this module, as agents/learner_plugin.h finds them. What `berth list` prints of them stands
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
 #include "berth_interface.h"
@@ -12,6 +16,12 @@ BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;
+#ifdef __GLIBC__
+  // Updates ask for the same megabytes thousands of times a second. Handed back to the system in between, they take 40 % of a
+  // search of `hierarchical`. Where this is refused it is merely slower.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // as large as it may be
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
   static const std::vector<AgentRow> rows = {
       {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
       {"hierarchical", "", "", "", AgentKind::kLearner, rl::MakeHierarchical},

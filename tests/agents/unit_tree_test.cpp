@@ -44,6 +44,34 @@ RC_GTEST_PROP(UnitTree, LevelsAreUnionsOfThoseBelow, ()) {
   RC_ASSERT(tree.LevelOf(1) == tree.levels.size() - 1);
 }
 
+// Each group stands side by side in the order, within a cluster of the level from which it was merged.
+RC_GTEST_PROP(UnitTree, GroupsAreUnionsOfClusters, ()) {
+  const auto seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  const auto c = RandomCase(seed, {.ops = *rc::gen::inRange(1, 80), .gpus = 2});
+  const Task task = MakeTask(*c->problem, "");
+  const UnitTree tree = TreeOf(task);
+  const std::size_t units = tree.order.size();
+  for (const std::size_t groups : {std::size_t{1}, *rc::gen::inRange<std::size_t>(1, 90), units, units + 1}) {
+    const std::vector<std::int32_t> group = GroupsOf(tree, groups);
+    RC_ASSERT(group.size() == units);
+    std::int32_t last = 0;
+    for (std::size_t i = 0; i < units; ++i) {
+      const std::int32_t of_unit = group[tree.order[i]];
+      RC_ASSERT(of_unit == last || (i > 0 && of_unit == last + 1));
+      last = of_unit;
+    }
+    RC_ASSERT(static_cast<std::size_t>(last) + 1 == std::min(groups, units));
+    for (std::size_t level = 0; level < tree.levels.size(); ++level) {
+      if (tree.Clusters(level) < groups) break;
+      if (level + 1 < tree.levels.size() && tree.Clusters(level + 1) >= groups) continue;
+      for (std::size_t cluster = 0; cluster < tree.Clusters(level); ++cluster) {
+        const auto members = tree.Cluster(level, cluster);
+        RC_ASSERT(std::ranges::all_of(members, [&](std::size_t u) { return group[u] == group[members[0]]; }));
+      }
+    }
+  }
+}
+
 std::vector<std::size_t> Sizes(const UnitTree& tree, std::size_t level) {
   std::vector<std::size_t> sizes;
   for (std::size_t c = 0; c < tree.Clusters(level); ++c) sizes.push_back(tree.Cluster(level, c).size());

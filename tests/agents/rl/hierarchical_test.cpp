@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +41,54 @@ TEST(GrouperFeatures, PlannerVectorsHoldPlainNumbers) {
   EXPECT_TRUE(vectors[1].slice(0, 1, 4).equal(at::tensor({64.0F, 7.0F, -1.0F})));
   // By depth and index: 0, 3, 5, 1, 2, 4. Unit 4, the sixth, reads unit 1, and unit 0 is read by it.
   EXPECT_TRUE(vectors[1].slice(0, 26, 31).equal(at::tensor({5.0F, 1.0F, 0.0F, -1.0F, 0.0F})));
+}
+
+using Clusters = std::vector<std::int64_t>;
+
+Clusters ClustersIn(const TestTask& made, std::int64_t clusters) {
+  return ClustersOf(made.task, GraphOf(made.task), clusters);
+}
+
+TEST(ClustersOf, FewUnitsAreClustersOfTheirOwnInOrder) {
+  // Op 2 is a source, so it comes before op 1.
+  const auto made = MakeTestTask({{10, 8, {}}, {10, 8, {0}}, {10, 8, {}}});
+  EXPECT_EQ(ClustersIn(*made, 3), (Clusters{0, 2, 1}));
+  EXPECT_EQ(ClustersIn(*made, 64), (Clusters{0, 2, 1}));
+}
+
+TEST(ClustersOf, HeavyEdgesStayInside) {
+  // Pairs (0,1), (2,3), (4,5) exchange much, the pairs among themselves little.
+  const auto made = MakeTestTask({{10, 1'000'000, {}},
+                                  {10, 8, {0}},
+                                  {10, 1'000'000, {1}},
+                                  {10, 8, {2}},
+                                  {10, 1'000'000, {3}},
+                                  {10, 8, {4}}});
+  EXPECT_EQ(ClustersIn(*made, 3), (Clusters{0, 0, 1, 1, 2, 2}));
+}
+
+// A source that all read must not swallow them.
+TEST(ClustersOf, NoneIsMuchLargerThanAnEqualPart) {
+  const auto made = MakeTestTask(Branches(64, 100, 1000));
+  const Clusters clusters = ClustersIn(*made, 16);
+  for (std::int64_t cluster = 0; cluster < 16; ++cluster) {
+    EXPECT_GT(std::count(clusters.begin(), clusters.end(), cluster), 0);
+    EXPECT_LE(std::count(clusters.begin(), clusters.end(), cluster), 20);
+  }
+}
+
+// A fresh grouper draws the clusters, so that the placer learns what a group is.
+TEST(HierarchicalPolicy, AFreshGrouperDrawsTheClusters) {
+  const auto made = MakeTestTask(Branches(24, 100, 1000));
+  Rng init(1, "init");
+  HierarchicalOptions options;
+  options.groups = 8;
+  options.clusters = kTunedClusters;
+  options.sequence.placer.width = 8;
+  HierarchicalPolicy policy("hierarchical", options, {&made->task}, init);
+  const Draws draws = policy.Draw(0, 1, {}, nullptr);
+  const at::Tensor expected = at::tensor(ClustersIn(*made, 8), at::kLong);
+  EXPECT_TRUE(draws.kinds[0].actions[0].equal(expected)) << draws.kinds[0].actions[0] << expected;
 }
 
 TEST(GroupDescriber, CountsTypesAndEdges) {
