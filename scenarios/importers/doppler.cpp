@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/source.h"
 
 namespace berth::scenarios {
@@ -116,7 +117,7 @@ class Reader {
       Fail(fmt::format("has {} words; expected compute, communication and perhaps a type", words.size()));
     sim::Op op;
     op.name = "node" + std::to_string(graph.size());
-    op.type = words.size() == 3 ? std::string(words[2]) : "Profiled";
+    op.type = words.size() == 3 ? formats::NoCollective(std::string(words[2])) : "Profiled";
     if (formats::HasControl(op.type))
       Fail(fmt::format("has the type {}; expected one without control characters", formats::Quoted(op.type)));
     op.cost_us = static_cast<double>(Number(words[0], sim::kMaxBytes)) / kUnitsPerMicro;

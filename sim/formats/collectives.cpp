@@ -476,6 +476,11 @@ class Expansion {
 
 }  // namespace
 
+std::string NoCollective(std::string type) {
+  return std::ranges::find(kKinds, std::string_view(type), &Kind::type) == std::end(kKinds) ? type
+                                                                                            : "other." + type;
+}
+
 bool IsCollective(const sim::Op& op) {
   return KindOf(op) != nullptr;
 }

@@ -96,6 +96,12 @@ TEST(DopplerGraphTest, RefusesTypesThatAreNoText) {
             "g.txt:5:6: holds a byte that is not UTF-8; a file must be text in UTF-8");
 }
 
+// A graph file has collectives of these names, which this is none of.
+TEST(DopplerGraphTest, ANameOfACollectiveIsNone) {
+  EXPECT_EQ(ImportDopplerGraph("1\n\n\n\n1,2,AllGather\n", "g.txt").ops[0].type, "other.AllGather");
+  EXPECT_EQ(ImportDopplerGraph("1\n\n\n\n1,2,Gather\n", "g.txt").ops[0].type, "Gather");
+}
+
 // Each edge was looked for among all that its target had before.
 TEST(DopplerGraphTest, ManyReadersOfOneNodeAreNoWork) {
   constexpr int kNodes = 150'000;

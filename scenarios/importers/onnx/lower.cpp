@@ -8,6 +8,7 @@
 #include "scenarios/importers/onnx/collectives.h"
 #include "scenarios/onnx_nodes.h"
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/source.h"
 
 namespace berth::scenarios::onnx_import {
@@ -335,7 +336,8 @@ void Lowering::EmitWithBias(const Step& step, OpSpec product, std::optional<Tens
 
 void Lowering::Guess(const Step& step) {
   const std::string& domain = step.node->domain();
-  OpSpec spec{.type = PlainText(domain.empty() ? step.node->op_type() : domain + "." + step.node->op_type()),
+  OpSpec spec{.type = PlainText(domain.empty() ? formats::NoCollective(step.node->op_type())
+                                               : domain + "." + step.node->op_type()),
               .name = "",
               .inputs = {},
               .outputs = {}};

@@ -15,6 +15,7 @@
 #include "scenarios/importers/trace/op_flops.h"
 #include "scenarios/importers/trace/times.h"
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 
@@ -327,6 +328,7 @@ class Builder {
     for (std::size_t at; (at = rest.find("::")) != std::string_view::npos; rest.remove_prefix(at + 2))
       type.append(rest.substr(0, at)) += '.';
     type += rest;
+    type = formats::NoCollective(std::move(type));
     ++unknown_[type];
     return type;
   }

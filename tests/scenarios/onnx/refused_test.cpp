@@ -165,6 +165,13 @@ TEST(OnnxRefused, AnOpThatItsOperatorSetDoesNotHaveIsUnknown) {
   EXPECT_NE(sim::FindAttribute(graph.attributes, "unknown_ops"), nullptr);
 }
 
+// A graph file has collectives of these names.
+TEST(OnnxRefused, AnUnknownOpOfACollectivesNameIsNone) {
+  GraphMaker m;
+  m.Input("x", {4}).Node("Reduce", {"x"}, {"y"}).Output("y");
+  EXPECT_EQ(OpNamed(ImportOnnx(BytesOf(m), "model.onnx", {}).graph, "y").type, "other.Reduce");
+}
+
 TEST(OnnxRefused, AnUnknownOpWithoutAShapeTakesThatOfItsInputUnlessAskedToBeStrict) {
   GraphMaker m;
   m.Input("x", {4}).Node("Shuffle", {"x"}, {"y"}, {}, "com.example").Output("y");
