@@ -476,7 +476,7 @@ class Expansion {
 
 }  // namespace
 
-std::string NoCollective(std::string type) {
+std::string NoCollective(const std::string& type) {
   return std::ranges::find(kKinds, std::string_view(type), &Kind::type) == std::end(kKinds) ? type
                                                                                             : "other." + type;
 }

@@ -20,7 +20,7 @@ inline constexpr char kRootRank[] = "root";
 bool IsCollective(const sim::Op& op);
 // The type of an op that only has a collective's name, as ops of other files may: that with "other." in front; all others as
 // they are.
-std::string NoCollective(std::string type);
+std::string NoCollective(const std::string& type);
 // Of what a rank gives to all, or gets of all.
 bool HasRoot(const sim::Op& collective);
 bool HasCollectives(const sim::OpGraph& graph);

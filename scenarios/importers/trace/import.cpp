@@ -328,7 +328,7 @@ class Builder {
     for (std::size_t at; (at = rest.find("::")) != std::string_view::npos; rest.remove_prefix(at + 2))
       type.append(rest.substr(0, at)) += '.';
     type += rest;
-    type = formats::NoCollective(std::move(type));
+    type = formats::NoCollective(type);
     ++unknown_[type];
     return type;
   }
