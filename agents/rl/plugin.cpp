@@ -1,13 +1,14 @@
 // The learners of this module, as agents/learner_plugin.h finds them. What `berth list` prints of them stands
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
 #include "berth_interface.h"
 #include "sim/plugin_interface.h"
+
+// Behind the others: what has been included says whether it is glibc.
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
 berth_rl_agents();

@@ -67,6 +67,18 @@ TEST(ClustersOf, HeavyEdgesStayInside) {
   EXPECT_EQ(ClustersIn(*made, 3), (Clusters{0, 0, 1, 1, 2, 2}));
 }
 
+TEST(ClustersOf, ChainsFallIntoContiguousPiecesOfEqualWork) {
+  std::vector<TestOp> ops;
+  for (int i = 0; i < 16; ++i)
+    ops.push_back({10, 1000, i < 2 ? std::vector<int>{} : std::vector<int>{i - 2}});
+  const Clusters clusters = ClustersIn(*MakeTestTask(ops), 4);
+  for (std::size_t op = 2; op < 16; ++op) EXPECT_GE(clusters[op], clusters[op - 2]) << op;
+  for (std::int64_t cluster = 0; cluster < 4; ++cluster) {
+    EXPECT_GE(std::count(clusters.begin(), clusters.end(), cluster), 2);
+    EXPECT_LE(std::count(clusters.begin(), clusters.end(), cluster), 6);
+  }
+}
+
 // A source that all read must not swallow them.
 TEST(ClustersOf, NoneIsMuchLargerThanAnEqualPart) {
   const auto made = MakeTestTask(Branches(64, 100, 1000));
