@@ -18,7 +18,7 @@ BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
 extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
   using namespace berth::agents;
 #ifdef __GLIBC__
-  // Updates ask for the same megabytes thousands of times a second. Handed back to the system in between, they take 40 % of a
+  // Updates ask for the same megabytes thousands of times a second. Handed back to the system in between, they take a third of a
   // search of `hierarchical`. Where this is refused it is merely slower.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // as large as it may be
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
