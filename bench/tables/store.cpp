@@ -242,17 +242,26 @@ class DamagedCells {
   std::int64_t failures_ = 0;  // rows that may yet be passed over: at first, as many as the file could hold
 };
 
-// All stores begin with the same page: what SQLite is to know of the file, and the one table with its index. That of
-// an empty store, with the length of the damaged one and no list of free pages.
+constexpr std::size_t kPage = 4096;
+
+// What all stores begin with: what SQLite is to know of the file, and the one table with its index. Of an empty store, made
+// once under this name.
+std::string FirstPage(const std::string& scratch) {
+  static const std::string page = [&] {
+    fs::remove(scratch);
+    { Database(scratch).OpenCells(); }
+    std::string bytes = formats::ReadFile(scratch);
+    fs::remove(scratch);
+    BERTH_CHECK_LE(kPage, bytes.size());
+    bytes.resize(kPage);
+    return bytes;
+  }();
+  return page;
+}
+
+// That of an empty store, with the length of the damaged one and no list of free pages.
 void RepairFirstPage(const std::string& path) {
-  const std::string empty_path = path + "-empty";
-  fs::remove(empty_path);
-  { Database(empty_path).OpenCells(); }
-  std::string page = formats::ReadFile(empty_path);
-  fs::remove(empty_path);
-  constexpr std::size_t kPage = 4096;
-  BERTH_CHECK_LE(kPage, page.size());
-  page.resize(kPage);
+  std::string page = FirstPage(path + "-empty");
   const auto pages = static_cast<std::uint32_t>(fs::file_size(path) / kPage);
   const auto put = [&page](std::size_t at, std::uint32_t number) {
     for (std::size_t i = 0; i < 4; ++i) page[at + i] = static_cast<char>(number >> (8 * (3 - i)) & 0xff);
