@@ -27,10 +27,12 @@ RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vec
     cell.remark = fmt::format("{} more to run", missing);
   } else if (!Meets(gate, agent, runs).value_or(false)) {
     const std::optional<bool> counts = Counts(gate, agent, runs);
-    cell.remark = !counts   ? "its controls were not run"
-                  : *counts ? "missed"
-                            : "missed, as by all controls of its kind";
-    if (part && *part <= kGatePart)
+    const bool nothing_to_learn = NothingToLearn(gate, agent, runs);
+    cell.remark = nothing_to_learn ? "as near without learning: does not count"
+                  : !counts        ? "its controls were not run"
+                  : *counts        ? "missed"
+                                   : "missed, as by all controls of its kind";
+    if (!nothing_to_learn && part && *part <= kGatePart)
       cell.remark += fmt::format("; {:.3f} of the distance without learning", gain.value_or(Gain{}).ratio);
   }
   return cell;
@@ -78,7 +80,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   table.name = "gate";
   table.title = "Does it learn at all?";
   table.short_legend =
-      "Who misses a case that a control of its kind meets, one draw or a walk, did not learn.";
+      "Who misses a case that a control of its kind meets, one draw or a walk, did not learn; a case that it meets "
+      "as well without learning does not count.";
   table.legend =
       "Where the optimum is known: how far the last tenth of the samples is above it, over how far random or "
       "one "
@@ -90,7 +93,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
       "optimum "
       "is known). Who misses one case that a control of its kind meets, one draw or a walk, did not learn; a "
       "case "
-      "that none of them meets does not count.";
+      "that none of them meets does not count, nor one on which it is within 0.5 without learning and as near "
+      "with it.";
   RenderedBlock block;
   block.key = "gate";
   block.title = "Gate";

@@ -73,7 +73,17 @@ std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const st
   return part && *part <= kGatePart && gains;
 }
 
+bool NothingToLearn(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
+  if (gate.real() || Meets(gate, agent, runs).value_or(true)) return false;
+  const std::optional<double> with = PartOfReference(gate, agent.spec, runs);
+  const std::optional<double> without = PartOfReference(gate, agent.untrained, runs);
+  const std::optional<Gain> gain = GainOf(gate, agent, runs);
+  return with && without && *with <= kGatePart && *without <= kGatePart && gain &&
+         gain->ratio * kGateGain <= 1;
+}
+
 std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
+  if (NothingToLearn(gate, agent, runs)) return false;
   bool all = true;
   for (const GateAgent& control : GateAgents()) {
     if (!control.control || control.walks != agent.walks) continue;
