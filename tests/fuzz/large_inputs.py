@@ -174,7 +174,7 @@ def onnx():
     graphs["numbers"] += field(1, onnx_node(b"Add", [b"x", b"x"], [b"y"])) + field(12, field(1, b"y"))
     # Of 2^16 numbers each, as many as are worked out for a model.
     graphs["constants"] = head + field(5, b"\x08\x01\x10\x07" + field(9, struct.pack("<q", 1 << 16)) + field(8, b"dims"))
-    graphs["constants"] += texts(1, *[onnx_node(b"ConstantOfShape", [b"dims"], [b"c%d" % i]) for i in range(2040)], onnx_node(b"Relu", [b"x"], [b"y"]))
+    graphs["constants"] += texts(1, *[onnx_node(b"ConstantOfShape", [b"dims"], [b"c%d" % i]) for i in range(1020)], onnx_node(b"Relu", [b"x"], [b"y"]))
     graphs["constants"] += field(12, field(1, b"y"))
     deep = field(1, onnx_node(b"Relu", [b"x"], [b"y"])) + field(12, field(1, b"y"))
     while len(deep) < BYTES // 2 - 1000:

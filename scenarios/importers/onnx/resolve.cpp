@@ -16,9 +16,9 @@ namespace {
 // Loops are written out. What grows beyond this, or beyond one for so many bytes of the model where that is more, was not meant
 // to be: a visit becomes an op of up to 2 kB, and what is made of an op takes 10 us.
 constexpr std::int64_t kVisitsAlwaysAllowed = std::int64_t{1} << 18, kBytesForAVisit = 4;
-// Of constants that are worked out: up to a GiB of them, and seconds. Where not all that a node reads is known, nothing is
+// Of constants that are worked out: up to half a GiB of them, and seconds. Where not all that a node reads is known, nothing is
 // worked out; handing what is known to the library costs that much less.
-constexpr std::int64_t kMostFoldWork = std::int64_t{1} << 27, kReadsOfAFold = 16;
+constexpr std::int64_t kMostFoldWork = std::int64_t{1} << 26, kReadsOfAFold = 16;
 
 constexpr std::size_t kMostAxes = 64;  // NumPy's limit
 constexpr int kMostAttributes = 256;
@@ -155,7 +155,7 @@ void Resolver::CountFoldWork(const onnx::NodeProto& node, std::int64_t work) {
   if (fold_work_ > kMostFoldWork) {
     Fail(
         node,
-        "with it, the constants of the model take more than 2^27 numbers to work out; export with large ones "
+        "with it, the constants of the model take more than 2^26 numbers to work out; export with large ones "
         "as initializers");
   }
 }

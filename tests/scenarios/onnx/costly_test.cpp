@@ -30,7 +30,7 @@ TEST(OnnxCostly, ManyConstantsThatAreWorkedOut) {
   dims[0] = 1 << 16;
   m.Ints("dims", dims);
   for (int i = 0; i < 40; ++i) m.Node("ConstantOfShape", {"dims"}, {Numbered("c", i)});
-  EXPECT_THAT(RefusalOf(m), HasSubstr("the constants of the model take more than 2^27 numbers"));
+  EXPECT_THAT(RefusalOf(m), HasSubstr("the constants of the model take more than 2^26 numbers"));
 }
 
 TEST(OnnxCostly, AConcatOfVeryManyLongParts) {
