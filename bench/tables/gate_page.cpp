@@ -80,7 +80,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   table.name = "gate";
   table.title = "Does it learn at all?";
   table.short_legend =
-      "Who misses a case that a control of its kind meets, one draw or a walk, did not learn; a case that it meets "
+      "Who misses a case that a control of its kind meets, one draw or a walk, did not learn; a case that it "
+      "meets "
       "as well without learning does not count.";
   table.legend =
       "Where the optimum is known: how far the last tenth of the samples is above it, over how far random or "
@@ -93,7 +94,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
       "optimum "
       "is known). Who misses one case that a control of its kind meets, one draw or a walk, did not learn; a "
       "case "
-      "that none of them meets does not count, nor one on which it is within 0.5 without learning and as near "
+      "that none of them meets does not count, nor one on which it is within 0.5 without learning and as "
+      "near "
       "with it.";
   RenderedBlock block;
   block.key = "gate";

@@ -25,12 +25,6 @@ std::string GateSpec(const std::string& agent) {
   return fmt::format("{}(preset={})", spec.name, preset);
 }
 
-bool IsUntrained(const std::string& agent) {
-  return std::ranges::any_of(Spec::Parse(agent).named, [](const auto& parameter) {
-    return parameter.first == "lr" && parameter.second == "0";
-  });
-}
-
 // Of a row: the learner over the better of the controls, all at equal samples; nothing where one was not run.
 std::optional<Estimate> OverControls(const TableResults& results, const TableBlock& block,
                                      const std::string& line, const std::string& column) {
@@ -47,6 +41,12 @@ std::optional<Estimate> OverControls(const TableResults& results, const TableBlo
 }
 
 }  // namespace
+
+bool IsUntrained(const std::string& agent) {
+  return std::ranges::any_of(Spec::Parse(agent).named, [](const auto& parameter) {
+    return parameter.first == "lr" && parameter.second == "0";
+  });
+}
 
 std::map<std::string, std::string> GateMisses(const std::string& gate_rows) {
   const std::vector<GateRun> runs = RunsOfPlan(PlanGate(GateCases(), GateAgents()), ParseGateRuns(gate_rows));

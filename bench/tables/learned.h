@@ -17,6 +17,9 @@ inline constexpr double kLostToControl = 1.03;
 // whole.
 std::map<std::string, std::string> GateMisses(const std::string& gate_rows);
 
+// A learner that is kept from learning: lr=0.
+bool IsUntrained(const std::string& agent);
+
 // Why a column did not learn in these rows of a block (empty = all of them), in words; nothing where nothing says so, and
 // for what is no learner or does not learn by intent (lr=0).
 std::optional<std::string> WhyNotLearned(const TableResults& results, const std::string& block,

@@ -21,13 +21,15 @@ struct Best {
   const TableColumn* column = nullptr;
 };
 
-// The smallest median of a row's columns of one group.
+// The smallest median of a row's columns of one group; of learners that learn.
 std::optional<Best> BestOf(const TableResults& results, const TableBlock& block, const TableLine& line,
                            ColumnGroup group) {
   std::optional<Best> best;
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
-    if (GroupOf(column) != group || !cell.median || (best && *best->cell->median <= *cell.median)) continue;
+    if (GroupOf(column) != group || !cell.median || IsUntrained(line.AgentOf(column)) ||
+        (best && *best->cell->median <= *cell.median))
+      continue;
     best = Best{&cell, &column};
   }
   return best;

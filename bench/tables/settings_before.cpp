@@ -10,9 +10,35 @@
 
 #include "agents/agent.h"
 #include "sim/error.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
+
+// Whether `wanted`, as a table writes it, is `made`, which a row says with all parameters.
+bool IsGrouper(const std::string& made, const std::string& wanted) try {
+  const Spec all = Spec::Parse(made), some = Spec::Parse(wanted);
+  return all.name == some.name && std::ranges::all_of(some.named, [&](const auto& parameter) {
+           return std::ranges::find(all.named, parameter) != all.named.end();
+         });
+} catch (const InputError&) {
+  return false;
+}
+
+// Of the cell, or of a budget that has its own.
+bool OfItsUnits(const TableDefinition& table, const TableLine& line, const TableColumn& column,
+                const CellSummary& cell) {
+  std::vector<std::string> groupers = {line.GrouperOf(column)};
+  for (const BudgetSize size : BudgetSizes()) {
+    const std::string& own = table.BudgetOf(size).grouper;
+    if (column.grouper.empty() && !own.empty()) groupers.push_back(own);
+  }
+  return std::ranges::all_of(cell.records, [&](const CellRecord& record) {
+    return record.units.empty() || std::ranges::any_of(groupers, [&](const std::string& grouper) {
+             return IsGrouper(record.units, grouper.empty() ? "colocation" : grouper);
+           });
+  });
+}
 
 class Today {
  public:
@@ -62,7 +88,8 @@ Counted Count(const TableResults& results, const TableBlock& block, const std::v
     const CellSummary& cell = results.At(block.key, line.key, column.key);
     if (!cell.was_run()) continue;
     ++counted.run;
-    if (!today.Made(cell, column, line.AgentOf(column))) ++counted.before;
+    counted.before +=
+        !today.Made(cell, column, line.AgentOf(column)) || !OfItsUnits(results.table(), line, column, cell);
   }
   return counted;
 }

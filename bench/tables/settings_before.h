@@ -1,4 +1,5 @@
-// Which rows were run with settings that their agents no longer have: a row names its agent with all parameters in force.
+// Which rows were run with settings that their agents no longer have, or with other units of placement: a row names its agent
+// and its grouper with all parameters in force.
 #pragma once
 
 #include <string>

@@ -43,6 +43,23 @@ TEST(SettingsBefore, MostlyIsMoreThanHalf) {
   EXPECT_FALSE(MostlyBefore(results, block, {}, "no such column"));
 }
 
+TEST(SettingsBefore, UnitsAreSettings) {
+  TableDefinition table = TinyTable();
+  table.blocks[0].lines[0].grouper = "neighbour(groups=8)";
+  table.blocks[0].columns[2].grouper = "";
+  CellRecord row = Row("rnnlm", "random", agents::MakeAgent("random")->name());
+  const auto before = [&](const char* units) {
+    row.units = units;
+    return SettingsBefore(TableResults(table, {row}));
+  };
+  EXPECT_EQ(before("neighbour(groups=8,by=time)"), "");
+  EXPECT_EQ(before("neighbour(groups=9,by=time)"), "random");
+  EXPECT_EQ(before("tied(groups=8)"), "random");
+  EXPECT_EQ(before("colocation("), "random");
+  table.quick.grouper = "colocation";
+  EXPECT_EQ(before("colocation"), "");
+}
+
 TEST(SettingsBefore, WhatAPolicyWasTrainedOnIsNoSetting) {
   TableDefinition table = TinyTable();
   table.blocks[0].columns[2].zero_shot = true;
