@@ -37,6 +37,8 @@ const std::vector<GrouperRow>& Groupers();
 // `module(ops=256)` (scopes of names), `neighbour(groups=128)`, `stage` (attribute or `group` names),
 // `tied(groups=128)` (what shares most), `none` = colocation. Units are numbered by topological order of their first op.
 Units MakeUnits(const std::string& spec, const sim::Problem& problem);
+// Its name with all parameters, as in Units::grouper. Throws InputError for unknown groupers.
+std::string GrouperName(const std::string& spec);
 
 // Data that flows between two units, both ways told apart.
 struct UnitEdge {

@@ -66,4 +66,16 @@ Units MakeUnits(const std::string& text, const sim::Problem& problem) {
   return units;
 }
 
+std::string GrouperName(const std::string& text) {
+  const Spec spec = Spec::Parse(text.empty() ? "colocation" : text);
+  const GrouperRow& row = FindGrouper(spec.name);
+  if (*row.parameters == '\0') return row.name;
+  Spec full = Spec::Parse(std::string(row.name) + "(" + row.parameters + ")");
+  for (auto& [key, value] : full.named) {
+    const auto given = std::ranges::find(spec.named, key, &std::pair<std::string, std::string>::first);
+    if (given != spec.named.end()) value = given->second;
+  }
+  return full.ToString();
+}
+
 }  // namespace berth::agents

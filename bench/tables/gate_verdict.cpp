@@ -73,22 +73,24 @@ std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const st
   return part && *part <= kGatePart && gains;
 }
 
-bool NothingToLearn(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  if (gate.real() || Meets(gate, agent, runs).value_or(true)) return false;
-  const std::optional<double> with = PartOfReference(gate, agent.spec, runs);
-  const std::optional<double> without = PartOfReference(gate, agent.untrained, runs);
-  const std::optional<Gain> gain = GainOf(gate, agent, runs);
-  return with && without && *with <= kGatePart && *without <= kGatePart && gain &&
-         gain->ratio * kGateGain <= 1;
+bool EndsBeyond(const GateCase& gate, const GateAgent& agent, const GateAgent& control,
+                const std::vector<GateRun>& runs) {
+  const std::vector<double> theirs = Found(runs, gate.key, control.spec, &GateRun::late_s);
+  if (gate.real() || theirs.empty() || NotRun(gate, agent, runs) > 0) return false;
+  const double reached = MedianByRank(theirs);
+  for (const std::string& spec : {agent.spec, agent.untrained}) {
+    const std::vector<double> ours = Found(runs, gate.key, spec, &GateRun::late_s);
+    if (!std::ranges::all_of(ours, [&](double late) { return late < reached; })) return false;
+  }
+  return true;
 }
 
 std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
-  if (NothingToLearn(gate, agent, runs)) return false;
   bool all = true;
   for (const GateAgent& control : GateAgents()) {
     if (!control.control || control.walks != agent.walks) continue;
     const std::optional<bool> meets = Meets(gate, control, runs);
-    if (meets.value_or(false)) return true;
+    if (meets.value_or(false) && !EndsBeyond(gate, agent, control, runs)) return true;
     all = all && meets.has_value();
   }
   return all ? std::optional(false) : std::nullopt;

@@ -22,8 +22,8 @@ struct GateVerdict {
 // the median seed must also be at most half as far above it as `random` or everything on one GPU, whichever is less: the
 // best of many draws says little of who drew them, and giving up on parallelism is no learning to place.
 inline constexpr double kGatePart = 0.5, kGateGain = 0.95;
-// Whether the case can tell: a control of the agent's kind meets it, and the agent does not stand where learning would have
-// brought it. Nothing where the controls' runs are not all there.
+// Whether a control of the agent's kind meets the case, other than those that learn to come less near than the agent is from
+// the start; nothing where that hangs on controls whose runs are not all there.
 std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
 // Of the cases that count. Who missed one did not learn, whatever else was not run; a case whose controls were not run is
 // not run either, and who met none has learned nothing.
@@ -32,9 +32,10 @@ GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
 
 // Runs that a verdict of the agent on the case wants, beside those of random and of one GPU.
 std::int64_t NotRun(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
-// Without learning it is within kGatePart of the optimum already, and with it as near (farther by no more than 1 / kGateGain).
-// Never on real cases, nor where it meets the case.
-bool NothingToLearn(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
+// Every run of the agent, with learning and without, ends nearer to the known optimum than the control's median run with
+// learning: that the control learns says nothing of what is left to the agent.
+bool EndsBeyond(const GateCase& gate, const GateAgent& agent, const GateAgent& control,
+                const std::vector<GateRun>& runs);
 // Nothing where a run is missing.
 std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
 // What the optimum leaves of the runtime, over what it leaves of random's or one GPU's, whichever is less. Nothing where a run

@@ -21,7 +21,7 @@ struct Best {
   const TableColumn* column = nullptr;
 };
 
-// The smallest median of a row's columns of one group; of learners that learn.
+// The smallest median of a row's columns of one group, but of learners at rate 0.
 std::optional<Best> BestOf(const TableResults& results, const TableBlock& block, const TableLine& line,
                            ColumnGroup group) {
   std::optional<Best> best;

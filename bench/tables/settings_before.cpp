@@ -9,33 +9,24 @@
 #include <fmt/format.h>
 
 #include "agents/agent.h"
+#include "agents/task.h"
 #include "sim/error.h"
-#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
 
-// Whether `wanted`, as a table writes it, is `made`, which a row says with all parameters.
-bool IsGrouper(const std::string& made, const std::string& wanted) try {
-  const Spec all = Spec::Parse(made), some = Spec::Parse(wanted);
-  return all.name == some.name && std::ranges::all_of(some.named, [&](const auto& parameter) {
-           return std::ranges::find(all.named, parameter) != all.named.end();
-         });
-} catch (const InputError&) {
-  return false;
-}
-
-// Of the cell, or of a budget that has its own.
+// Of the cell, or of a budget of as many samples that has its own.
 bool OfItsUnits(const TableDefinition& table, const TableLine& line, const TableColumn& column,
                 const CellSummary& cell) {
-  std::vector<std::string> groupers = {line.GrouperOf(column)};
-  for (const BudgetSize size : BudgetSizes()) {
-    const std::string& own = table.BudgetOf(size).grouper;
-    if (column.grouper.empty() && !own.empty()) groupers.push_back(own);
-  }
+  const auto made_by = [](const CellRecord& record, const std::string& grouper) {
+    return record.units == agents::GrouperName(grouper);
+  };
   return std::ranges::all_of(cell.records, [&](const CellRecord& record) {
-    return record.units.empty() || std::ranges::any_of(groupers, [&](const std::string& grouper) {
-             return IsGrouper(record.units, grouper.empty() ? "colocation" : grouper);
+    if (record.units.empty() || made_by(record, line.GrouperOf(column))) return true;
+    return column.grouper.empty() && std::ranges::any_of(BudgetSizes(), [&](BudgetSize size) {
+             const TableBudget& budget = table.BudgetOf(size);
+             return !budget.grouper.empty() && budget.samples == record.budget &&
+                    made_by(record, budget.grouper);
            });
   });
 }

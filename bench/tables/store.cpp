@@ -165,6 +165,15 @@ class Database {
       Fail();
   }
 
+  // The bytes of its file.
+  std::string Serialized() const {
+    sqlite3_int64 size = 0;
+    const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+        sqlite3_serialize(database_.get(), "main", &size, 0), &sqlite3_free);
+    if (bytes == nullptr) Fail();
+    return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
+  }
+
   Statement Prepare(const std::string& sql) const {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) Fail();
@@ -244,24 +253,20 @@ class DamagedCells {
 
 constexpr std::size_t kPage = 4096;
 
-// What all stores begin with: what SQLite is to know of the file, and the one table with its index. Of an empty store, made
-// once under this name.
-std::string FirstPage(const std::string& scratch) {
-  static const std::string page = [&] {
-    fs::remove(scratch);
-    { Database(scratch).OpenCells(); }
-    std::string bytes = formats::ReadFile(scratch);
-    fs::remove(scratch);
-    BERTH_CHECK_LE(kPage, bytes.size());
-    bytes.resize(kPage);
-    return bytes;
-  }();
+// What all stores begin with: what SQLite is to know of the file, and the one table with its index.
+std::string FirstPage() {
+  const Database empty(":memory:");
+  empty.OpenCells();
+  std::string page = empty.Serialized();
+  BERTH_CHECK_LE(kPage, page.size());
+  page.resize(kPage);
+  page[18] = page[19] = 2;  // offsets of SQLite's header: changes may lie in a file beside it
   return page;
 }
 
 // That of an empty store, with the length of the damaged one and no list of free pages.
 void RepairFirstPage(const std::string& path) {
-  std::string page = FirstPage(path + "-empty");
+  std::string page = FirstPage();
   const auto pages = static_cast<std::uint32_t>(fs::file_size(path) / kPage);
   const auto put = [&page](std::size_t at, std::uint32_t number) {
     for (std::size_t i = 0; i < 4; ++i) page[at + i] = static_cast<char>(number >> (8 * (3 - i)) & 0xff);
@@ -349,6 +354,15 @@ class SoleUse {
   const int file_;
 };
 
+// As fs::copy_file, which gives up where a signal comes.
+void CopyFile(const std::string& from, const std::string& to) {
+  std::error_code error;
+  do {
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  } while (error == std::errc::interrupted);
+  if (error) throw fs::filesystem_error("copy", from, to, error);
+}
+
 // What a salvage made and will put in place. From when it has this name until it is the store, every call goes on with
 // the exchange, so that a kill leaves the old store or the new one.
 std::string SalvagedName(const std::string& path) {
@@ -418,8 +432,8 @@ SalvagedStore SalvageStore(const std::string& path) {
       throw InputError(fmt::format("{}: there is no such store to salvage.", path));
     const SoleUse sole(path);
     const Scratch scratch({copy, fresh});
-    fs::copy_file(path, copy);
-    if (fs::exists(path + "-wal")) fs::copy_file(path + "-wal", copy + "-wal");
+    CopyFile(path, copy);
+    if (fs::exists(path + "-wal")) CopyFile(path + "-wal", copy + "-wal");
     RefuseOtherVersions(copy, path);
     RepairFirstPage(copy);
     SalvageCells(copy, path, fresh, salvaged);

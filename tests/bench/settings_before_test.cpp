@@ -52,11 +52,13 @@ TEST(SettingsBefore, UnitsAreSettings) {
     row.units = units;
     return SettingsBefore(TableResults(table, {row}));
   };
-  EXPECT_EQ(before("neighbour(groups=8,by=time)"), "");
-  EXPECT_EQ(before("neighbour(groups=9,by=time)"), "random");
+  EXPECT_EQ(before("neighbour(groups=8)"), "");
+  EXPECT_EQ(before("neighbour(groups=9)"), "random");
   EXPECT_EQ(before("tied(groups=8)"), "random");
   EXPECT_EQ(before("colocation("), "random");
-  table.quick.grouper = "colocation";
+  table.quick = {60, 1, "colocation"};
+  EXPECT_EQ(before("colocation"), "random");
+  row.budget = 60;
   EXPECT_EQ(before("colocation"), "");
 }
 

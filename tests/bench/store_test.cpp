@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/time.h>
 
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
@@ -329,6 +331,25 @@ TEST_F(StoreTest, SalvageKeepsWhatABitDidNotTouch) {
     sound += Sound(records);
   }
   EXPECT_GT(sound, std::int64_t{kFlips} * kCells * 98 / 100) << "of " << kept << " kept";
+}
+
+// Signals that interrupt calls of the system, as a fuzzer's timer does.
+TEST_F(StoreTest, SalvageGoesOnAfterSignals) {
+  WriteStore(path());
+  const std::string whole = BytesOf(path()) + std::string(1 << 22, '\0');
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  sigaction(SIGALRM, &action, &before);
+  constexpr int kMicroseconds = 100;
+  const itimerval often{{0, kMicroseconds}, {0, kMicroseconds}}, never{};
+  for (int i = 0; i < 20; ++i) {
+    WriteBytes(path(), whole);
+    setitimer(ITIMER_REAL, &often, nullptr);
+    EXPECT_NO_THROW(SalvageStore(path()));
+    setitimer(ITIMER_REAL, &never, nullptr);
+  }
+  sigaction(SIGALRM, &before, nullptr);
 }
 
 TEST_F(StoreTest, SalvageOfAPageLostOrATailCutOffKeepsTheRest) {
