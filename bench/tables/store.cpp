@@ -102,6 +102,9 @@ class Database {
     const std::string why = sqlite3_errmsg(database_.get());
     const int code = sqlite3_errcode(database_.get());
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_CORRUPT) Refuse(why);
+    // Its header says that only newer versions may write.
+    if (sqlite3_extended_errcode(database_.get()) == SQLITE_READONLY && ::access(path_.c_str(), W_OK) == 0)
+      Refuse(why);
     throw RunError(fmt::format("{}: the table store cannot be used: {}.", path_, why));
   }
   [[noreturn]] void Refuse(const std::string& why) const {

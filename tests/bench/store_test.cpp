@@ -333,6 +333,17 @@ TEST_F(StoreTest, SalvageKeepsWhatABitDidNotTouch) {
   EXPECT_GT(sound, std::int64_t{kFlips} * kCells * 98 / 100) << "of " << kept << " kept";
 }
 
+TEST_F(StoreTest, RefusesAHeaderThatForbidsToWrite) {
+  WriteStore(path());
+  std::string bytes = BytesOf(path());
+  bytes[18] = 3;  // the least version of SQLite's format that may
+  WriteBytes(path(), bytes);
+  EXPECT_THROW(TableStore(path()).Put("tiny", TinyRecords().front()), InputError);
+  EXPECT_EQ(SalvageStore(path()).kept, kCells);
+  WriteBytes(path(), bytes.substr(0, 104));
+  EXPECT_THROW(TableStore{path()}, InputError);
+}
+
 // Signals that interrupt calls of the system, as a fuzzer's timer does.
 TEST_F(StoreTest, SalvageGoesOnAfterSignals) {
   WriteStore(path());
