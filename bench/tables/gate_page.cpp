@@ -95,18 +95,13 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   table.short_legend =
       "Who misses a case that a control of its kind (one draw, or a walk) meets did not learn.";
   table.legend =
-      "Where the optimum is known: how far the last tenth of the samples is above it, over how far random or "
-      "one "
-      "GPU is, whichever is less, by the median seed; more than 0.5 is missed. On real graphs: the last "
-      "tenth over "
-      "that of the same agent with a learning rate of 0, means over seeds. Everywhere the last tenth of each "
-      "seed "
-      "must also be below that of each without learning and 5 % less in the mean (of the distance, where the "
-      "optimum is known). Who misses one case that a control of its kind meets, one draw or a walk, did not "
-      "learn. "
-      "A case does not count that none of them meets, nor one where each seed, with learning and without, "
-      "ends "
-      "nearer than the controls that meet it. ! is missed.";
+      "Where the optimum is known: how far the last tenth of the samples is above it, over how far random "
+      "or one GPU is, whichever is less, by the median seed; more than 0.5 is missed. On real graphs: the "
+      "last tenth over that of the same agent with a learning rate of 0, means over seeds. Everywhere the "
+      "last tenth of each seed must also be below that of each without learning and 5 % less in the mean "
+      "(of the distance, where the optimum is known). Who misses one case that a control of its kind meets, "
+      "one draw or a walk, did not learn. A case does not count that none of them meets, nor one where each "
+      "seed, with learning and without, ends nearer than the controls that meet it. ! is missed.";
   RenderedBlock block;
   block.key = "gate";
   block.title = "Gate";

@@ -79,8 +79,8 @@ Counted Count(const TableResults& results, const TableBlock& block, const std::v
     const CellSummary& cell = results.At(block.key, line.key, column.key);
     if (!cell.was_run()) continue;
     ++counted.run;
-    counted.before +=
-        !today.Made(cell, column, line.AgentOf(column)) || !OfItsUnits(results.table(), line, column, cell);
+    if (!today.Made(cell, column, line.AgentOf(column)) || !OfItsUnits(results.table(), line, column, cell))
+      ++counted.before;
   }
   return counted;
 }

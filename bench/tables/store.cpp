@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "sim/error.h"
-#include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
 namespace berth::bench {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@ namespace berth::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 RenderedTable Tiny() {
   static const TableDefinition table = testing::TinyTable();
@@ -93,6 +95,19 @@ TEST(Render, TheFirstScreenIsTheVerdict) {
 }
 
 // A tip says how many samples and seeds a cell has, and how to make it again.
+// A control at rate 0 is no learner, however fast it is.
+TEST(Render, TheBestLearnerIsOneThatLearns) {
+  TableDefinition definition = testing::TinyTable();
+  const auto says = [&](const char* agent) {
+    definition.blocks[0].columns[3].agent = agent;
+    const std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0),
+                                             testing::MakeRecord("rnnlm", "learner", "searched", 1, 0.9)};
+    return fmt::format("{}", fmt::join(BuildOutcome(TableResults(definition, records)), " "));
+  };
+  EXPECT_THAT(says("factored"), HasSubstr("best learner of a row takes 0.90 times"));
+  EXPECT_THAT(says("factored(lr=0)"), Not(HasSubstr("best learner")));
+}
+
 TEST(Render, ACellSaysWhereItComesFrom) {
   const RenderedLine line = Tiny().blocks.front().lines.front();
   EXPECT_THAT(line.cells[2].tip, HasSubstr("searched: "));
