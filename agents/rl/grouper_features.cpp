@@ -117,6 +117,11 @@ GroupDescriber::GroupDescriber(const Task& task, const TypeVocabulary& vocabular
   from_ = IndexTensor(from);
   to_ = IndexTensor(to);
   weight_ = IndexTensor(bytes).to(at::kDouble) + 0.5;
+  std::vector<std::int64_t> lengths;
+  for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    for (const sim::DeviceIndex device : task.devices) lengths.push_back(task.unit_cost(unit, device));
+  }
+  lengths_ = IndexTensor(lengths).view({task.units.size(), -1}).to(at::kDouble);
 }
 
 std::int64_t GroupDescriber::Columns(std::int64_t groups, bool planner) {
@@ -141,6 +146,10 @@ at::Tensor GroupDescriber::EarlierGroups(const at::Tensor& group) const {
       at::zeros({groups_ * groups_}, at::kDouble).index_add_(0, pairs, weight_).view({groups_, groups_});
   const auto [most, earlier] = (directed + directed.t()).tril(-1).max(1);
   return at::where(most > 0, earlier, at::full_like(earlier, groups_));
+}
+
+at::Tensor GroupDescriber::WorkOf(const at::Tensor& group) const {
+  return at::zeros({groups_, lengths_.size(1)}, at::kDouble).index_add_(0, group, lengths_);
 }
 
 }  // namespace berth::agents::rl

@@ -34,11 +34,14 @@ class GroupDescriber {
   // For `group` [units], the earlier group with which each group exchanges most bytes, the number of groups where there is
   // none, [groups]. Clusters of hierarchical_policy.h are numbered along the order of the units.
   at::Tensor EarlierGroups(const at::Tensor& group) const;
+  // For `group` [units], what each group takes alone on each device, double: [groups, devices], picoseconds.
+  at::Tensor WorkOf(const at::Tensor& group) const;
 
  private:
   std::int64_t groups_;
   bool planner_;
   at::Tensor types_, shapes_;      // by unit
+  at::Tensor lengths_;             // [units, devices]
   at::Tensor from_, to_, weight_;  // of the edges between units; bytes, and a little for control
 };
 

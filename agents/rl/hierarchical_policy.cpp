@@ -141,20 +141,23 @@ Decisions HierarchicalPolicy::DrawGroups(std::size_t task, std::int64_t rows, do
 
 SequencePlacer::Encoded HierarchicalPolicy::Encode(std::size_t task, const Decisions& grouping,
                                                    bool blind) const {
-  Tensors described, earlier;
+  const SequencePlacer::Sizes& placer = options_.sequence.placer;
+  Tensors described, earlier, work;
   for (std::int64_t row = 0; row < grouping.actions.size(0); ++row) {
     const at::Tensor groups = describers_[task].Describe(grouping.actions[row]);
     described.push_back(blind ? at::zeros_like(groups) : groups);
-    if (options_.sequence.placer.stay > 0)
-      earlier.push_back(describers_[task].EarlierGroups(grouping.actions[row]));
+    if (placer.stay > 0) earlier.push_back(describers_[task].EarlierGroups(grouping.actions[row]));
+    if (placer.offers) work.push_back(describers_[task].WorkOf(grouping.actions[row]));
   }
-  return placer_.Encode(at::stack(described), earlier.empty() ? at::Tensor() : at::stack(earlier));
+  const auto stacked = [](const Tensors& rows) { return rows.empty() ? at::Tensor() : at::stack(rows); };
+  return placer_.Encode(at::stack(described), stacked(earlier), {nullptr, stacked(work)});
 }
 
 // The devices of the last batch, with the probabilities that the present weights give them.
 Decisions HierarchicalPolicy::Frozen(const SequencePlacer::Encoded& encoded) const {
-  Decisions devices{last_devices_, {}, {}, 1};
-  devices.log_probability = TermsOf(placer_.Logits(encoded, devices.actions), devices).log_probability;
+  Decisions devices{last_devices_, {}, {}, 1, Offers::MetBy(encoded.haste, last_devices_)};
+  devices.log_probability =
+      TermsOf(placer_.Logits(encoded, devices.actions, devices.delays), devices).log_probability;
   return devices;
 }
 
@@ -194,8 +197,8 @@ std::vector<ActionTerms> HierarchicalPolicy::Evaluate(std::size_t task, const Dr
   const Decisions &grouping = draws.kinds[0], &devices = draws.kinds[1];
   const at::Tensor logits = GroupLogits(task).expand({grouping.actions.size(0), -1, -1});
   const SequencePlacer::Encoded encoded = Encode(task, grouping, options_.as_shipped);
-  std::vector<ActionTerms> terms = {TermsOf(logits, grouping),
-                                    TermsOf(placer_.Logits(encoded, devices.actions), devices)};
+  std::vector<ActionTerms> terms = {
+      TermsOf(logits, grouping), TermsOf(placer_.Logits(encoded, devices.actions, devices.delays), devices)};
   if (const at::Tensor used = Used(grouping); used.defined()) {
     const at::Tensor counts = used.repeat_interleave(grouping.draws_per_row, 0);
     terms[1].log_probability =

@@ -44,10 +44,12 @@ MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
   placer.width = full ? 512 : 128;
   placer.both_directions = true;
   if (!paper) SetTunedNetwork(options.sequence, full);
-  if (!options.graph) placer.stay = 0;  // it reads edges
+  if (!options.graph) {  // both read edges
+    placer.stay = 0;
+    placer.offers = false;
+  }
   placer.segment = read.Int("segment", 128, 1, 1 << 20);
   options.sequence = ReadSequenceOptions(read, options.sequence);
-  placer.offers = read.Bool("offers", !paper && options.graph);
   return options;
 }
 

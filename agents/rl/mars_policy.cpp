@@ -57,7 +57,7 @@ SequencePlacer::Encoded MarsPolicy::Encode(std::size_t task) const {
   const GraphInfomax::Graph& graph = graphs_[task];
   at::Tensor nodes = encoder_.Forward(graph.rows, graph.adjacency);
   if (options_.freeze) nodes = nodes.detach();
-  return placer_.Encode(nodes.unsqueeze(0), earlier_[task], &units_[task]);
+  return placer_.Encode(nodes.unsqueeze(0), earlier_[task], {&units_[task]});
 }
 
 Draws MarsPolicy::Draw(std::size_t task, std::int64_t count, const Moment& moment, Rng* rng) {

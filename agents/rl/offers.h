@@ -1,7 +1,8 @@
-// What lets a network see what its earlier choices left for the unit that it places next (docs/protocol.md#offers; ours, in
-// no published one-shot agent; DOPPLER's policies read such schedules): a list schedule of the units before says how much
-// later the unit would end on each device than on the best one, and a weight, read from the unit itself, is taken off the
-// logits of devices that are late.
+// What lets a network see what its earlier choices left for the item that it places next (docs/protocol.md#offers; ours, in
+// no published one-shot agent; DOPPLER's policies read such schedules). How much later would it end on each device than on
+// the best one? Of a unit a list schedule of the units before says so; of a group, whose units wait for each other's, the sum
+// of the work that the groups before brought there. A weight, read from the item itself, is taken off the logits of devices
+// that are late.
 #pragma once
 
 #include <cstdint>
@@ -31,34 +32,46 @@ class Offers {
     std::optional<UnitScheduleGraph> graph;  // where it is on: as large as edges times devices times devices
   };
   Units UnitsOf(const Task& task, std::vector<UnitIndex> order) const;
-  // Which unit minds being late how much; keeps a reference to the units.
-  struct Haste {
-    at::Tensor weight = {};  // [units]; undefined where it is off
+  // What is placed in turn: the units of the one sequence, or groups of them.
+  struct Items {
     const Units* units = nullptr;
+    at::Tensor work = {};  // of groups, by sequence, double: [sequences, groups, devices], picoseconds
   };
-  // `described` [units, width].
-  Haste Read(const at::Tensor& described, const Units* units) const;
+  // Which item minds being late how much; keeps a reference to the units.
+  struct Haste {
+    at::Tensor weight = {};  // [sequences, items]; undefined where it is off
+    Items items = {};
+  };
+  // `described` [sequences, items, width].
+  Haste Read(const at::Tensor& described, const Items& items) const;
 
-  // What is added to logits where drawn actions met `delays`, both [rows, units, devices]; 0 where it is off.
+  // What is added to logits where drawn actions met `delays`, both [rows, items, devices], the rows of one sequence side by
+  // side; 0 where it is off.
   static at::Tensor Added(const Haste& haste, const at::Tensor& delays);
+  // The delays that `actions` [rows, items] meet; undefined where it is off.
+  static at::Tensor MetBy(const Haste& haste, const at::Tensor& actions);
 
-  // The same while actions are being drawn, unit by unit.
+  // The same while actions are being drawn, item by item.
   class Walk {
    public:
     Walk(const Haste& haste, std::int64_t rows);
-    // `logits` [rows, devices] of the next unit and what is added to them.
+    // `logits` [rows, devices] of the next item and what is added to them.
     at::Tensor Next(const at::Tensor& logits);
-    void Choose(const at::Tensor& actions);  // [rows], of that unit
-    // Of all units, [rows, units, devices]; undefined where it is off.
+    void Choose(const at::Tensor& actions);  // [rows], of that item
+    // Of all items, [rows, items, devices]; undefined where it is off.
     at::Tensor Delays() const;
 
    private:
+    UnitIndex NextUnit() const { return haste_.items.units->order[static_cast<std::size_t>(item_)]; }
+    at::Tensor NextWork() const;  // of a group, [rows, devices]
     at::Tensor NextDelays();
 
     const Haste& haste_;
-    std::vector<UnitSchedule> schedules_;                    // by row
+    const std::int64_t rows_;
+    std::vector<UnitSchedule> schedules_;                    // of units, by row
     std::vector<std::vector<UnitSchedule::Offer>> offered_;  // by row, to the next unit
-    Tensors delays_;                                         // by unit
+    at::Tensor load_;                                        // of groups, [rows, devices]
+    Tensors delays_;                                         // by item
     std::int64_t item_ = 0;
   };
 

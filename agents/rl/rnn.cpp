@@ -78,7 +78,6 @@ RnnOptions ReadRnnOptions(const Spec& spec) {
   if (preset == "code") std::swap(networks[0], networks[1]);
   RnnOptions options = Defaults(preset, size, read.Choice("network", networks) == "planner");
   options.sequence = ReadSequenceOptions(read, options.sequence);
-  options.sequence.placer.offers = read.Bool("offers", preset == "tuned");
   options.learner = ReadOneShotOptions(read, options.learner);
   read.Finish();
   options.name = read.Canonical();
@@ -169,7 +168,7 @@ class RnnPolicy : public Policy {
   }
 
   SequencePlacer::Encoded Encode(std::size_t task) const {
-    return placer_.Encode(Items(task), earlier_[task], &units_[task]);
+    return placer_.Encode(Items(task), earlier_[task], {&units_[task]});
   }
 
   const RnnOptions options_;

@@ -18,12 +18,13 @@ SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions optio
   placer.tanh_constant = read.Double("tanh", placer.tanh_constant, 0, 1e6);
   options.noise = read.Double("noise", options.noise, 0, 100);
   options.noise_updates = static_cast<int>(read.Int("noise_updates", options.noise_updates, 0, 1'000'000));
+  placer.offers = read.Bool("offers", placer.offers);
   return options;
 }
 
 void SetTunedNetwork(SequenceOptions& sequence, bool full) {
   SequencePlacer::Sizes& placer = sequence.placer;
-  placer.aligned = placer.centred = true;
+  placer.aligned = placer.centred = placer.offers = true;
   placer.stay = kTunedStay;
   placer.attention = Attention::Kind::kDot;
   if (!full) placer.width = 64;

@@ -15,10 +15,10 @@ struct SequenceOptions {
   double NoiseAt(std::int64_t update) const { return update < noise_updates ? noise : 0; }
 };
 
-// Reads width, attention, aligned, centred, stay, temperature, tanh, noise and noise_updates.
+// Reads width, attention, aligned, centred, stay, temperature, tanh, noise, noise_updates and offers.
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions defaults);
 
-// Of preset `tuned` (docs/protocol.md#tuned): aligned, centred, stay, attention by products; width 64 unless `full`.
+// Of preset `tuned` (docs/protocol.md#tuned): aligned, centred, stay, offers, attention by products; width 64 unless `full`.
 void SetTunedNetwork(SequenceOptions& sequence, bool full);
 
 // The network of TensorFlow's open planner (read in its program, hierarchical_controller.py): encoder of both

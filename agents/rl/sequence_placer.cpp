@@ -41,7 +41,7 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
 
 // Segments of one length are read side by side, a shorter last one on its own.
 SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at::Tensor& earlier,
-                                               const Offers::Units* units) const {
+                                               const Offers::Items& placed) const {
   const std::int64_t sequences = items.size(0), count = items.size(1);
   const std::int64_t length = sizes_.segment == 0 ? count : std::min(sizes_.segment, count);
   const std::int64_t whole = count / length;
@@ -64,8 +64,7 @@ SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at
   if (!stay_.on() && !offers_.on()) return encoded;
   const at::Tensor described = at::cat(encoded.memory, 1);
   encoded.pulls = stay_.Read(described, earlier);
-  if (offers_.on()) BERTH_CHECK_EQ(items.size(0), 1);
-  encoded.haste = offers_.Read(described[0], units);
+  encoded.haste = offers_.Read(described, placed);
   return encoded;
 }
 

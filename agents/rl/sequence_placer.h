@@ -39,7 +39,7 @@ class SequencePlacer {
     // over the items, in a walk that is told no choices.
     bool centred = false;
     double stay = 0;           // Stay's probability: items make the choice of an earlier neighbour
-    bool offers = false;       // Offers: where items are units
+    bool offers = false;       // Offers
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
@@ -55,10 +55,9 @@ class SequencePlacer {
 
     at::Tensor Told(std::size_t segment) const { return told.empty() ? at::Tensor() : told[segment]; }
   };
-  // `items` [sequences, items, input]. Needed where they are on: `earlier` [sequences, items] by Stay, `units`, those of the
-  // one sequence, by Offers.
+  // `items` [sequences, items, input]. Needed where they are on: `earlier` [sequences, items] by Stay, `placed` by Offers.
   Encoded Encode(const at::Tensor& items, const at::Tensor& earlier = {},
-                 const Offers::Units* units = nullptr) const;
+                 const Offers::Items& placed = {}) const;
 
   // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
   // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times

@@ -143,7 +143,7 @@ class GraphPlacerPolicy : public Policy {
     const at::Tensor rows = at::cat({types_[task].matmul(embedding_), features_[task]}, 1);
     const at::Tensor nodes = encoder_.Forward(rows, graphs_[task]);
     return {placer_.Logits(nodes), stay_.Read(nodes.unsqueeze(0), earlier_[task]),
-            offers_.Read(nodes, &units_[task])};
+            offers_.Read(nodes.unsqueeze(0), {&units_[task]})};
   }
 
   Decisions DrawAtOnce(std::size_t task, std::int64_t count, Rng* rng) const {

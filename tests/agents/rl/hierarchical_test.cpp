@@ -131,6 +131,16 @@ TEST(GroupDescriber, TheEarlierGroupWithMostBytes) {
   EXPECT_TRUE(describer.EarlierGroups(group).equal(at::tensor({4, 0, 1, 4}, at::kLong)));
 }
 
+TEST(GroupDescriber, WorkOfAllItsUnits) {
+  const auto made = SmallTask();
+  const TypeVocabulary vocabulary({&made->task});
+  const at::Tensor work =
+      GroupDescriber(made->task, vocabulary, 4, false).WorkOf(IndexTensor({0, 0, 0, 1, 1, 3}));
+  const auto one = static_cast<double>(made->task.unit_cost(0, made->task.devices[0]));
+  EXPECT_TRUE(work.equal(at::tensor({3., 3., 2., 2., 0., 0., 1., 1.}, at::kDouble).view({4, 2}) * one))
+      << work;
+}
+
 HierarchicalOptions SmallOptions() {
   HierarchicalOptions options;
   options.groups = 4;
@@ -151,12 +161,14 @@ double DriftOf(const Policy& policy, const Draws& draws) {
 
 TEST(HierarchicalPolicy, LearnsFromWhatWasEvaluated) {
   const auto made = MakeTestTask(RandomDag(12, 2), 3);
-  for (const double noise : {0.0, 0.5}) {
+  for (const auto& [noise, offers] : {std::pair(0.0, false), {0.5, false}, {0.0, true}}) {
     HierarchicalOptions options = SmallOptions();
     options.sequence.noise = noise;
     options.sequence.noise_updates = 10;
+    options.sequence.placer.offers = offers;
     Rng init(1, "init"), rng(2, "draws");
     HierarchicalPolicy policy("test", options, {&made->task}, init);
+    Shake(policy.parameters());
     const Draws draws = policy.Draw(0, 6, {}, &rng);
     EXPECT_LT(DriftOf(policy, draws), 1e-5);
     ASSERT_EQ(draws.kinds[0].actions.sizes(), (std::vector<std::int64_t>{3, 12}));
@@ -179,8 +191,10 @@ TEST(HierarchicalPolicy, FrozenDevicesAreThoseOfTheBatchBefore) {
   const auto made = MakeTestTask(RandomDag(12, 2), 3);
   HierarchicalOptions options = SmallOptions();
   options.freeze = 5;
+  options.sequence.placer.offers = true;
   Rng init(1, "init"), rng(2, "draws");
   HierarchicalPolicy policy("test", options, {&made->task}, init);
+  Shake(policy.parameters());
   const Draws before = policy.Draw(0, 6, {.update = 4}, &rng), after = policy.Draw(0, 6, {.update = 5}, &rng);
   EXPECT_TRUE(after.kinds[1].actions.equal(before.kinds[1].actions));
   EXPECT_FALSE(after.kinds[0].actions.equal(before.kinds[0].actions));

@@ -17,26 +17,36 @@ Offers::Units UnitsOf(const Task& task) {
   return Offers(true, 1, at::kDouble).UnitsOf(task, UnitGraph(task, /*reach=*/false).order());
 }
 
-// What `actions` [rows, units] meet.
-at::Tensor DelaysOf(const Offers::Haste& haste, const at::Tensor& actions) {
-  Offers::Walk walk(haste, actions.size(0));
-  for (const at::Tensor& chosen : actions.unbind(1)) {
-    walk.Next(at::zeros({}, at::kDouble));
-    walk.Choose(chosen);
-  }
-  return walk.Delays();
-}
-
 // Three ops of 100, 100 and 300 us that exchange nothing, on two equal devices.
 TEST(Offers, AreThoseOfTheScheduleSoFar) {
   const auto made = MakeTestTask({{100, 0, {}}, {100, 0, {}}, {300, 0, {}}});
   const Offers::Units units = UnitsOf(made->task);
-  Offers::Haste haste{at::ones({3}, at::kDouble), &units};
-  const at::Tensor delays = DelaysOf(haste, IndexTensor({0, 0, 1, 0, 1, 1}).view({2, 3}));
+  Offers::Haste haste{at::ones({1, 3}, at::kDouble), {&units}};
+  const at::Tensor delays = Offers::MetBy(haste, IndexTensor({0, 0, 1, 0, 1, 1}).view({2, 3}));
   // Later by 0; by its own length; by 200 us where its own is 300. And in the second row by 0.
   const at::Tensor expected =
       at::tensor({0., 0., 0.5, 0., 0.4, 0., 0., 0., 0.5, 0., 0., 0.}, at::kDouble).view({2, 3, 2});
   EXPECT_LT(Difference(delays, expected), 1e-12);
+}
+
+// Groups of 10, 30, none and 20 on one device, of twice that on the other, and in the second sequence groups of 10 and 10.
+TEST(Offers, ToGroupsAreWhatTheLoadLeaves) {
+  const at::Tensor work =
+      at::tensor({10., 20., 30., 60., 0., 0., 20., 40., 10., 10., 10., 10., 0., 0., 0., 0.}, at::kDouble)
+          .view({2, 4, 2});
+  const Offers::Haste haste{at::ones({2, 4}, at::kDouble), {nullptr, work}};
+  // Two draws of each grouping.
+  const at::Tensor actions = IndexTensor({0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0}).view({4, 4});
+  const at::Tensor delays = Offers::MetBy(haste, actions);
+  const auto row = [&](std::int64_t r) { return delays[r].flatten(); };
+  const auto expect = [&](std::int64_t r, std::vector<double> numbers) {
+    EXPECT_LT(Difference(row(r), at::tensor(numbers, at::kDouble)), 1e-12) << "row " << r << row(r);
+  };
+  // Group 0 ends at 10 or 20, group 1 at 10 + 30 or 60, group 2 at 10 or 60, group 3 at 10 + 20 or 60 + 40.
+  expect(0, {0, 10. / 30, 0, 20. / 80, 0, 1, 0, 70. / 110});
+  expect(1, {0, 10. / 30, 0, 50. / 110, 1, 0, 0, 10. / 50});
+  expect(2, {0, 0, 10. / 20, 0, 1, 0, 1, 0});
+  expect(3, {0, 0, 0, 10. / 20, 0, 0, 0, 0});
 }
 
 // What is learned from is what was drawn, with units that stay too.
@@ -49,7 +59,7 @@ TEST(Offers, InTurnAreThoseOfTheWhole) {
   Shake(stay.parameters());
   const at::NoGradGuard no_grad;
   const at::Tensor described = RandomTensor({15, 4}, 1), own = RandomTensor({15, 2}, 2);
-  const Offers::Haste haste = offers.Read(described, &units);
+  const Offers::Haste haste = offers.Read(described.unsqueeze(0), {&units});
   const Stay::Pulls pulls = stay.Read(described.unsqueeze(0), EarlierItems(made->task, units.order));
   Offers::Walk walk(haste, 6);
   Stay::Walk stays(stay, pulls, 6);
@@ -75,9 +85,9 @@ TEST(Offers, Gradient) {
   all.push_back(RandomTensor({9, 3}, 2).set_requires_grad(true));
   const at::Tensor weights = RandomTensor({4, 9, 2}, 3);
   const at::Tensor actions = (RandomTensor({4, 9}, 4) > 0).to(at::kLong);
-  const at::Tensor delays = DelaysOf(offers.Read(all.back(), &units), actions);
-  ExpectGradient([&] { return (Offers::Added(offers.Read(all.back(), &units), delays) * weights).sum(); },
-                 all, 20);
+  const auto haste = [&] { return offers.Read(all.back().unsqueeze(0), {&units}); };
+  const at::Tensor delays = Offers::MetBy(haste(), actions);
+  ExpectGradient([&] { return (Offers::Added(haste(), delays) * weights).sum(); }, all, 20);
 }
 
 TEST(Offers, FreshOrOffAddNothing) {
@@ -87,7 +97,7 @@ TEST(Offers, FreshOrOffAddNothing) {
   const Offers fresh(true, 3, at::kDouble), off(false, 3, at::kDouble);
   EXPECT_FALSE(off.on());
   for (const Offers* offers : {&fresh, &off}) {
-    const Offers::Haste haste = offers->Read(described, &units);
+    const Offers::Haste haste = offers->Read(described.unsqueeze(0), {&units});
     Offers::Walk walk(haste, 2);
     EXPECT_EQ(Difference(walk.Next(logits), logits), 0);
     walk.Choose(IndexTensor({0, 1}));
