@@ -88,6 +88,20 @@ std::size_t TextWidth(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string_view FirstOf(std::string_view text, std::size_t width) {
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && width-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
+std::string Shortened(std::string_view text, std::size_t width) {
+  const std::size_t all = TextWidth(text), last = width / 2;
+  if (all <= width) return std::string(text);
+  return fmt::format("{}…{}", FirstOf(text, width - 1 - last), text.substr(FirstOf(text, all - last).size()));
+}
+
 void Tell(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);

@@ -29,12 +29,7 @@ double Seconds(std::chrono::steady_clock::duration duration) {
 // As many code points of a text as fit, the last of them "…" where some were cut off.
 std::string Cut(const std::string& text, std::size_t width) {
   if (TextWidth(text) <= width) return text;
-  if (width == 0) return {};
-  std::size_t end = 0;
-  for (std::size_t kept = 0; end < text.size(); ++end) {
-    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && kept++ == width - 1) break;
-  }
-  return text.substr(0, end) + "…";
+  return width == 0 ? "" : fmt::format("{}…", FirstOf(text, width - 1));
 }
 
 std::string Composed(const ProgressLine& line, std::size_t bar) {

@@ -131,6 +131,7 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
     const sim::OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
     return times.end - times.start;
   };
+  constexpr std::size_t kNameWidth = 30, kTypeWidth = 20;
   const std::size_t shown = std::min(kTopOps, order.size());
   std::partial_sort(
       order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
@@ -144,7 +145,7 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
   for (std::size_t i = 0; i < shown; ++i) {
     const auto at = static_cast<std::size_t>(order[i]);
     const sim::Op& op = problem.graph().ops[at];
-    table.AddRow({op.name, op.type,
+    table.AddRow({Shortened(op.name, kNameWidth), Shortened(op.type, kTypeWidth),
                   problem.cluster().devices[static_cast<std::size_t>(placement.device[at])].name,
                   TimeText(outcome.ops[at].start), TimeText(length(order[i]))});
   }

@@ -58,5 +58,15 @@ TEST(Console, SentencesAreCutAtBlanksAndCommas) {
   EXPECT_EQ(Wrapped("", 2, 10), "");
 }
 
+TEST(Shortened, KeepsBeginningAndEndInCodePoints) {
+  EXPECT_EQ(Shortened("short", 5), "short");
+  EXPECT_EQ(Shortened("abcdefgh", 7), "abc…fgh");
+  EXPECT_EQ(Shortened("abcdefgh", 6), "ab…fgh");
+  EXPECT_EQ(Shortened("ééééé", 5), "ééééé");
+  EXPECT_EQ(Shortened("éééééé", 5), "éé…éé");
+  EXPECT_EQ(Shortened("abc", 1), "…");
+  EXPECT_EQ(TextWidth(Shortened(std::string(5000, 'x'), 34)), 34);
+}
+
 }  // namespace
 }  // namespace berth::bench
