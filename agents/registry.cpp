@@ -8,18 +8,17 @@ namespace berth::agents {
 
 // Literals, so that a row can join them with its own parameters.
 // Of all learners that draw whole placements, last in their lists; defaults are those of preset=tuned.
-#define ONE_SHOT(learner, batch, lr)                                                                         \
-  "learner=" learner ", batch=" batch                                                                        \
-  ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, "             \
-  "valid_part=1, valid_update=0, lr=" lr                                                                     \
-  ", lr_end=lr/10, entropy=0.1"                                                                              \
-  ", entropy_end=0, target=0.8 (paper, code: 0), target_end=0, clip=1, epochs=4, minibatches=1, range=0.2, " \
-  "greedy=50"
+#define ONE_SHOT(learner, batch, lr, target)                                                     \
+  "learner=" learner ", batch=" batch                                                            \
+  ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, " \
+  "valid_part=1, valid_update=0, lr=" lr                                                         \
+  ", lr_end=lr/10, entropy=0.1"                                                                  \
+  ", entropy_end=0, target=" target ", target_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define SEQUENCE                                                                                         \
   "width=64 (paper, code: 128; full: 512), attention=dot|additive (paper, code: additive), aligned=yes " \
   "(paper, code: no), stay=0.9 (paper, code: 0), centred=yes (paper, code: "                             \
-  "no), temperature=1, tanh=0, noise=0, noise_updates=0, "
+  "no), temperature=1, tanh=0, noise=0, noise_updates=0, offers=yes (paper, code: no), "
 // Of those with a graph encoder and a placer in segments.
 #define GRAPH_PLACER                                                                                   \
   "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
@@ -86,15 +85,15 @@ const std::vector<AgentRow>& Agents() {
        "command=PROGRAM,timeout=60", AgentKind::kSearch, MakeExternal},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE
-       "offers=yes (paper, code: no), " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3"),
+       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(
+           "ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
        "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), " SEQUENCE
        "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20",
-                                                        "2e-3"),
+                                                        "2e-3", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
@@ -115,25 +114,26 @@ const std::vector<AgentRow>& Agents() {
       {"sgdp",
        "a graph network reads the units, attention in segments places all at once, gates between graphs; PPO",
        "Zhou et al.: GDP, 2019; SGDP, IEEE Micro 2020; GO, NeurIPS 2020",
-       GRAPH_PLACER "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3"),
+       GRAPH_PLACER
+       "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), clusters=12 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       "grouping), clusters=12 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3",
+                                                               "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
-       GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "16 (paper: 10)", "1e-3"), AgentKind::kLearner,
-       MakeLearner},
+       GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "16 (paper: 10)", "1e-3", "0.8 (paper: 0)"),
+       AgentKind::kLearner, MakeLearner},
       {"mars",
        "a graph network, pre-trained to tell the graph from a shuffled one; a sequence placer in segments; "
        "PPO",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
-       "segment=128, " SEQUENCE
-       "offers=yes (paper: no), " ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3"),
+       "segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"doppler",
        "one network selects the next ready unit, another places it by a list schedule; imitates "
@@ -145,7 +145,8 @@ const std::vector<AgentRow>& Agents() {
        "(paper: "
        "greedy), epsilon=0.2, imitate=yes, iterations=100 (paper: 2000), walks=8 (paper: 1), "
        "imitation_lr=1e-3, "
-       "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3"),
+       "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3",
+                                             "0.2 (imitate=no: 0.8; paper: 0)"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

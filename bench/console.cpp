@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sim/error.h"
+
 namespace berth::bench {
 namespace {
 
@@ -88,7 +90,7 @@ std::size_t TextWidth(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string_view FirstOf(std::string_view text, std::size_t width) {
+std::string_view Prefix(std::string_view text, std::size_t width) {
   std::size_t end = 0;
   for (; end < text.size(); ++end) {
     if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && width-- == 0) break;
@@ -97,9 +99,10 @@ std::string_view FirstOf(std::string_view text, std::size_t width) {
 }
 
 std::string Shortened(std::string_view text, std::size_t width) {
+  BERTH_CHECK(width > 0);
   const std::size_t all = TextWidth(text), last = width / 2;
   if (all <= width) return std::string(text);
-  return fmt::format("{}…{}", FirstOf(text, width - 1 - last), text.substr(FirstOf(text, all - last).size()));
+  return fmt::format("{}…{}", Prefix(text, width - 1 - last), text.substr(Prefix(text, all - last).size()));
 }
 
 void Tell(std::string_view text) {

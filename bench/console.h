@@ -31,11 +31,14 @@ inline constexpr std::size_t kLineWidth = 80;
 // Code points of a UTF-8 text.
 std::size_t TextWidth(std::string_view text);
 
-// Its first `width` code points.
-std::string_view FirstOf(std::string_view text, std::size_t width);
+// The first `width` code points of a text.
+std::string_view Prefix(std::string_view text, std::size_t width);
+
+// What names of a file may take in a table.
+inline constexpr std::size_t kNameColumns = 34;
 
 // "a_very_lo…_name": a text of any length in at most `width` > 0 columns; its beginning and its end stay.
-std::string Shortened(std::string_view text, std::size_t width);
+std::string Shortened(std::string_view text, std::size_t width = kNameColumns);
 
 // Writes to standard error. Where that is closed or full nothing is said: no work ends because nobody listens.
 void Tell(std::string_view text);

@@ -29,7 +29,7 @@ double Seconds(std::chrono::steady_clock::duration duration) {
 // As many code points of a text as fit, the last of them "…" where some were cut off.
 std::string Cut(const std::string& text, std::size_t width) {
   if (TextWidth(text) <= width) return text;
-  return width == 0 ? "" : fmt::format("{}…", FirstOf(text, width - 1));
+  return width == 0 ? "" : fmt::format("{}…", Prefix(text, width - 1));
 }
 
 std::string Composed(const ProgressLine& line, std::size_t bar) {

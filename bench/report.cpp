@@ -131,7 +131,7 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
     const sim::OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
     return times.end - times.start;
   };
-  constexpr std::size_t kNameWidth = 30, kTypeWidth = 20;
+  constexpr std::size_t kNameWidth = 30, kTypeWidth = 20;  // so that a row fits in kLineWidth
   const std::size_t shown = std::min(kTopOps, order.size());
   std::partial_sort(
       order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),

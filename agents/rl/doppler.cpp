@@ -23,8 +23,8 @@
 //   - the reward is -sqrt(runtime / reference), there linear in ms, and is not discounted over the steps, there by 0.99;
 //   - the stage on the real system is left out; imitation has no entropy bonus (there 1e-3).
 // `tuned`: PPO and the learner of docs/protocol.md#tuned, smaller networks, offers that keep their size and two more
-// numbers of an offer, actions drawn from the policies, a smoothed heuristic; entropy is held at a fifth of what imitation
-// leaves: at 0.8 of it, as elsewhere, the first updates undo what was imitated.
+// numbers of an offer, actions drawn from the policies, a smoothed heuristic; entropy is held to a fifth of what imitation
+// leaves, falling to 0: held to 0.8 of it, as elsewhere, the first updates undo what was imitated.
 //
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
@@ -58,9 +58,9 @@ DopplerOptions ReadDopplerOptions(ParameterReader& read, bool paper) {
   return options;
 }
 
-OneShotOptions TunedAfterImitation() {
+OneShotOptions TunedLearner(bool imitated) {
   OneShotOptions options = Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
-  options.target.first = 0.2;
+  if (imitated) options.target.first = 0.2;
   return options;
 }
 
@@ -80,7 +80,7 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   ParameterReader read(spec);
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const DopplerOptions policy = ReadDopplerOptions(read, paper);
-  const OneShotOptions learner = ReadOneShotOptions(read, paper ? Published() : TunedAfterImitation());
+  const OneShotOptions learner = ReadOneShotOptions(read, paper ? Published() : TunedLearner(policy.imitate));
   read.Finish();
   if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {
     throw InputError(

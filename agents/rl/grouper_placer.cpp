@@ -7,8 +7,8 @@
 //
 // Assumptions: the network is the one of ICLR'18 without bounded logits; `paper` has the learner of Mars as
 // recalled (10 placements an update from 5 groupings, 4 epochs, range 0.2, entropy 1e-3, Adam 3e-4, moving
-// average 0.9, -10 for what fails); `tuned` is the shared learner and placer (docs/protocol.md#tuned) with 20
-// placements and the clusters of `hierarchical`. Sizes as in `hierarchical`.
+// average 0.9, -10 for what fails); `tuned` is the shared learner (docs/protocol.md#tuned) with 20 placements,
+// the placer and the clusters of `hierarchical`. Sizes as in `hierarchical`.
 //
 // Where it fails: as `hierarchical`; and the clip keeps each unit's ratio in range while the joint one of
 // thousands of units drifts far.

@@ -142,12 +142,16 @@ Decisions HierarchicalPolicy::DrawGroups(std::size_t task, std::int64_t rows, do
 SequencePlacer::Encoded HierarchicalPolicy::Encode(std::size_t task, const Decisions& grouping,
                                                    bool blind) const {
   const SequencePlacer::Sizes& placer = options_.sequence.placer;
+  const GroupDescriber& describer = describers_[task];
   Tensors described, earlier, work;
-  for (std::int64_t row = 0; row < grouping.actions.size(0); ++row) {
-    const at::Tensor groups = describers_[task].Describe(grouping.actions[row]);
-    described.push_back(blind ? at::zeros_like(groups) : groups);
-    if (placer.stay > 0) earlier.push_back(describers_[task].EarlierGroups(grouping.actions[row]));
-    if (placer.offers) work.push_back(describers_[task].WorkOf(grouping.actions[row]));
+  for (const at::Tensor& group : grouping.actions.unbind(0)) {
+    const auto seen = [&](const at::Tensor& value, double nothing) {
+      return blind ? at::full_like(value, nothing) : value;
+    };
+    described.push_back(seen(describer.Describe(group), 0));
+    if (placer.stay > 0)
+      earlier.push_back(seen(describer.EarlierGroups(group), static_cast<double>(groups_)));
+    if (placer.offers) work.push_back(seen(describer.WorkOf(group), 0));
   }
   const auto stacked = [](const Tensors& rows) { return rows.empty() ? at::Tensor() : at::stack(rows); };
   return placer_.Encode(at::stack(described), stacked(earlier), {nullptr, stacked(work)});

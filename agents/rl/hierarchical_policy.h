@@ -56,7 +56,7 @@ class HierarchicalPolicy : public Policy {
   void ReadFeatures();
   at::Tensor GroupLogits(std::size_t task) const;  // [units, groups]
   Decisions DrawGroups(std::size_t task, std::int64_t rows, double noise, Rng* rng) const;
-  // Groups described for the placer, one sequence a grouping; `blind`: zeros.
+  // Groups described for the placer, one sequence a grouping; `blind`: all alike, whatever the grouping.
   SequencePlacer::Encoded Encode(std::size_t task, const Decisions& grouping, bool blind) const;
   // [groupings, groups] of 0 and 1: which groups have units; undefined where all count.
   at::Tensor Used(const Decisions& grouping) const;

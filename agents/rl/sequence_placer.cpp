@@ -41,7 +41,7 @@ SequencePlacer::SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& ini
 
 // Segments of one length are read side by side, a shorter last one on its own.
 SequencePlacer::Encoded SequencePlacer::Encode(const at::Tensor& items, const at::Tensor& earlier,
-                                               const Offers::Items& placed) const {
+                                               const Offers::Placed& placed) const {
   const std::int64_t sequences = items.size(0), count = items.size(1);
   const std::int64_t length = sizes_.segment == 0 ? count : std::min(sizes_.segment, count);
   const std::int64_t whole = count / length;

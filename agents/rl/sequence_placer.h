@@ -39,7 +39,7 @@ class SequencePlacer {
     // over the items, in a walk that is told no choices.
     bool centred = false;
     double stay = 0;           // Stay's probability: items make the choice of an earlier neighbour
-    bool offers = false;       // Offers
+    bool offers = false;       // whether items are told where they would end first (Offers)
     std::int64_t segment = 0;  // items are read in segments of this length (Mars); 0 = all in one
   };
   SequencePlacer(const Sizes& sizes, at::ScalarType type, Rng& init);
@@ -57,13 +57,14 @@ class SequencePlacer {
   };
   // `items` [sequences, items, input]. Needed where they are on: `earlier` [sequences, items] by Stay, `placed` by Offers.
   Encoded Encode(const at::Tensor& items, const at::Tensor& earlier = {},
-                 const Offers::Items& placed = {}) const;
+                 const Offers::Placed& placed = {}) const;
 
   // `draws` choices for each item of each sequence, one row a draw, the draws of one sequence side by side;
   // without a generator the likeliest. `noise` > 0 adds Gaussian noise to the logits, of that many times
   // their root mean square in the step, and keeps it for Logits.
   Decisions Draw(const Encoded& encoded, std::int64_t draws, double noise, Rng* rng) const;
-  // What Draw saw, from the present weights: [rows, items, choices], without the noise.
+  // What Draw saw, from the present weights: [rows, items, choices], without the noise. `delays` are those of its decisions,
+  // needed where Offers are on.
   at::Tensor Logits(const Encoded& encoded, const at::Tensor& actions, const at::Tensor& delays = {}) const;
 
   // What Encode wants of a task.

@@ -8,14 +8,6 @@
 #include "sim/error.h"
 
 namespace berth::agents::rl {
-namespace {
-
-// By row, what is of its sequence.
-at::Tensor ByRow(const at::Tensor& of_sequence, std::int64_t rows) {
-  return of_sequence.repeat_interleave(rows / of_sequence.size(0), 0);
-}
-
-}  // namespace
 
 Stay::Stay(double probability, std::int64_t width, std::int64_t choices, at::ScalarType type)
     : choices_(choices) {

@@ -64,6 +64,11 @@ void SumOverRanks(const Tensors& tensors, Ranks& ranks) {
   }
 }
 
+at::Tensor ByRow(const at::Tensor& of_sequence, std::int64_t rows) {
+  BERTH_CHECK_EQ(rows % of_sequence.size(0), 0);
+  return of_sequence.repeat_interleave(rows / of_sequence.size(0), 0);
+}
+
 void Append(Tensors& all, const Tensors& more) {
   all.insert(all.end(), more.begin(), more.end());
 }

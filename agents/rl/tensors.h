@@ -34,6 +34,9 @@ void LoadTensors(StateReader& in, const Tensors& tensors);
 // Sums over the ranks, in place, on all of them; contiguous tensors of float or double. Collective.
 void SumOverRanks(const Tensors& tensors, Ranks& ranks);
 
+// By row, what is of its sequence: [sequences, ...] as [rows, ...], the rows of one sequence side by side.
+at::Tensor ByRow(const at::Tensor& of_sequence, std::int64_t rows);
+
 void Append(Tensors& all, const Tensors& more);
 std::int64_t CountElements(const Tensors& tensors);
 // Constant 0-1 matrix [rows, columns] with ones at (row[i], column[i]); the pairs must be distinct and

@@ -22,8 +22,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t kTypes = 34;  // columns that a type's name may take
-
 struct TypeUse {
   std::int64_t ops = 0;
   double flops = 0;
@@ -126,7 +124,7 @@ class InfoCommand {
     types.AddColumn("type");
     for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
     for (const auto& [type, use] : UseByType(graph)) {
-      types.AddRow({Shortened(type, kTypes), CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9),
+      types.AddRow({Shortened(type), CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9),
                     BytesText(static_cast<double>(use.output_bytes))});
     }
     fmt::print("{}", types.ToString());

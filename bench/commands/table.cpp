@@ -109,7 +109,11 @@ class TableCommand : public Command {
       throw InputError(
           fmt::format("--salvage: table {} is made of what others ran and has no store.", name_));
     if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
-      throw InputError(fmt::format("--adopt: table {} is made of what others ran and has no cells.", name_));
+      throw InputError(fmt::format("--adopt: table {} {}.", name_,
+                                   name_ == "gate"
+                                       ? "has runs, no cells: with --resume it takes those of the "
+                                         "rows.csv in its folder"
+                                       : "is made of what others ran and has no cells"));
     if (name_ == kAccuracyTable && !json_.empty()) {
       throw InputError(
           "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "

@@ -9,7 +9,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr std::size_t kNames = 34;  // columns that names may take
 constexpr std::size_t kTopTypes = 8;
 constexpr int kBarWidth = 20;
 
@@ -47,7 +46,7 @@ std::string PathText(const Study& study) {
   table.AddColumn("share", TextTable::Align::kRight);
   table.AddColumn("");
   for (const auto& [what, time] : PathParts(study))
-    table.AddRow({Shortened(what, kNames), TimeText(time), ShareText(time, study), Part(time, study)});
+    table.AddRow({Shortened(what), TimeText(time), ShareText(time, study), Part(time, study)});
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
@@ -61,7 +60,7 @@ std::string TypesText(const Study& study) {
   for (std::size_t i = 0; i < study.path.types.size(); ++i) {
     const auto& [type, time] = study.path.types[i];
     if (i < kTopTypes) {
-      table.AddRow({Shortened(type, kNames), TimeText(time), ShareText(time, study), Part(time, study)});
+      table.AddRow({Shortened(type), TimeText(time), ShareText(time, study), Part(time, study)});
     } else {
       rest += time;
     }
@@ -83,7 +82,7 @@ std::string WhatIfsText(const Study& study) {
     slower = slower || gain < 0;
     std::string verdict;
     if (what_if.feasible != study.outcome.feasible()) verdict = what_if.feasible ? " fits" : " does not fit";
-    table.AddRow({Shortened(WhatIfText(what_if, study), kNames), TimeText(what_if.runtime),
+    table.AddRow({Shortened(WhatIfText(what_if, study)), TimeText(what_if.runtime),
                   fmt::format("{:.1f} %{}", 100 * gain, gain < 0 ? "*" : ""),
                   Bar(gain, kBarWidth) + verdict});
   }

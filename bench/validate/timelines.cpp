@@ -138,7 +138,7 @@ class Difference {
     for (std::size_t i = 0; i < std::min(kWorst, steps.size()); ++i) {
       const sim::OpIndex op = steps[i].op;
       const auto us = [](sim::Picos time) { return fmt::format("{:.1f}", sim::ToMicros(time)); };
-      table.AddRow({graph_.ops[static_cast<std::size_t>(op)].name,
+      table.AddRow({Shortened(graph_.ops[static_cast<std::size_t>(op)].name),
                     std::to_string(Placement().device[static_cast<std::size_t>(op)]),
                     us(At(measured_, op).start), us(At(measured_, op).end), us(At(simulated_, op).start),
                     us(At(simulated_, op).end), fmt::format("{:+.1f}", steps[i].lag_us),

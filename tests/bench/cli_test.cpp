@@ -1,6 +1,9 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
 #include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -56,6 +59,23 @@ TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
                 "--placements", "2", "--out", folder / "chosen"});
   EXPECT_EQ(chosen.status, 0) << chosen.err;
   ExpectRefused({"validate", "--recordings", "x", "--sheet", sheet}, "--sheet is for --cluster");
+}
+
+TEST(Cli, NamesOfAnyLengthLeaveTheTableInShape) {
+  const TempFolder folder;
+  const std::string path = folder / "graph.json", name(5000, 'n'), type(3000, 't');
+  formats::WriteFile(path, R"({"format": "berth.graph", "version": 1, "ops": [{"name": ")" + name +
+                               R"(", "type": ")" + type + R"(", "cost_us": 10}]})");
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"graph", "info", path},
+        {"simulate", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"},
+        {"explain", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"}}) {
+    const ProgramResult result = RunBerth(call);
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("ttt…ttt"));
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 200U) << call[0];
+  }
 }
 
 TEST(Cli, WrongCallsGetOneSentence) {

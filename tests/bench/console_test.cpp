@@ -58,6 +58,12 @@ TEST(Console, SentencesAreCutAtBlanksAndCommas) {
   EXPECT_EQ(Wrapped("", 2, 10), "");
 }
 
+TEST(Prefix, CountsCodePoints) {
+  EXPECT_EQ(Prefix("éab", 2), "éa");
+  EXPECT_EQ(Prefix("éab", 9), "éab");
+  EXPECT_EQ(Prefix("éab", 0), "");
+}
+
 TEST(Shortened, KeepsBeginningAndEndInCodePoints) {
   EXPECT_EQ(Shortened("short", 5), "short");
   EXPECT_EQ(Shortened("abcdefgh", 7), "abc…fgh");

@@ -132,13 +132,14 @@ TEST(GroupDescriber, TheEarlierGroupWithMostBytes) {
 }
 
 TEST(GroupDescriber, WorkOfAllItsUnits) {
-  const auto made = SmallTask();
+  const auto made = MakeTestTask({{1, 0, {}}, {2, 0, {}}, {4, 0, {}}, {8, 0, {}}, {16, 0, {}}, {32, 0, {}}});
+  for (std::size_t on_second = 1; on_second < made->task.cost.size(); on_second += 2)
+    made->task.cost[on_second] *= 100;
   const TypeVocabulary vocabulary({&made->task});
   const at::Tensor work =
-      GroupDescriber(made->task, vocabulary, 4, false).WorkOf(IndexTensor({0, 0, 0, 1, 1, 3}));
-  const auto one = static_cast<double>(made->task.unit_cost(0, made->task.devices[0]));
-  EXPECT_TRUE(work.equal(at::tensor({3., 3., 2., 2., 0., 0., 1., 1.}, at::kDouble).view({4, 2}) * one))
-      << work;
+      GroupDescriber(made->task, vocabulary, 4, false).WorkOf(IndexTensor({0, 0, 1, 0, 1, 3}));
+  const at::Tensor micros = at::tensor({11., 20., 0., 32.}, at::kDouble);
+  EXPECT_TRUE(work.equal(at::stack({micros, micros * 100}, 1) * sim::kPicosPerMicro)) << work;
 }
 
 HierarchicalOptions SmallOptions() {
@@ -199,6 +200,18 @@ TEST(HierarchicalPolicy, FrozenDevicesAreThoseOfTheBatchBefore) {
   EXPECT_TRUE(after.kinds[1].actions.equal(before.kinds[1].actions));
   EXPECT_FALSE(after.kinds[0].actions.equal(before.kinds[0].actions));
   EXPECT_LT(DriftOf(policy, after), 1e-5);
+
+  // They meet what the new groups leave.
+  const TypeVocabulary vocabulary({&made->task});
+  const GroupDescriber describer(made->task, vocabulary, 4, false);
+  const auto met = [&](const Draws& draws) {
+    Tensors work;
+    for (const at::Tensor& group : draws.kinds[0].actions.unbind(0)) work.push_back(describer.WorkOf(group));
+    return Offers::MetBy({at::ones({3, 4}), {nullptr, at::stack(work)}}, draws.kinds[1].actions);
+  };
+  EXPECT_TRUE(before.kinds[1].delays.equal(met(before)));
+  EXPECT_TRUE(after.kinds[1].delays.equal(met(after)));
+  EXPECT_FALSE(after.kinds[1].delays.equal(before.kinds[1].delays));
 }
 
 // The shipped program's loss belongs to other actions, drawn again from a zero input.
@@ -213,6 +226,21 @@ TEST(HierarchicalPolicy, AsShippedLearnsFromFreshDraws) {
   EXPECT_EQ(learned.placements, evaluated.placements);
   EXPECT_FALSE(learned.kinds[1].actions.equal(evaluated.kinds[1].actions));
   EXPECT_LT(DriftOf(shipped, learned), 1e-5);
+}
+
+// Its placer learns from the same zeros whatever the groups are.
+TEST(HierarchicalPolicy, AsShippedIsBlindToGroups) {
+  const auto made = MakeTestTask(RandomDag(12, 2), 3);
+  HierarchicalOptions options = SmallOptions();
+  options.as_shipped = options.sequence.placer.offers = true;
+  options.sequence.placer.stay = 0.7;
+  Rng init(1, "init"), rng(2, "draws");
+  HierarchicalPolicy policy("test", options, {&made->task}, init);
+  Shake(policy.parameters());
+  Draws draws = policy.Draw(0, 6, {}, &rng);
+  const at::Tensor devices = policy.Evaluate(0, draws)[1].log_probability;
+  draws.kinds[0].actions = 3 - draws.kinds[0].actions;
+  EXPECT_TRUE(policy.Evaluate(0, draws)[1].log_probability.equal(devices));
 }
 
 // TensorFlow's planner has about 4.33 M for 256 groups, 3 devices and 30 op types. Ours has room for 201

@@ -1,5 +1,8 @@
 #include "agents/rl/offers.h"
 
+#include <memory>
+#include <utility>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -49,24 +52,42 @@ TEST(Offers, ToGroupsAreWhatTheLoadLeaves) {
   expect(3, {0, 0, 0, 10. / 20, 0, 0, 0, 0});
 }
 
-// What is learned from is what was drawn, with units that stay too.
-TEST(Offers, InTurnAreThoseOfTheWhole) {
-  const auto made = MakeTestTask(RandomDag(15, 3));
-  const Offers::Units units = UnitsOf(made->task);
+// Units of one sequence, or groups of two, of `items` items and with two draws or more each.
+struct Case {
+  Case(std::unique_ptr<TestTask> task, bool groups)
+      : made(std::move(task)),
+        items(made->task.units.size()),
+        sequences(groups ? 2 : 1),
+        units(UnitsOf(made->task)),
+        placed(groups ? Offers::Placed{nullptr, RandomTensor({2, items, 2}, 7).abs() + 0.1}
+                      : Offers::Placed{&units}) {}
+
+  std::unique_ptr<TestTask> made;
+  std::int64_t items, sequences;
+  Offers::Units units;
+  Offers::Placed placed;
+};
+
+class OffersTo : public ::testing::TestWithParam<bool> {};
+
+// What is learned from is what was drawn, with items that stay too.
+TEST_P(OffersTo, InTurnAreThoseOfTheWhole) {
+  const Case of(MakeTestTask(RandomDag(15, 3)), GetParam());
   const Offers offers(true, 4, at::kDouble);
   const Stay stay(0.7, 4, 2, at::kDouble);
   Shake(offers.parameters());
   Shake(stay.parameters());
   const at::NoGradGuard no_grad;
-  const at::Tensor described = RandomTensor({15, 4}, 1), own = RandomTensor({15, 2}, 2);
-  const Offers::Haste haste = offers.Read(described.unsqueeze(0), {&units});
-  const Stay::Pulls pulls = stay.Read(described.unsqueeze(0), EarlierItems(made->task, units.order));
+  const at::Tensor described = RandomTensor({of.sequences, 15, 4}, 1), own = RandomTensor({6, 15, 2}, 2);
+  const Offers::Haste haste = offers.Read(described, of.placed);
+  const at::Tensor earlier = EarlierItems(of.made->task, of.units.order).expand({of.sequences, -1});
+  const Stay::Pulls pulls = stay.Read(described, earlier);
   Offers::Walk walk(haste, 6);
   Stay::Walk stays(stay, pulls, 6);
   Rng rng(1, "draws");
   Tensors actions, logits;
-  for (const at::Tensor& of_unit : own.unbind(0)) {
-    logits.push_back(walk.Next(stays.Next(of_unit.expand({6, -1}))));
+  for (const at::Tensor& of_item : own.unbind(1)) {
+    logits.push_back(walk.Next(stays.Next(of_item)));
     actions.push_back(DrawActions(logits.back(), &rng).actions);
     walk.Choose(actions.back());
     stays.Choose(actions.back());
@@ -74,39 +95,42 @@ TEST(Offers, InTurnAreThoseOfTheWhole) {
   const at::Tensor drawn = at::stack(actions, 1), alone = Offers::Added(haste, walk.Delays());
   EXPECT_LT(Difference(at::stack(logits, 1), own + stay.Added(pulls, drawn) + alone), 1e-13);
   EXPECT_GT(alone.abs().max().item<double>(), 0.01);
+  EXPECT_TRUE(Offers::MetBy(haste, drawn).equal(walk.Delays()));
 }
 
-TEST(Offers, Gradient) {
-  const auto made = MakeTestTask(RandomDag(9, 5));
-  const Offers::Units units = UnitsOf(made->task);
+TEST_P(OffersTo, Gradient) {
+  const Case of(MakeTestTask(RandomDag(9, 5)), GetParam());
   const Offers offers(true, 3, at::kDouble);
   Shake(offers.parameters());
   Tensors all = offers.parameters();
-  all.push_back(RandomTensor({9, 3}, 2).set_requires_grad(true));
+  all.push_back(RandomTensor({of.sequences, 9, 3}, 2).set_requires_grad(true));
   const at::Tensor weights = RandomTensor({4, 9, 2}, 3);
   const at::Tensor actions = (RandomTensor({4, 9}, 4) > 0).to(at::kLong);
-  const auto haste = [&] { return offers.Read(all.back().unsqueeze(0), {&units}); };
+  const auto haste = [&] { return offers.Read(all.back(), of.placed); };
   const at::Tensor delays = Offers::MetBy(haste(), actions);
   ExpectGradient([&] { return (Offers::Added(haste(), delays) * weights).sum(); }, all, 20);
 }
 
-TEST(Offers, FreshOrOffAddNothing) {
-  const auto made = MakeTestTask(RandomDag(9, 5));
-  const Offers::Units units = UnitsOf(made->task);
-  const at::Tensor described = RandomTensor({9, 3}, 1), logits = RandomTensor({2, 2}, 2);
+TEST_P(OffersTo, FreshOrOffAddNothing) {
+  const Case of(MakeTestTask(RandomDag(9, 5)), GetParam());
+  const at::Tensor described = RandomTensor({of.sequences, 9, 3}, 1), logits = RandomTensor({2, 2}, 2);
   const Offers fresh(true, 3, at::kDouble), off(false, 3, at::kDouble);
   EXPECT_FALSE(off.on());
   for (const Offers* offers : {&fresh, &off}) {
-    const Offers::Haste haste = offers->Read(described.unsqueeze(0), {&units});
+    const Offers::Haste haste = offers->Read(described, of.placed);
     Offers::Walk walk(haste, 2);
     EXPECT_EQ(Difference(walk.Next(logits), logits), 0);
     walk.Choose(IndexTensor({0, 1}));
     EXPECT_EQ(Difference(walk.Next(logits), logits), 0);
     EXPECT_EQ(walk.Delays().defined(), offers->on());
+    EXPECT_EQ(Offers::MetBy(haste, at::zeros({2, 9}, at::kLong)).defined(), offers->on());
     EXPECT_EQ(Offers::Added(haste, at::ones({2, 9, 2}, at::kDouble)).abs().max().item<double>(), 0);
   }
-  EXPECT_FALSE(off.UnitsOf(made->task, units.order).graph.has_value());
+  EXPECT_FALSE(off.UnitsOf(of.made->task, of.units.order).graph.has_value());
 }
+
+INSTANTIATE_TEST_SUITE_P(, OffersTo, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Groups" : "Units"; });
 
 }  // namespace
 }  // namespace berth::agents::rl
