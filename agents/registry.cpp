@@ -146,7 +146,7 @@ const std::vector<AgentRow>& Agents() {
        "greedy), epsilon=0.2, imitate=yes, iterations=100 (paper: 2000), walks=8 (paper: 1), "
        "imitation_lr=1e-3, "
        "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3",
-                                             "0.2 (imitate=no: 0.8; paper: 0)"),
+                                             "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

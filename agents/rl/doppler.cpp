@@ -23,12 +23,13 @@
 //   - the reward is -sqrt(runtime / reference), there linear in ms, and is not discounted over the steps, there by 0.99;
 //   - the stage on the real system is left out; imitation has no entropy bonus (there 1e-3).
 // `tuned`: PPO and the learner of docs/protocol.md#tuned, smaller networks, offers that keep their size and two more
-// numbers of an offer, actions drawn from the policies, a smoothed heuristic; entropy is held to a fifth of what imitation
-// leaves, falling to 0: held to 0.8 of it, as elsewhere, the first updates undo what was imitated.
+// numbers of an offer, actions drawn from the policies, a smoothed heuristic.
 //
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
-// that graphs of many thousand units want groups.
+// that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves (docs/protocol.md#tuned), so that
+// the first updates undo what was imitated: with `target=0.2` two chains come apart, but real graphs end 5 % later
+// (results/agents/doppler.md).
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
@@ -58,12 +59,6 @@ DopplerOptions ReadDopplerOptions(ParameterReader& read, bool paper) {
   return options;
 }
 
-OneShotOptions TunedLearner(bool imitated) {
-  OneShotOptions options = Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
-  if (imitated) options.target.first = 0.2;
-  return options;
-}
-
 OneShotOptions Published() {
   OneShotOptions options;
   options.batch = 1;
@@ -80,7 +75,8 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   ParameterReader read(spec);
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const DopplerOptions policy = ReadDopplerOptions(read, paper);
-  const OneShotOptions learner = ReadOneShotOptions(read, paper ? Published() : TunedLearner(policy.imitate));
+  const OneShotOptions learner =
+      ReadOneShotOptions(read, paper ? Published() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3));
   read.Finish();
   if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {
     throw InputError(

@@ -165,15 +165,6 @@ TEST(Doppler, ResumesInTheMiddleOfImitation) {
   EXPECT_EQ(Slurp(parts + ".log.csv"), Slurp(whole + ".log.csv"));
 }
 
-// What was imitated is not to be undone; where nothing was, a fresh policy must not become sure too early.
-TEST(Doppler, HoldsLessEntropyAfterImitation) {
-  const auto name = [](const std::string& parameters) {
-    return MakeAgent("doppler(" + parameters + ")")->name();
-  };
-  EXPECT_THAT(name("imitate=yes"), HasSubstr(",target=0.2,target_end=0,"));
-  EXPECT_THAT(name("imitate=no"), HasSubstr(",target=0.8,target_end=0,"));
-}
-
 // Sixteen equal ops between a source and a sink, without a heuristic to imitate: eight on each device.
 TEST(Doppler, LearnsToBalance) {
   const auto made = MakeTestTask(Branches(8, 1000, 1000));
