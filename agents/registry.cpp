@@ -15,10 +15,10 @@ namespace berth::agents {
   ", lr_end=lr/10, entropy=0.1"                                                                  \
   ", entropy_end=0, target=" target ", target_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
-#define SEQUENCE                                                                                         \
-  "width=64 (paper, code: 128; full: 512), attention=dot|additive (paper, code: additive), aligned=yes " \
-  "(paper, code: no), stay=0.9 (paper, code: 0), centred=yes (paper, code: "                             \
-  "no), temperature=1, tanh=0, noise=0, noise_updates=0, offers=yes (paper, code: no), "
+#define SEQUENCE(published)                                                                            \
+  "width=64 (" published ": 128; full: 512), attention=dot|additive (" published                       \
+  ": additive), aligned=yes (" published ": no), stay=0.9 (" published ": 0), centred=yes (" published \
+  ": no), temperature=1, tanh=0, noise=0, noise_updates=0, offers=yes (" published ": no), "
 // Of those with a graph encoder and a placer in segments.
 #define GRAPH_PLACER                                                                                   \
   "preset=tuned|paper, size=small|full, heads=4 (full: 8), width=64 (full: 128), layers=2 (full: 3), " \
@@ -85,15 +85,18 @@ const std::vector<AgentRow>& Agents() {
        "command=PROGRAM,timeout=60", AgentKind::kSearch, MakeExternal},
       {"rnn", "one LSTM reads the units, another names their devices in turn, with attention; REINFORCE",
        "Mirhoseini et al., ICML 2017",
-       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE ONE_SHOT(
-           "ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
+       "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE(
+           "paper, code")
+           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
-       "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), " SEQUENCE
-       "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20",
-                                                        "2e-3", "0.8 (paper, code: 0)"),
+       "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), " SEQUENCE(
+           "paper, code") "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: "
+                                                                           "reinforce)",
+                                                                           "20", "2e-3",
+                                                                           "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
@@ -120,8 +123,8 @@ const std::vector<AgentRow>& Agents() {
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
-       "grouping), clusters=12 (paper: 0), " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3",
-                                                               "0.8 (paper: 0)"),
+       "grouping), clusters=12 (paper: 0), " SEQUENCE("paper")
+           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
@@ -131,9 +134,11 @@ const std::vector<AgentRow>& Agents() {
        "a graph network, pre-trained to tell the graph from a shuffled one; a sequence placer in segments; "
        "PPO",
        "Lan et al. (Mars), ICPP 2021",
-       "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes, "
+       "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes (no: stay=0, "
+       "offers=no), "
        "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
-       "segment=128, " SEQUENCE ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
+       "segment=128, " SEQUENCE("paper")
+           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"doppler",
        "one network selects the next ready unit, another places it by a list schedule; imitates "

@@ -27,9 +27,9 @@
 //
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
-// that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves (docs/protocol.md#tuned), so that
-// the first updates undo what was imitated: with `target=0.2` two chains come apart, but real graphs end 5 % later
-// (results/agents/doppler.md).
+// that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves
+// (docs/protocol.md#tuned), so that the first updates undo what was imitated: with `target=0.2` two chains come apart,
+// but the four graphs of results/agents end 5 % later (results/agents/doppler.md).
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"

@@ -13,9 +13,10 @@
 // first 500 updates, only feasible draws after them. Adam at 0.1 on an LSTM is kept because it is published;
 // expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
-// is zero. Preset `tuned`: the networks of `paper` without bounded logits, the placer's as in `rnn` but that offers
-// (offers.h) know groups by their work alone, neither order nor transfers, the shared learner (docs/protocol.md#tuned), 4
-// placements of each grouping, and a grouper that starts from `clusters` (docs/protocol.md#clusters): where groups are drawn at random, and anew each time, a group's device says nothing of any unit.
+// is zero. Preset `tuned`: the networks of `paper` without bounded logits; the placer's as in `rnn`, but offers
+// (offers.h) know groups by their work alone, not by order or transfers; the shared learner (docs/protocol.md#tuned),
+// 4 placements of each grouping; a grouper that starts from `clusters` (docs/protocol.md#clusters): where groups are
+// drawn at random, and anew each time, a group's device says nothing of any unit.
 //
 // Assumptions, where nothing is known:
 //   - a neighbour's number is scaled to [0, 1]; shapes and counts enter as log1p; the
