@@ -92,11 +92,9 @@ const std::vector<AgentRow>& Agents() {
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
-       "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), " SEQUENCE(
-           "paper, code") "freeze=0 (code: 500), as_shipped=no, " ONE_SHOT("ppo|reinforce (paper, code: "
-                                                                           "reinforce)",
-                                                                           "20", "2e-3",
-                                                                           "0.8 (paper, code: 0)"),
+       "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), freeze=0 (code: 500), "
+       "as_shipped=no, " SEQUENCE("paper, code")
+           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
@@ -135,8 +133,7 @@ const std::vector<AgentRow>& Agents() {
        "PPO",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes (no: stay=0, "
-       "offers=no), "
-       "pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
+       "offers=no), pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
        "segment=128, " SEQUENCE("paper")
            ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},

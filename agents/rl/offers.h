@@ -34,7 +34,8 @@ class Offers {
   };
   Units UnitsOf(const Task& task, std::vector<UnitIndex> order) const;
   // What is placed in turn: the units of the one sequence, or groups, by their work alone. An empty group counts as late on
-  // all devices but one, which changes nothing: nothing reads where it is.
+  // all devices but the least loaded; nothing is placed by that, but where empty groups get credit (clusters=0) the weight
+  // learns from it.
   struct Placed {
     const Units* units = nullptr;
     at::Tensor work = {};  // of groups, by sequence, double: [sequences, groups, devices], picoseconds

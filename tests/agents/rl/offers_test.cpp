@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ TEST(Offers, ToGroupsAreWhatTheLoadLeaves) {
   expect(3, {0, 0, 0, 10. / 20, 0, 0, 0, 0});
 }
 
-// Units of one sequence, or groups of two, of `items` items and with two draws or more each.
+// What is placed: the units of one sequence, or the groups of two.
 struct Case {
   Case(std::unique_ptr<TestTask> task, bool groups)
       : made(std::move(task)),
