@@ -28,8 +28,8 @@
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
 // that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves
-// (docs/protocol.md#tuned), so that the first updates undo what was imitated: with `target=0.2` two chains come apart,
-// but the four graphs of results/agents end 5 % later (results/agents/doppler.md).
+// (docs/protocol.md#tuned), but its weight rises no further than it starts: up to 1, as in the other learners, it undid
+// what was imitated (results/agents/doppler.md).
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
@@ -75,8 +75,9 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   ParameterReader read(spec);
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const DopplerOptions policy = ReadDopplerOptions(read, paper);
-  const OneShotOptions learner =
-      ReadOneShotOptions(read, paper ? Published() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3));
+  OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
+  tuned.entropy_most = tuned.entropy.first;
+  const OneShotOptions learner = ReadOneShotOptions(read, paper ? Published() : tuned);
   read.Finish();
   if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {
     throw InputError(

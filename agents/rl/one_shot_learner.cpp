@@ -13,9 +13,6 @@
 namespace berth::agents::rl {
 namespace {
 
-// Where the entropy is held, so that its weight can grow again.
-constexpr double kLeastEntropyWeight = 1e-3;
-
 // Sums the weights of the draws that share a row.
 at::Tensor WeightsOfRows(const std::vector<double>& weights, const Decisions& kind, at::ScalarType type) {
   const at::Tensor all = at::tensor(weights, at::kDouble);
@@ -138,7 +135,8 @@ void OneShotLearner::WeighEntropies(double part_spent) {
       kind.weight = options_.entropy.At(part_spent);
     } else {
       const double lack = options_.target.At(part_spent) - kind.last / kind.fresh;
-      kind.weight = std::clamp(kind.weight * std::exp(lack), kLeastEntropyWeight, 1.0);
+      kind.weight = std::clamp(kind.weight * std::exp(lack), OneShotOptions::kLeastEntropyWeight,
+                               options_.entropy_most);
     }
   }
 }

@@ -15,6 +15,7 @@ namespace berth::agents::rl {
 // what was tuned.
 struct OneShotOptions {
   enum class Algorithm : std::uint8_t { kReinforce, kPpo };
+  static constexpr double kLeastEntropyWeight = 1e-3;  // of a held entropy, so that it can grow again
 
   Algorithm algorithm = Algorithm::kReinforce;
   int batch = 16;  // placements per update
@@ -31,12 +32,13 @@ struct OneShotOptions {
   int step_every = 1;      // `step_every` updates
   LinearSchedule entropy{0.02, 0, 0.7};
   LinearSchedule target{
-      0, 0, 1};         // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
-  double clip = 1;      // of the norm of the gradient
-  int epochs = 4;       // PPO: passes over a batch
-  int minibatches = 1;  // PPO: steps per pass
-  double range = 0.2;   // PPO: ratios count within 1 +- range
-  int greedy = 50;      // a greedy draw each so many updates of a task; 0 = none
+      0, 0, 1};             // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
+  double entropy_most = 1;  // the weight of a held entropy rises no further
+  double clip = 1;          // of the norm of the gradient
+  int epochs = 4;           // PPO: passes over a batch
+  int minibatches = 1;      // PPO: steps per pass
+  double range = 0.2;       // PPO: ratios count within 1 +- range
+  int greedy = 50;          // a greedy draw each so many updates of a task; 0 = none
 
   double LearningRateAt(double part_spent, std::int64_t update) const;
   bool ValidOnlyAt(double part_spent, std::int64_t update) const;
@@ -54,7 +56,7 @@ OneShotOptions PublishedReinforce();
 OneShotOptions PublishedPpo();
 
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,
-// lr_end, entropy, entropy_end, target, target_end, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
+// lr_end, entropy, entropy_end, target, target_end, entropy_most, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
 // its parts must be multiples of it. Throws InputError for values out of range.
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
                                   std::int64_t draws_per_row = 1);

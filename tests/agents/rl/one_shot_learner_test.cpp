@@ -1,5 +1,6 @@
 #include "agents/rl/one_shot_learner.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -140,6 +141,25 @@ TEST(OneShotLearner, LearningRateZeroLogsTheFreshPolicy) {
     EXPECT_TRUE(std::isnan(record.gradient_norm));
     EXPECT_TRUE(std::isnan(record.loss));
   }
+}
+
+// A held entropy that falls below its target gets more weight with each update, but no more than is allowed.
+TEST(OneShotLearner, WeightOfAHeldEntropyHasACeiling) {
+  const auto made = MakeTestTask(Branches(2, 300, 50'000));
+  const auto most_weight = [&](double entropy_most) {
+    TableRun run(made->task,
+                 {.learning_rate = {0.1, 0.1, 1},
+                  .entropy = {0.02, 0, 1},
+                  .target = {1, 1, 1},
+                  .entropy_most = entropy_most},
+                 1600);
+    run.learner.Run();
+    double most = 0;
+    for (const UpdateRecord& record : run.records) most = std::max(most, record.entropy_weight);
+    return most;
+  };
+  EXPECT_GT(most_weight(1), 0.05);
+  EXPECT_EQ(most_weight(0.03), 0.03);
 }
 
 // Nothing fits: with `valid_update` no draw is learned from after that update, so the weights stay.
