@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Tables of a sweep over agents (sweep.py), as Markdown: one for each scenario.
+"""Tables of a sweep over agents (sweep.py), as Markdown: one for each scenario, or one over all.
 
-    agents.py PLAN ROWS...      lines of the agents of PLAN; all rows count as opponents
+    agents.py PLAN ROWS...                      lines of the agents of PLAN; all rows count as opponents
+    agents.py PLAN ROWS... --over AGENT...      one table: each agent's median over that of others, geometric means over the scenarios
 
 A line has the median over the seeds. "to random": the geometric mean over the seeds of the agent's best over that of random search
 with the same seed and budget, of the three kinds of random search that with the best median (docs/protocol.md#random-search), and the 90 % interval
 of that mean when seeds are drawn anew with replacement. Fewer than three seeds give no interval.
 """
 
+import argparse
 import itertools
 import json
 import math
@@ -71,25 +73,60 @@ def line(name, rows, random):
     return f'| {name} | {best} | {bound} | {ratio} | {" | ".join(counts)} | {median_of(rows, "wall_seconds", "{:.1f}")} |'
 
 
+def print_scenario(scenario, found, names):
+    bound = float(next(iter(found.values()))[0]["lower_bound_us"]) / 1e3
+    print(f"### {scenario}\n\nProven lower bound {bound:.1f} ms.\n")
+    print("| agent | best [ms] | to bound | to random | samples to best | to 1 % | wall [s] |\n|---|---|---|---|---|---|---|")
+    for name in names:
+        if name in found:
+            print(line(name, found[name], best_random(found)))
+    print()
+
+
+def median_by_scenario(scenarios, agent):
+    """Infinite where the median seed finds nothing that fits; scenarios without rows of the agent are left out."""
+    medians = {}
+    for scenario, found in scenarios.items():
+        if agent in found:
+            medians[scenario] = statistics.median(float(row["best_runtime_us"] or "inf") for row in found[agent])
+    return medians
+
+
+def print_over(scenarios, names, opponents):
+    """Agents that fit in every scenario, in the order of the first opponent's column."""
+    others = [median_by_scenario(scenarios, opponent) for opponent in opponents]
+    lines = []
+    for name in names:
+        own = median_by_scenario(scenarios, name)
+        if own.keys() != others[0].keys() or math.inf in own.values():
+            continue
+        lines.append((name, [statistics.geometric_mean(own[s] / other[s] for s in own) for other in others]))
+    print(f'| agent | over {" | over ".join(opponents)} |\n|---|{"---|" * len(opponents)}')
+    for name, ratios in sorted(lines, key=lambda line: line[1][0]):
+        print(f'| {name} | {" | ".join(f"{ratio:.3f}" for ratio in ratios)} |')
+
+
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1]) as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plan")
+    parser.add_argument("rows", nargs="+")
+    parser.add_argument("--over", nargs="+", metavar="AGENT", help="one table of ratios to these")
+    options = parser.parse_args()
+    with open(options.plan) as file:
         plan = json.load(file)
     scenarios = {}
-    for path in sys.argv[2:]:
+    for path in options.rows:
         for row in sweep.read_rows(path):
             scenarios.setdefault(row["scenario"], {}).setdefault(row["agent"], []).append(row)
+    scenarios = {name: found for name, found in scenarios.items() if plan["agents"].keys() & found.keys()}
+    if options.over:
+        missing = [agent for agent in options.over if any(agent not in found for found in scenarios.values())]
+        if missing:
+            parser.error(f"--over: {missing[0]} has no rows in some scenario; expected an agent of the plan that has rows in each")
+        print_over(scenarios, plan["agents"], options.over)
+        return
     for scenario, found in scenarios.items():
-        if not plan["agents"].keys() & found.keys():
-            continue
-        bound = float(next(iter(found.values()))[0]["lower_bound_us"]) / 1e3
-        print(f"### {scenario}\n\nProven lower bound {bound:.1f} ms.\n")
-        print("| agent | best [ms] | to bound | to random | samples to best | to 1 % | wall [s] |\n|---|---|---|---|---|---|---|")
-        for name in plan["agents"]:
-            if name in found:
-                print(line(name, found[name], best_random(found)))
-        print()
+        print_scenario(scenario, found, plan["agents"])
 
 
 if __name__ == "__main__":
