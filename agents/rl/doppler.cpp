@@ -75,9 +75,9 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   ParameterReader read(spec);
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const DopplerOptions policy = ReadDopplerOptions(read, paper);
-  OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
-  tuned.entropy_most = tuned.entropy.first;
-  const OneShotOptions learner = ReadOneShotOptions(read, paper ? Published() : tuned);
+  OneShotOptions defaults = paper ? Published() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
+  defaults.entropy_most = paper ? 1 : defaults.entropy.first;
+  const OneShotOptions learner = ReadOneShotOptions(read, defaults);
   read.Finish();
   if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {
     throw InputError(

@@ -136,7 +136,7 @@ void OneShotLearner::WeighEntropies(double part_spent) {
     } else {
       const double lack = options_.target.At(part_spent) - kind.last / kind.fresh;
       kind.weight = std::clamp(kind.weight * std::exp(lack), OneShotOptions::kLeastEntropyWeight,
-                               options_.entropy_most);
+                               options_.entropy_most.value_or(1));
     }
   }
 }

@@ -97,8 +97,10 @@ OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions options,
       read.Double("entropy_end", std::min(options.entropy.last, options.entropy.first), 0, 1000);
   options.target.first = read.Double("target", options.target.first, 0, 1);
   options.target.last = read.Double("target_end", std::min(options.target.last, options.target.first), 0, 1);
-  options.entropy_most =
-      read.Double("entropy_most", options.entropy_most, OneShotOptions::kLeastEntropyWeight, 1000);
+  if (options.entropy_most) {
+    options.entropy_most =
+        read.Double("entropy_most", *options.entropy_most, OneShotOptions::kLeastEntropyWeight, 1000);
+  }
   options.clip = read.Double("clip", options.clip, 1e-9, 1e9);
   options.epochs = ReadCount(read, "epochs", options.epochs, 1);
   options.minibatches = ReadCount(read, "minibatches", options.minibatches, 1);

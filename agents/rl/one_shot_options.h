@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "agents/rl/reinforce.h"
@@ -32,13 +33,14 @@ struct OneShotOptions {
   int step_every = 1;      // `step_every` updates
   LinearSchedule entropy{0.02, 0, 0.7};
   LinearSchedule target{
-      0, 0, 1};             // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
-  double entropy_most = 1;  // the weight of a held entropy rises no further
-  double clip = 1;          // of the norm of the gradient
-  int epochs = 4;           // PPO: passes over a batch
-  int minibatches = 1;      // PPO: steps per pass
-  double range = 0.2;       // PPO: ratios count within 1 +- range
-  int greedy = 50;          // a greedy draw each so many updates of a task; 0 = none
+      0, 0, 1};  // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
+  std::optional<double>
+      entropy_most;     // the weight of a held entropy rises no further; none = 1, and no parameter
+  double clip = 1;      // of the norm of the gradient
+  int epochs = 4;       // PPO: passes over a batch
+  int minibatches = 1;  // PPO: steps per pass
+  double range = 0.2;   // PPO: ratios count within 1 +- range
+  int greedy = 50;      // a greedy draw each so many updates of a task; 0 = none
 
   double LearningRateAt(double part_spent, std::int64_t update) const;
   bool ValidOnlyAt(double part_spent, std::int64_t update) const;

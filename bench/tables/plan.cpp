@@ -139,7 +139,7 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     plan.budget = samples_of(line, column);
     plan.grouper =
         column.grouper.empty() && !budget.grouper.empty() ? budget.grouper : line.GrouperOf(column);
-    if (column.zero_shot) plan.training = quick ? block.training.quick_samples : block.training.samples;
+    if (column.trained) plan.training = quick ? block.training.quick_samples : block.training.samples;
     for (plan.seed = 1; plan.seed <= (column.sampled ? seeds : 1); ++plan.seed) plans.push_back(plan);
   });
   std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
@@ -190,7 +190,7 @@ std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agen
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const CellPlan& plan = plans[i];
     std::size_t dealt = i;
-    if (plan.column->zero_shot) {
+    if (plan.column->trained) {
       const auto key = std::tuple(plan.block, plan.line->AgentOf(*plan.column), plan.seed);
       dealt = policies.try_emplace(key, policies.size()).first->second;
     }

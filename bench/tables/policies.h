@@ -1,4 +1,4 @@
-// The policies that zero-shot cells apply (docs/protocol.md#generalisation): each is trained once, however
+// The policies that trained and zero-shot cells start from (docs/protocol.md#generalisation): each is trained once, however
 // many cells want it, and kept in a file.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace berth::bench {
 
 class Policies {
  public:
-  // Both must outlive it. options.checkpoints is where the policies are kept; it must be given where there are
-  // zero-shot cells.
+  // Both must outlive it. options.checkpoints is where the policies are kept; it must be given where cells
+  // start from policies.
   Policies(const CellSource& source, const RunOptions& options) : source_(source), options_(options) {}
 
-  // What decides the policy of a zero-shot cell, for the hash of its scenario: agent (its canonical name),
+  // What decides the policy of such a cell, for the hash of its scenario: agent (its canonical name),
   // graphs, budget, seed.
   std::string Scenario(const CellPlan& plan, const std::string& agent);
   // Trains what these cells need, several at a time. False where it was stopped; what was learned by then is kept and
@@ -35,7 +35,7 @@ class Policies {
   std::map<std::tuple<const TableBlock*, const TableColumn*, std::string>, Fingerprint> trained_on_;
 };
 
-// "after 100000 samples on 16 other graphs": what a zero-shot cell's agent has behind it.
+// "after 100000 samples on 16 other graphs": what such a cell's agent has behind it.
 std::string TrainingText(const CellPlan& plan);
 
 }  // namespace berth::bench

@@ -23,6 +23,8 @@ const std::vector<TableRow>& Tables() {
       {"placeto-generalization",
        "Placeto (NeurIPS 2019): policies trained on half of a family, applied to the other half"},
       {"sgdp", "SGDP (IEEE Micro 2020): 2, 4 and 8 P100 of 16 GB, 14 rows"},
+      {"sgdp-transfer",
+       "SGDP (IEEE Micro 2020): trained on half of a family, then 49 updates on each unseen graph", false},
       {"mars", "Mars (ICPP 2021): CPU and 4 P100 of 12 GB"},
       {"mars-pretraining", "Mars (ICPP 2021): with and without pre-training, ten seeds, on three clocks"},
       {"baechi", "Baechi in PyTorch (SoCC 2020): Inception-V3 on four GPUs of 8 GB, as its log has it",

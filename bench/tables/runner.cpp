@@ -52,11 +52,11 @@ class CellRunner {
     for (const CellPlan& plan : plans) problems_[{plan.block, plan.line}];
   }
 
-  // Trains the policies of the zero-shot cells that are not done. False if it was interrupted.
+  // Trains the policies that cells start from and that are not done. False if it was interrupted.
   bool TrainPolicies(const std::vector<CellPlan>& plans) {
     std::vector<const CellPlan*> missing;
     for (const CellPlan& plan : plans) {
-      if (plan.column->zero_shot && !options_.only_done && CannotRun(plan).empty() && !IsDone(plan))
+      if (plan.column->trained && !options_.only_done && CannotRun(plan).empty() && !IsDone(plan))
         missing.push_back(&plan);
     }
     return policies_.Train(missing);
@@ -133,12 +133,12 @@ class CellRunner {
     record.agent = agent.name();
     record.units = task.units.grouper;
     record.scenario = ScenarioOf(plan, ScenarioOf(line, task), record.agent);
-    if (plan.column->zero_shot) record.agent += Trained(plan);
+    if (plan.column->trained) record.agent += Trained(plan);
   }
 
   // `agent`: canonical name, without what it was trained on.
   std::string ScenarioOf(const CellPlan& plan, Fingerprint placed, const std::string& agent) {
-    if (plan.column->zero_shot) {
+    if (plan.column->trained) {
       const std::lock_guard<std::mutex> lock(policies_mutex_);
       placed.Add(policies_.Scenario(plan, agent));
     }
@@ -155,7 +155,7 @@ class CellRunner {
            });
   }
 
-  // What the name of a zero-shot cell's agent ends with.
+  // What the name of a trained cell's agent ends with.
   static std::string Trained(const CellPlan& plan) { return " " + TrainingText(plan); }
 
   LineProblem& Problem(const CellPlan& plan) {
@@ -206,7 +206,7 @@ class CellRunner {
     if (!source_.CannotRun(*plan.line).empty()) return false;
     const LineProblem& line = Problem(plan);
     const Fingerprint placed = ScenarioOf(line, source_.MakeTask(*line.loaded, plan));
-    const std::string trained = plan.column->zero_shot ? Trained(plan) : "";
+    const std::string trained = plan.column->trained ? Trained(plan) : "";
     const CellRecord* latest = nullptr;
     for (const CellRecord& done : options_.done) {
       if (!IsOf(record, done) || !done.agent.ends_with(trained)) continue;
@@ -232,13 +232,12 @@ class CellRunner {
     agents::SearchOptions search;
     search.seed = static_cast<std::uint64_t>(plan.seed);
     search.resume = options_.resume;
-    if (plan.column->zero_shot) {
-      search.learn = false;
+    if (plan.column->trained) {
       const std::lock_guard<std::mutex> lock(policies_mutex_);
       search.init = policies_.PathOf(plan);
-    } else {
-      search.checkpoint = CheckpointPath(plan, record);
     }
+    search.learn = !plan.column->zero_shot;
+    if (search.learn) search.checkpoint = CheckpointPath(plan, record);
     agent.Search(task, evaluator, search);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
     BERTH_CHECK(evaluator.samples() > 0);

@@ -23,7 +23,7 @@ struct CellPlan {
   const TableColumn* column = nullptr;
   std::int64_t seed = 1;
   std::int64_t budget = 1;
-  std::int64_t training = 0;  // samples that the policy of a zero-shot cell is trained with
+  std::int64_t training = 0;  // samples that the policy of a trained or zero-shot cell has behind it
   std::string grouper;        // its units
   BudgetSize size = BudgetSize::kStandard;
 };

@@ -36,10 +36,10 @@ class Today {
   // Whether the agent of today made these rows, as far as this build can say.
   bool Made(const CellSummary& cell, const TableColumn& column, const std::string& agent) {
     const std::optional<std::string>& name = NameOf(agent);
-    // A bare name tells no settings; behind a zero-shot agent's name stands what it was trained on.
+    // A bare name tells no settings; behind a trained agent's name stands what it was trained on.
     return !name || std::ranges::all_of(cell.records, [&](const CellRecord& record) {
       return record.agent.find('(') == std::string::npos || record.agent == *name ||
-             (column.zero_shot && record.agent.starts_with(*name + " "));
+             (column.trained && record.agent.starts_with(*name + " "));
     });
   }
 

@@ -40,7 +40,8 @@ struct TableColumn {
   std::string devices;       // what the agent may choose from ("gpu"); empty = all
   std::string grouper;       // empty = the row's
   std::int64_t samples = 0;  // budget of its own; 0 = the table's
-  bool zero_shot = false;    // applies the policy of its block's training and learns nothing more
+  bool trained = false;      // starts from the policy of its block's training
+  bool zero_shot = false;    // and learns nothing more
   bool last = false;         // the cell is the last placement tried, not the best
   std::string place;         // "sgdp.yaml:7: columns[0]", for messages; may be empty
 };
@@ -65,7 +66,7 @@ struct TableLine {       // a row of the table
   bool IsFitted(const TableColumn& column) const;
 };
 
-// What zero-shot cells apply: one policy for each agent and seed, trained on graphs that are no rows
+// What trained and zero-shot cells start from: one policy for each agent and seed, trained on graphs that are no rows
 // (docs/protocol.md#generalisation).
 struct PolicyTraining {
   std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows

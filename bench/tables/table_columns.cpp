@@ -14,8 +14,8 @@ namespace {
 using formats::Fields;
 using formats::Value;
 
-constexpr std::string_view kColumn[] = {"agent",   "key",     "title",     "cell", "devices",
-                                        "grouper", "samples", "zero_shot", "last"};
+constexpr std::string_view kColumn[] = {"agent",   "key",     "title",   "cell",      "devices",
+                                        "grouper", "samples", "trained", "zero_shot", "last"};
 constexpr std::string_view kSet[] = {"set", "devices"};
 constexpr std::string_view kSets[] = {"controls", "baselines"};
 constexpr std::string_view kCells[] = {"fitted", "predicted", "searched"};  // as CellKind has them
@@ -65,6 +65,9 @@ TableColumn ReadColumn(const Value& value, std::int64_t groups) {
     }
   }
   column.zero_shot = fields.Bool("zero_shot", false);
+  column.trained = fields.Bool("trained", column.zero_shot);
+  if (column.zero_shot && !column.trained)
+    value.Fail("is `zero_shot` and not `trained`; a zero-shot column applies what its block's training left");
   column.last = fields.Bool("last", false);
   return column;
 }

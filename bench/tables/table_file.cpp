@@ -244,8 +244,9 @@ class TableReader {
       block.training.quick_samples = of.Int("quick", block.training.samples, 1, kMaxSamples);
     }
     for (const TableColumn& column : block.columns) {
-      if (column.zero_shot && block.training.workloads.empty())
-        value.Fail(fmt::format("has the zero-shot column {} and no `training`", column.key));
+      if (column.trained && block.training.workloads.empty())
+        value.Fail(fmt::format("has the {} column {} and no `training`",
+                               column.zero_shot ? "zero-shot" : "trained", column.key));
     }
     return block;
   }
@@ -469,8 +470,9 @@ TableDefinition ReadTable(const std::string& path) {
         At(fmt::format("{}: column {}", place, column.key), [&] {
           try {
             const auto made_once = agents::MakeAgent(agent);
-            if (column.zero_shot && dynamic_cast<agents::Transferable*>(made_once.get()) == nullptr)
-              throw InputError(fmt::format("zero_shot: {} keeps no policy that could be applied", agent));
+            if (column.trained && dynamic_cast<agents::Transferable*>(made_once.get()) == nullptr)
+              throw InputError(fmt::format("{}: {} keeps no policy that could be applied",
+                                           column.zero_shot ? "zero_shot" : "trained", agent));
           } catch (const RunError&) {  // a learner that this build lacks: its cells are not run
           }
         });

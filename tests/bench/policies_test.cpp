@@ -30,7 +30,7 @@ TableDefinition ZeroShotTable() {
     column.key = last ? "last" : "best";
     column.title = column.key;
     column.agent = "placeto(preset=walk)";
-    column.sampled = column.learner = column.zero_shot = true;
+    column.sampled = column.learner = column.trained = column.zero_shot = true;
     column.last = last;
     column.samples = 40;
     block.columns.push_back(column);
@@ -74,6 +74,36 @@ TEST_F(ZeroShot, OnePassOfAPolicyThatIsTrainedOnceForEachSeed) {
         continue;
       EXPECT_GE(*last.unlimited_runtime_us, *best.runtime_us);
     }
+  }
+}
+
+// A trained column starts from the same policy as a zero-shot one, but learns, and spends its budget.
+TEST_F(ZeroShot, TrainedColumnsStartFromThePolicyAndGoOn) {
+  TableDefinition table = ZeroShotTable();
+  TableBlock& block = table.blocks.front();
+  block.columns.erase(block.columns.begin());
+  TableColumn fresh = block.columns.front();
+  fresh.key = "fresh";
+  fresh.trained = fresh.zero_shot = false;
+  TableColumn trained = fresh;
+  trained.key = "tuned";
+  trained.trained = true;
+  block.columns.insert(block.columns.end(), {fresh, trained});
+  PlanOptions wanted;
+  wanted.seeds = 1;
+  wanted.cells = {"*/best", "*/fresh", "*/tuned"};
+  std::map<std::pair<std::string, std::string>, CellRecord> cells;
+  for (const CellRecord& record : RunCells(table, Testbed(""), PlanCells(table, wanted), Options()))
+    cells[{record.row, record.column}] = record;
+  EXPECT_EQ(folder_.Files().size(), 2u + 4u);  // one policy, its log, the logs of four cells that learned
+  for (const TableLine& line : block.lines) {
+    const CellRecord& tuned = cells.at({line.key, "tuned"});
+    EXPECT_EQ(tuned.samples, 40);
+    EXPECT_THAT(tuned.agent, HasSubstr(" after 60 samples on 2 other graphs"));
+    EXPECT_EQ(cells.at({line.key, "best"}).samples, 6);
+    EXPECT_EQ(cells.at({line.key, "fresh"}).samples, 40);
+    EXPECT_NE(tuned.curve, cells.at({line.key, "fresh"}).curve);
+    EXPECT_NE(tuned.scenario, cells.at({line.key, "fresh"}).scenario);
   }
 }
 

@@ -64,7 +64,7 @@ TEST(SettingsBefore, UnitsAreSettings) {
 
 TEST(SettingsBefore, WhatAPolicyWasTrainedOnIsNoSetting) {
   TableDefinition table = TinyTable();
-  table.blocks[0].columns[2].zero_shot = true;
+  table.blocks[0].columns[2].trained = true;
   const std::string random = agents::MakeAgent("random")->name();
   EXPECT_EQ(SettingsBefore(TableResults(table, {Row("rnnlm", "random", random + " trained on x")})), "");
   EXPECT_EQ(SettingsBefore(TableResults(table, {Row("rnnlm", "random", "random(unit=op) trained on x")})),

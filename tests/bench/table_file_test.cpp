@@ -328,6 +328,12 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
               "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
               "     training: {family: ptb, samples: 10}}\n",
           "zero_shot: random keeps no policy");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}]}\n",
+          "has the trained column placeto and no `training`");
+  refused(std::string(kHead) +
+              "columns: [{agent: placeto, zero_shot: true, trained: false}]\nrows: [{workload: nmt}]\n",
+          "is `zero_shot` and not `trained`");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
