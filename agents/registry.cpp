@@ -8,11 +8,10 @@ namespace berth::agents {
 
 // Literals, so that a row can join them with its own parameters.
 // Of all learners that draw whole placements, last in their lists; defaults are those of preset=tuned.
-#define ONE_SHOT(learner, batch, lr, target)                                                     \
+#define ONE_SHOT(learner, batch, lr, entropy, target)                                            \
   "learner=" learner ", batch=" batch                                                            \
   ", reward=shaped|root, baseline=others|average|failing|mean, standardise=yes, loss=mean|sum, " \
-  "valid_part=1, valid_update=0, lr=" lr                                                         \
-  ", lr_end=lr/10, entropy=0.1"                                                                  \
+  "valid_part=1, valid_update=0, lr=" lr ", lr_end=lr/10, entropy=" entropy                      \
   ", entropy_end=0, target=" target ", target_end=0, clip=1, epochs=4, minibatches=1, range=0.2, greedy=50"
 // Of those with a sequence placer.
 #define SEQUENCE(published)                                                                            \
@@ -87,14 +86,14 @@ const std::vector<AgentRow>& Agents() {
        "Mirhoseini et al., ICML 2017",
        "preset=tuned|paper|code, size=small|full, network=icml17|planner (code: planner), " SEQUENCE(
            "paper, code")
-           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
+           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.1", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"hierarchical", "a network groups the units, a sequence model places the groups; REINFORCE",
        "Mirhoseini, Goldie et al., ICLR 2018",
        "preset=tuned|paper|code, size=small|full, groups=64 (full: 256; code: 0 = 20 a device), "
        "placements=4 (of each grouping; code: 1), clusters=12 (paper, code: 0), freeze=0 (code: 500), "
        "as_shipped=no, " SEQUENCE("paper, code")
-           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.8 (paper, code: 0)"),
+           ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.1", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
        "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
@@ -116,17 +115,18 @@ const std::vector<AgentRow>& Agents() {
        "a graph network reads the units, attention in segments places all at once, gates between graphs; PPO",
        "Zhou et al.: GDP, 2019; SGDP, IEEE Micro 2020; GO, NeurIPS 2020",
        GRAPH_PLACER
-       "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3", "0.8 (paper: 0)"),
+       "superposition=yes, graph=yes, " ONE_SHOT("ppo|reinforce", "16", "1e-3", "0.1", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"grouper_placer", "grouper and placer of hierarchical, PPO: the first design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021",
        "preset=tuned|paper, size=small|full, groups=64 (full: 256), placements=2 (of each "
        "grouping), clusters=12 (paper: 0), " SEQUENCE("paper")
-           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
+           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.1", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"encoder_placer", "the network of sgdp without gates, PPO: the second design that Mars compares with",
        "Lan et al. (Mars), ICPP 2021; Zhou et al. (GDP), 2019",
-       GRAPH_PLACER "graph=yes, " ONE_SHOT("ppo|reinforce", "16 (paper: 10)", "1e-3", "0.8 (paper: 0)"),
+       GRAPH_PLACER
+       "graph=yes, " ONE_SHOT("ppo|reinforce", "16 (paper: 10)", "1e-3", "0.1", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"mars",
        "a graph network, pre-trained to tell the graph from a shuffled one; a sequence placer in segments; "
@@ -135,7 +135,7 @@ const std::vector<AgentRow>& Agents() {
        "preset=tuned|paper, size=small|full, encoder_width=128 (full: 256), layers=3, graph=yes (no: stay=0, "
        "offers=no), pretrain=yes, iterations=300 (full: 1000), patience=20, freeze=no, "
        "segment=128, " SEQUENCE("paper")
-           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.8 (paper: 0)"),
+           ONE_SHOT("ppo|reinforce", "20 (paper: 10)", "2e-3", "0.1", "0.8 (paper: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"doppler",
        "one network selects the next ready unit, another places it by a list schedule; imitates "
@@ -148,6 +148,7 @@ const std::vector<AgentRow>& Agents() {
        "greedy), epsilon=0.2, imitate=yes, iterations=100 (paper: 2000), walks=8 (paper: 1), "
        "imitation_lr=1e-3, "
        "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3",
+                                             "0.01 (paper: 0)",
                                              "0.8 (paper: 0), entropy_most=0.1 (paper: 1)"),
        AgentKind::kLearner, MakeLearner},
   };

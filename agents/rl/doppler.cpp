@@ -28,8 +28,8 @@
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
 // that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves
-// (docs/protocol.md#tuned), but its weight rises no further than it starts: up to 1, as in the other learners, it undid
-// what was imitated (results/agents/doppler.md).
+// (docs/protocol.md#tuned), with a weight from 0.01 to 0.1: beginning at 0.1 and rising to 1, as in the other learners, it
+// undid what was imitated (results/agents/doppler.md).
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
@@ -76,7 +76,8 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
   const DopplerOptions policy = ReadDopplerOptions(read, paper);
   OneShotOptions defaults = paper ? Published() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
-  defaults.entropy_most = paper ? 1 : defaults.entropy.first;
+  defaults.entropy_most = paper ? 1 : 0.1;
+  if (!paper) defaults.entropy.first = 0.01;
   const OneShotOptions learner = ReadOneShotOptions(read, defaults);
   read.Finish();
   if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {

@@ -82,6 +82,53 @@ double Best(const Side& side, const Seeds& seeds, double open) {
   return best;
 }
 
+// The 95th percentile of Student's t, from 2 degrees of freedom to 8.
+constexpr double kStudent[] = {2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860};
+
+// The lower (direction -1) or upper end (1) of Student's interval for the logarithms of positive values. Something that did
+// not fit has no logarithm and leaves the end open.
+double StudentEnd(const std::vector<double>& values, int direction) {
+  if (std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
+    return values.front();
+  const auto n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) {
+    if (!(value > 0) || std::isinf(value)) return direction < 0 ? 0 : kInfinity;
+    sum += std::log(value);
+  }
+  for (const double value : values) squares += std::pow(std::log(value) - sum / n, 2);
+  return std::exp(sum / n + direction * kStudent[values.size() - 3] * std::sqrt(squares / (n - 1) / n));
+}
+
+using Statistic = std::function<double(const Seeds&)>;
+
+// `lowest` and `highest`: of drawn seeds, where what is not known is as good or as bad as it can be. No seeds: their values.
+void SetInterval(const Seeds& seeds, const Statistic& lowest, const Statistic& highest, Estimate& estimate) {
+  agents::Rng rng(1, "bootstrap");
+  std::vector<double> lows;
+  std::vector<double> highs;
+  Seeds drawn(seeds.size());
+  for (int i = 0; i < (seeds.empty() ? 1 : kResamples); ++i) {
+    for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
+    lows.push_back(lowest(drawn));
+    highs.push_back(highest(drawn));
+  }
+  std::sort(lows.begin(), lows.end());
+  std::sort(highs.begin(), highs.end());
+  const std::size_t cut = lows.size() / 20;
+  estimate.low = lows[cut];
+  estimate.high = highs[highs.size() - 1 - cut];
+  if (seeds.empty() || seeds.size() >= kSeedsForBootstrap) return;
+  lows.clear();
+  highs.clear();
+  for (const std::int64_t seed : seeds) {
+    lows.push_back(lowest({seed}));
+    highs.push_back(highest({seed}));
+  }
+  estimate.low = std::min(estimate.low, StudentEnd(lows, -1));
+  estimate.high = std::max(estimate.high, StudentEnd(highs, 1));
+}
+
 }  // namespace
 
 Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
@@ -111,46 +158,64 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
     b = any_b;
     seeds.clear();
   }
-  estimate.least = Ratio(Best(any_a, {}, 0), Best(any_b, {}, kInfinity));
-  estimate.most = Ratio(Best(any_a, {}, kInfinity), Best(any_b, {}, 0));
-  agents::Rng rng(1, "bootstrap");
-  std::vector<double> lows;
-  std::vector<double> highs;
-  Seeds drawn(seeds.size());
-  for (int i = 0; i < (seeds.empty() ? 1 : kResamples); ++i) {
-    for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
-    lows.push_back(Ratio(Best(a, drawn, 0), Best(b, drawn, kInfinity)));
-    highs.push_back(Ratio(Best(a, drawn, kInfinity), Best(b, drawn, 0)));
-  }
-  std::sort(lows.begin(), lows.end());
-  std::sort(highs.begin(), highs.end());
-  const std::size_t cut = lows.size() / 20;
-  estimate.low = lows[cut];
-  estimate.high = highs[highs.size() - 1 - cut];
+  const auto lowest = [&](const Seeds& drawn) { return Ratio(Best(a, drawn, 0), Best(b, drawn, kInfinity)); };
+  const auto highest = [&](const Seeds& drawn) {
+    return Ratio(Best(a, drawn, kInfinity), Best(b, drawn, 0));
+  };
+  SetInterval(seeds, lowest, highest, estimate);
+  // What the rules' cells alone decide no seed can change.
+  estimate.low = std::max(estimate.low, Ratio(Best(any_a, {}, 0), Best(any_b, {}, kInfinity)));
+  estimate.high = std::min(estimate.high, Ratio(Best(any_a, {}, kInfinity), Best(any_b, {}, 0)));
   return estimate;
 }
 
 Estimate EstimateOver(const Cells& cells, const std::function<double(const Seeds&)>& statistic) {
   const Side side = SideOf(cells);
   const Seeds seeds = CommonSeeds(side, {}, true);
-  BERTH_CHECK(!seeds.empty());
-  Estimate estimate{.value = statistic(seeds), .sampled = true, .seeds = static_cast<int>(seeds.size())};
+  Estimate estimate{.sampled = true, .seeds = static_cast<int>(seeds.size())};
+  if (!estimate.unpaired()) estimate.value = statistic(seeds);
+  if (estimate.open()) {
+    estimate.low = 0;
+    estimate.high = kInfinity;
+  } else {
+    SetInterval(seeds, statistic, statistic, estimate);
+  }
+  return estimate;
+}
+
+Estimate EstimateMeanRatio(const CellPairs& pairs, bool over_pairs) {
+  Cells cells;
+  for (const auto& [ours, theirs] : pairs) cells.insert(cells.end(), {ours, theirs});
+  const Side side = SideOf(cells);  // ours and theirs by turns
+  const auto ratios = [&](const Seeds& seeds) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < side.size(); i += 2)
+      values.push_back(Ratio(side[i].MedianOver(seeds), side[i + 1].MedianOver(seeds)));
+    return values;
+  };
+  const auto mean = [&](const Seeds& seeds) { return GeometricMean(ratios(seeds)); };
+  // Not a number where ours does not fit in one pair and theirs not in another.
+  const auto or_else = [&mean](double other) {
+    return [&mean, other](const Seeds& seeds) {
+      const double value = mean(seeds);
+      return std::isnan(value) ? other : value;
+    };
+  };
+  const Seeds seeds = CommonSeeds(side, {}, true);
+  Estimate estimate{.sampled = std::ranges::any_of(side, &Runtimes::sampled),
+                    .seeds = static_cast<int>(seeds.size())};
+  if (!estimate.unpaired()) estimate.value = mean(seeds);
   if (estimate.open()) {
     estimate.low = 0;
     estimate.high = kInfinity;
     return estimate;
   }
-  agents::Rng rng(1, "bootstrap");
-  std::vector<double> values;
-  Seeds drawn(seeds.size());
-  for (int i = 0; i < kResamples; ++i) {
-    for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
-    values.push_back(statistic(drawn));
+  SetInterval(seeds, or_else(0), or_else(kInfinity), estimate);
+  if (over_pairs) {
+    const Estimate of_pairs = EstimateMean(ratios(seeds));
+    estimate.low = std::min(estimate.low, of_pairs.low);
+    estimate.high = std::max(estimate.high, of_pairs.high);
   }
-  std::sort(values.begin(), values.end());
-  const std::size_t cut = values.size() / 20;
-  estimate.low = values[cut];
-  estimate.high = values[values.size() - 1 - cut];
   return estimate;
 }
 
@@ -161,14 +226,14 @@ double GeometricMean(const std::vector<double>& values) {
   return std::exp(logs / static_cast<double>(values.size()));
 }
 
-Estimate EstimateMean(const std::vector<double>& ratios, int seeds) {
+Estimate EstimateMean(const std::vector<double>& ratios) {
   BERTH_CHECK(!ratios.empty());
   std::vector<double> logs;
   for (const double ratio : ratios) logs.push_back(std::log(ratio));
   const auto mean = [](const std::vector<double>& values) {
     return std::exp(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()));
   };
-  Estimate estimate{.value = mean(logs), .sampled = true, .seeds = seeds};
+  Estimate estimate{.value = mean(logs), .sampled = true};
   agents::Rng rng(1, "bootstrap");
   std::vector<double> means, drawn(logs.size());
   for (int i = 0; i < kResamples; ++i) {
@@ -183,14 +248,8 @@ Estimate EstimateMean(const std::vector<double>& ratios, int seeds) {
 }
 
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>& word_at) {
-  double low = estimate.low;
-  double high = estimate.high;
-  if (estimate.sampled && estimate.seeds < kSeedsForSmallDifference) {
-    low = std::max(estimate.least, std::min(low, estimate.value / kSmallDifference));
-    high = std::min(estimate.most, std::max(high, estimate.value * kSmallDifference));
-  }
-  const ClaimWord word = word_at(low);
-  return word == word_at(high) ? word : ClaimWord::kUndecided;
+  const ClaimWord word = word_at(estimate.low);
+  return word == word_at(estimate.high) ? word : ClaimWord::kUndecided;
 }
 
 std::string RatioText(double ratio) {

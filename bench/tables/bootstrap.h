@@ -4,13 +4,15 @@
 // seeds are drawn anew with replacement, the same draw for every cell because a seed gives all agents the
 // same start and groups; the interval is what lies between the 5th and the 95th percentile of the ratios.
 // Percentiles are taken by rank, so they are the same on a log scale. The draws have a fixed seed of their
-// own: the same rows give the same interval everywhere.
+// own: the same rows give the same interval everywhere. Of fewer than ten seeds the percentiles are nearly the smallest and
+// the largest and miss too often; there the interval also reaches as far as Student's does for the logarithms of what each
+// seed says alone. How often both hold the ratio of ten seeds: bench/sweep/intervals.py.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/tables/results.h"
@@ -19,21 +21,18 @@ namespace berth::bench {
 
 // With fewer seeds nothing that depends on a sampled agent is decided,
 inline constexpr int kSeedsForClaim = 3;
-// with fewer than these no difference by less than a factor of 1.3: of three seeds the interval
-// of a median is nearly the smallest and the largest, and leaves out what is true one time in four.
-inline constexpr int kSeedsForSmallDifference = 10;
-inline constexpr double kSmallDifference = 1.3;
+// with fewer than these the interval also has to hold Student's.
+inline constexpr int kSeedsForBootstrap = 10;
 
 struct Estimate {
   double value = 1;  // the ratio over the seeds that were run
   double low = 1;    // 90 % interval; where seeds are too few, all that the rules' cells leave possible
   double high = 1;
-  double least = 0;  // what the rules' cells alone leave possible, whatever the seeds find
-  double most = std::numeric_limits<double>::infinity();
   bool sampled = false;  // false: rules alone, which are exact
   int seeds = 0;         // that all sampled cells have
 
   bool open() const { return sampled && seeds < kSeedsForClaim; }
+  bool unpaired() const { return sampled && seeds == 0; }
 };
 
 // (smallest median of `ours`) / (smallest median of `theirs`). A seed that found nothing feasible counts as
@@ -43,19 +42,23 @@ Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
 
 // Any statistic of sampled cells that are paired by seed: its value over the seeds that all of them have, and
 // the interval over draws of these seeds. With fewer than kSeedsForClaim the interval is all there is: 0 to
-// infinity. Each cell was run; there is a common seed.
+// infinity; without a common seed there is no value either (unpaired). Each cell was run.
 Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
                       const std::function<double(const std::vector<std::int64_t>& seeds)>& statistic);
+
+// The geometric mean over pairs of cells of (median of the first) / (median of the second); all pairs have the same draw of
+// seeds. `over_pairs`: they are drawn from more, so that the interval also holds that over pairs (EstimateMean). Each
+// cell was run, and fits in the median of its seeds.
+using CellPairs = std::vector<std::pair<const CellSummary*, const CellSummary*>>;
+Estimate EstimateMeanRatio(const CellPairs& pairs, bool over_pairs);
 
 double GeometricMean(const std::vector<double>& values);  // all positive, at least one
 
 // The geometric mean of ratios of many graphs, with the interval over graphs, which says
-// nothing of other seeds. All positive, at least one. `seeds`: behind each of them, where the mean is judged.
-Estimate EstimateMean(const std::vector<double>& ratios, int seeds = 0);
+// nothing of other seeds. All positive, at least one.
+Estimate EstimateMean(const std::vector<double>& ratios);
 
-// What is said at both ends of the interval, undecided where they differ. With fewer than
-// kSeedsForSmallDifference seeds the ends are at least kSmallDifference from the value, as far as the rules'
-// cells leave that possible. `word_at` is monotone.
+// What is said at both ends of the interval, undecided where they differ. `word_at` is monotone.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 
 std::string RatioText(double ratio);  // "0.943", "∞"

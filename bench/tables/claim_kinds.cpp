@@ -18,6 +18,8 @@ namespace {
 using State = CellSummary::State;
 using Verdicts = std::vector<ClaimVerdict>;
 
+constexpr const char* kNoCommonSeed = "no seed that all cells have";
+
 // Rows counted by word, with a ratio for each.
 struct Tally {
   int won = 0, lost = 0, undecided = 0;
@@ -145,11 +147,8 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
     verdict.word = JudgeAtMost(ratio, claim.limit);
-    // "As good as": what is beyond it in the whole interval is worse, however few seeds say so.
-    if (claim.limit > 1 && !ratio.open() && ratio.low > claim.limit) {
-      verdict.word = ClaimWord::kDoesNotHold;
-      verdict.ours += ", worse";
-    }
+    // "As good as": what is beyond it in the whole interval is worse.
+    if (claim.limit > 1 && verdict.word == ClaimWord::kDoesNotHold) verdict.ours += ", worse";
   }
   verdict.subjects = {ours, theirs};
   if (!claim.beside.empty()) {
@@ -301,45 +300,38 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
   });
   verdict.ours =
       fmt::format("{} times fewer samples{}{}", RatioText(mean.value), IntervalText(mean), not_compared);
+  if (mean.unpaired()) verdict.ours = kNoCommonSeed;
   verdict.word = JudgeAtLeast(mean, claim.limit);
   return {verdict};
 }
 
-// The geometric mean over all rows of a column's median over another's. Its interval is that of the rows'
-// ends, which is wider than one of the mean itself. A row in which either was not run leaves the claim
-// untested; one whose ratio or ends are 0 or infinite, because something does not fit or too few seeds were
-// run, leaves it undecided.
+// The geometric mean over all rows of a column's median over another's. A row in which either was not run leaves the claim
+// untested; one in which either does not fit leaves it undecided. Rows of a family of graphs stand for all of them.
 Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   verdict.subjects = {claim.columns.front(), claim.than.front()};
-  Estimate mean;
-  double logs = 0, low = 0, high = 0;
+  CellPairs pairs;
   std::vector<std::string> without_mean;
-  const std::vector<TableLine>& lines = BlockOf(results, claim.block).lines;
-  for (const TableLine& line : lines) {
+  const TableBlock& block = BlockOf(results, claim.block);
+  for (const TableLine& line : block.lines) {
     const CellSummary& ours = results.At(claim.block, line.key, claim.columns.front());
     const CellSummary& base = results.At(claim.block, line.key, claim.than.front());
     if (!ours.was_run() || !base.was_run()) return {verdict};
-    const Estimate ratio = EstimateRatio({&ours}, {&base});
     if (!ours.median || !base.median) without_mean.push_back(line.title);
-    logs += std::log(ratio.value);
-    low += std::log(ratio.low);
-    high += std::log(ratio.high);
-    mean.seeds = mean.sampled ? std::min(mean.seeds, ratio.seeds) : ratio.seeds;
-    mean.sampled = true;
+    pairs.emplace_back(&ours, &base);
   }
+  verdict.word = ClaimWord::kUndecided;
   if (!without_mean.empty()) {
     verdict.ours = "no mean, out of memory in " + JoinNames(without_mean);
-    verdict.word = ClaimWord::kUndecided;
     return {verdict};
   }
-  const auto rows = static_cast<double>(lines.size());
-  mean.value = std::exp(logs / rows);
-  mean.low = std::exp(low / rows);
-  mean.high = std::exp(high / rows);
+  const Estimate mean = EstimateMeanRatio(pairs, !block.training.workloads.empty());
+  if (mean.unpaired()) {
+    verdict.ours = kNoCommonSeed;
+    return {verdict};
+  }
   verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
-  verdict.word = ClaimWord::kUndecided;
-  if (std::isfinite(low) && std::isfinite(high)) verdict.word = JudgeAtMost(mean, claim.limit);
+  verdict.word = JudgeAtMost(mean, claim.limit);
   return {verdict};
 }
 

@@ -210,33 +210,27 @@ ClaimVerdict Against(const TableResults& results, const std::string& ours, const
                        ClaimWord::kCannotBeTested,
                        "section Over the unseen graphs, family by family; column single GPU",
                        {ours, theirs}};
-  std::vector<double> ratios;
-  int seeds = std::numeric_limits<int>::max();
+  CellPairs fit;
   int ours_alone = 0;
   int theirs_alone = 0;
   for (const TableBlock& block : results.table().blocks) {
-    const std::vector<double> own = Ratios(results, block, ours, theirs);
-    ratios.insert(ratios.end(), own.begin(), own.end());
     for (const TableLine& line : block.lines) {
       const CellSummary& a = results.At(block.key, line.key, ours);
       const CellSummary& b = results.At(block.key, line.key, theirs);
       if (!a.was_run() || !b.was_run()) continue;
-      for (const CellSummary* cell : {&a, &b}) {
-        if (cell->sampled) seeds = std::min(seeds, cell->seeds);
-      }
+      if (a.median && b.median) fit.emplace_back(&a, &b);
       ours_alone += a.median && !b.median;
       theirs_alone += b.median && !a.median;
     }
   }
-  if (ratios.empty()) return verdict;
-  const Estimate mean = EstimateMean(ratios, seeds);
-  verdict.ours = fmt::format(
-      "{:.3f} times as long [{:.3f}, {:.3f}], geometric mean and interval over {} graphs, {} seed{}",
-      mean.value, mean.low, mean.high, ratios.size(), seeds, seeds == 1 ? "" : "s");
+  if (fit.empty()) return verdict;
+  const Estimate mean = EstimateMeanRatio(fit, true);
+  verdict.ours = fmt::format("{} times as long{}, geometric mean over {} graphs", RatioText(mean.value),
+                             IntervalText(mean), fit.size());
   if (theirs != "single_gpu")
     verdict.ours += fmt::format("; {} of its placements are on one device", OnOneDevice(results, ours));
   const auto word_at = [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
-  verdict.word = mean.open() ? ClaimWord::kUndecided : Judge(mean, word_at);
+  verdict.word = Judge(mean, word_at);
   if (ours_alone + theirs_alone == 0) return verdict;
   // One that does not fit is infinitely slow, and no mean.
   verdict.ours +=

@@ -43,10 +43,14 @@ TEST(Claims, AMeanOverFiniteRowsIsDecided) {
   EXPECT_EQ(MeanOf(SgdpRows(3, 1.1)).word, ClaimWord::kDoesNotHold);
 }
 
-// docs/protocol.md#statistics: ten seeds for what differs by less than 30 %, here 0.9 from 0.795.
-TEST(Claims, ASmallDifferenceWantsTenSeeds) {
-  EXPECT_EQ(MeanOf(SgdpRows(9, 0.9)).word, ClaimWord::kUndecided);
-  EXPECT_EQ(MeanOf(SgdpRows(10, 0.9)).word, ClaimWord::kDoesNotHold);
+// One seed of three is far off in every row: what the other two agree on is not decided.
+TEST(Claims, AMeanWhoseSeedsDisagreeIsUndecided) {
+  std::vector<CellRecord> records = SgdpRows(3, 0.7);
+  EXPECT_EQ(MeanOf(records).word, ClaimWord::kHolds);
+  for (CellRecord& record : records) {
+    if (record.column == "sgdp" && record.seed == 2) record.runtime_us = 1.4e6;
+  }
+  EXPECT_EQ(MeanOf(records).word, ClaimWord::kUndecided);
 }
 
 TEST(Claims, ARowWithoutMemoryLeavesAMeanUndecidedAndIsNamed) {
@@ -393,8 +397,7 @@ TEST(Claims, AMeanOverGraphsWantsSeedsToo) {
 TEST(Claims, AGraphThatDoesNotFitIsNotLeftOut) {
   const ClaimVerdict verdict = ZeroShotAgainstOneGpu(3, 2);
   EXPECT_EQ(verdict.word, ClaimWord::kUndecided);
-  EXPECT_THAT(verdict.ours,
-              HasSubstr("over 14 graphs, 3 seeds; 0 more fit with the first alone, 2 with the second"));
+  EXPECT_THAT(verdict.ours, HasSubstr("over 14 graphs; 0 more fit with the first alone, 2 with the second"));
 }
 
 // Mars ends at 1 s after `with` samples with and after `without` samples without pre-training, under each of
@@ -423,7 +426,7 @@ TEST(Claims, PretrainingIsJudgedByTheTimeToACommonQuality) {
   EXPECT_EQ(PretrainingSaves(200, 100).word, ClaimWord::kDoesNotHold);
 }
 
-// Three seeds decide nothing within a factor of 1.3, but who claims to be as good is worse where none of them is.
+// At most 5 % slower is as good.
 TEST(Claims, AsGoodAsDoesNotHoldWhereTheWholeIntervalIsBeyondIt) {
   const auto with = [](double placeto) {
     return ClaimOf(FindTable("placeto"), Searched("nmt_2", {{"placeto", placeto}, {"rnn", 1}}, 3),
@@ -431,7 +434,7 @@ TEST(Claims, AsGoodAsDoesNotHoldWhereTheWholeIntervalIsBeyondIt) {
   };
   EXPECT_EQ(with(1.10).word, ClaimWord::kDoesNotHold);
   EXPECT_THAT(with(1.10).ours, HasSubstr("[1.10, 1.10], 3 seeds, worse"));
-  EXPECT_EQ(with(1.04).word, ClaimWord::kUndecided);
+  EXPECT_EQ(with(1.04).word, ClaimWord::kHolds);
 }
 
 TEST(Claims, WhatIsFoundIsJudgedInSecondsWhateverTheBaselineTakes) {
