@@ -93,17 +93,21 @@ def median_by_scenario(scenarios, agent):
 
 
 def print_over(scenarios, names, opponents):
-    """Agents that fit in every scenario, in the order of the first opponent's column."""
+    """In the order of the first opponent's column; who does not fit everywhere, or was not run everywhere, is named below."""
     others = [median_by_scenario(scenarios, opponent) for opponent in opponents]
+    left_out = []
     lines = []
     for name in names:
         own = median_by_scenario(scenarios, name)
         if own.keys() != others[0].keys() or math.inf in own.values():
+            left_out.append(name)
             continue
         lines.append((name, [statistics.geometric_mean(own[s] / other[s] for s in own) for other in others]))
     print(f'| agent | over {" | over ".join(opponents)} |\n|---|{"---|" * len(opponents)}')
     for name, ratios in sorted(lines, key=lambda line: line[1][0]):
         print(f'| {name} | {" | ".join(f"{ratio:.3f}" for ratio in ratios)} |')
+    if left_out:
+        print(f'\nLeft out, as they do not fit or were not run in some scenario: {", ".join(left_out)}.')
 
 
 def main():
@@ -120,9 +124,10 @@ def main():
             scenarios.setdefault(row["scenario"], {}).setdefault(row["agent"], []).append(row)
     scenarios = {name: found for name, found in scenarios.items() if plan["agents"].keys() & found.keys()}
     if options.over:
-        missing = [agent for agent in options.over if any(agent not in found for found in scenarios.values())]
-        if missing:
-            parser.error(f"--over: {missing[0]} has no rows in some scenario; expected an agent of the plan that has rows in each")
+        for agent in options.over:
+            medians = median_by_scenario(scenarios, agent)
+            if medians.keys() != scenarios.keys() or math.inf in medians.values():
+                parser.error(f"--over: {agent} has no rows in some scenario, or does not fit there; expected one that fits in each")
         print_over(scenarios, plan["agents"], options.over)
         return
     for scenario, found in scenarios.items():

@@ -21,13 +21,13 @@ struct Best {
   const TableColumn* column = nullptr;
 };
 
-// The smallest median of a row's columns of one group, but of learners at rate 0.
+// The smallest median of a row's columns of one group at the table's budget, but of learners at rate 0.
 std::optional<Best> BestOf(const TableResults& results, const TableBlock& block, const TableLine& line,
                            ColumnGroup group) {
   std::optional<Best> best;
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
-    if (GroupOf(column) != group || !cell.median || IsUntrained(line.AgentOf(column)) ||
+    if (GroupOf(column) != group || column.samples > 0 || !cell.median || IsUntrained(line.AgentOf(column)) ||
         (best && *best->cell->median <= *cell.median))
       continue;
     best = Best{&cell, &column};

@@ -242,6 +242,19 @@ class TableReader {
       block.training.workloads = Members(of, "train");
       block.training.samples = of.Require("samples").Int(1, kMaxSamples);
       block.training.quick_samples = of.Int("quick", block.training.samples, 1, kMaxSamples);
+      const auto graphs = static_cast<std::int64_t>(block.training.workloads.size());
+      if (std::min(block.training.samples, block.training.quick_samples) < graphs)
+        training->Fail(
+            fmt::format("gives {} graphs fewer samples than one each; expected at least {}", graphs, graphs));
+    }
+    const TableLine& first = block.lines.front();
+    for (const TableLine& line : block.lines) {
+      if (!block.training.workloads.empty() &&
+          (line.cluster != first.cluster || line.grouper != first.grouper))
+        value.Fail(
+            fmt::format("has `training`, but row {} has another cluster or grouper than row {}; a policy is "
+                        "trained on one machine with one kind of unit",
+                        line.key, first.key));
     }
     for (const TableColumn& column : block.columns) {
       if (column.trained && block.training.workloads.empty())

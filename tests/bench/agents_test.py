@@ -52,10 +52,12 @@ class Agents(unittest.TestCase):
     def test_ratios_of_medians_in_order(self):
         lines = self.run_with("--over", "plain", "slow").splitlines()
         self.assertEqual(lines[0], "| agent | over plain | over slow |")
-        self.assertEqual(lines[2:], ["| quick | 0.400 | 0.200 |", "| plain | 1.000 | 0.500 |", "| slow | 2.000 | 1.000 |"])
+        self.assertEqual(lines[5:], ["", "Left out, as they do not fit or were not run in some scenario: large, absent."])
+        self.assertEqual(lines[2:5], ["| quick | 0.400 | 0.200 |", "| plain | 1.000 | 0.500 |", "| slow | 2.000 | 1.000 |"])
 
     def test_opponent_without_rows(self):
         self.assertIn("absent has no rows in some scenario", self.run_with("--over", "absent"))
+        self.assertIn("large has no rows in some scenario, or does not fit there", self.run_with("--over", "large"))
 
 
 if __name__ == "__main__":

@@ -107,6 +107,36 @@ TEST_F(ZeroShot, TrainedColumnsStartFromThePolicyAndGoOn) {
   }
 }
 
+TEST_F(ZeroShot, StoppedTrainedCellsGoOnToTheSame) {
+  TableDefinition table = ZeroShotTable();
+  TableBlock& block = table.blocks.front();
+  block.columns.resize(1);
+  block.columns.front().last = block.columns.front().zero_shot = false;
+  PlanOptions wanted;
+  wanted.seeds = 1;
+  wanted.cells = {"*/last"};
+  const auto plans = PlanCells(table, wanted);
+  const auto whole = RunCells(table, Testbed(""), plans, Options());
+  ASSERT_EQ(whole.size(), 2u);
+  const TempFolder folder;
+  std::atomic<bool> stop = false;
+  RunOptions options = Options();
+  options.checkpoints = folder.path();
+  options.threads = 1;
+  options.stop = &stop;
+  options.on_samples = [&](const CellPlan&, std::int64_t samples) { stop = samples >= 20; };
+  EXPECT_TRUE(RunCells(table, Testbed(""), plans, options).empty());
+  stop = false;
+  options.on_samples = nullptr;
+  options.resume = true;
+  const auto resumed = RunCells(table, Testbed(""), plans, options);
+  ASSERT_EQ(resumed.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(resumed[i].placement, whole[i].placement);
+    EXPECT_EQ(resumed[i].samples_to_best, whole[i].samples_to_best);
+  }
+}
+
 TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {
   TableDefinition table = ZeroShotTable();
   const auto scenario = [&] {

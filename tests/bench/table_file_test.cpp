@@ -326,7 +326,7 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
   refused(std::string(kHead) +
               "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 10}}\n",
+              "     training: {family: ptb, samples: 16}}\n",
           "zero_shot: random keeps no policy");
   refused(std::string(kHead) +
               "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}]}\n",
@@ -334,6 +334,19 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   refused(std::string(kHead) +
               "columns: [{agent: placeto, zero_shot: true, trained: false}]\nrows: [{workload: nmt}]\n",
           "is `zero_shot` and not `trained`");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: random, trained: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 16}}\n",
+          "trained: random keeps no policy");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}],\n"
+              "     rows: [{workload: nmt}, {workload: rnnlm, grouper: neighbour(groups=4)}], "
+              "training: {family: ptb, samples: 16}}\n",
+          "row rnnlm has another cluster or grouper than row nmt");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 16, quick: 15}}\n",
+          "gives 16 graphs fewer samples than one each; expected at least 16");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
