@@ -249,12 +249,15 @@ class CellRunner {
     return true;
   }
 
+  // Of the agent with all its settings: one that was stopped before they changed is no obstacle.
   std::string CheckpointPath(const CellPlan& plan, const CellRecord& record) const {
     if (!plan.column->learner || options_.checkpoints.empty()) return {};
     formats::MakeFolder(options_.checkpoints);
-    return (std::filesystem::path(options_.checkpoints) / fmt::format("{}-{}-{}-{}-{}-{}", options_.name,
-                                                                      record.row, record.column, record.seed,
-                                                                      record.budget, record.scenario))
+    Fingerprint agent;
+    agent.Add(record.agent);
+    return (std::filesystem::path(options_.checkpoints) /
+            fmt::format("{}-{}-{}-{}-{}-{}-{}", options_.name, record.row, record.column, record.seed,
+                        record.budget, record.scenario, agent.ToString()))
         .string();
   }
 

@@ -137,6 +137,29 @@ TEST_F(ZeroShot, StoppedTrainedCellsGoOnToTheSame) {
   }
 }
 
+// What was stopped with other settings is left where it is; the cell begins anew.
+TEST_F(ZeroShot, SettingsThatChangedSinceACellWasStopped) {
+  TableDefinition table = ZeroShotTable();
+  TableBlock& block = table.blocks.front();
+  block.columns.resize(1);
+  TableColumn& column = block.columns.front();
+  column.last = column.trained = column.zero_shot = false;
+  PlanOptions wanted;
+  wanted.seeds = 1;
+  wanted.cells = {"*/last"};
+  std::atomic<bool> stop = false;
+  RunOptions options = Options();
+  options.threads = 1;
+  options.resume = true;
+  options.stop = &stop;
+  options.on_samples = [&](const CellPlan&, std::int64_t samples) { stop = samples >= 20; };
+  EXPECT_TRUE(RunCells(table, Testbed(""), PlanCells(table, wanted), options).empty());
+  stop = false;
+  options.on_samples = nullptr;
+  column.agent = "placeto(preset=walk,lr=0.001)";
+  EXPECT_EQ(RunCells(table, Testbed(""), PlanCells(table, wanted), options).size(), 2u);
+}
+
 TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {
   TableDefinition table = ZeroShotTable();
   const auto scenario = [&] {
