@@ -149,7 +149,7 @@ const std::vector<AgentRow>& Agents() {
        "imitation_lr=1e-3, "
        "smoothing=0.2 (paper: 0), " ONE_SHOT("ppo|reinforce (paper: reinforce)", "20 (paper: 1)", "1e-3",
                                              "0.01 (paper: 0)",
-                                             "0.8 (paper: 0), entropy_most=0.1 (paper: 1)"),
+                                             "0.8 (paper: 0)") ", entropy_most=0.1 (paper: 1)",
        AgentKind::kLearner, MakeLearner},
   };
   return rows;

@@ -34,8 +34,8 @@ struct OneShotOptions {
   LinearSchedule entropy{0.02, 0, 0.7};
   LinearSchedule target{
       0, 0, 1};  // the entropy to hold, as a part of the fresh policy's; 0 at first = none is held
-  std::optional<double>
-      entropy_most;     // the weight of a held entropy rises no further; none = 1, and no parameter
+  // The weight of a held entropy rises no further. None: than 1, and it is no parameter of the agent.
+  std::optional<double> entropy_most;
   double clip = 1;      // of the norm of the gradient
   int epochs = 4;       // PPO: passes over a batch
   int minibatches = 1;  // PPO: steps per pass
@@ -58,8 +58,8 @@ OneShotOptions PublishedReinforce();
 OneShotOptions PublishedPpo();
 
 // Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,
-// lr_end, entropy, entropy_end, target, target_end, entropy_most, clip, epochs, minibatches, range and greedy. `draws_per_row`: the batch and
-// its parts must be multiples of it. Throws InputError for values out of range.
+// lr_end, entropy, entropy_end, target, target_end, clip, epochs, minibatches, range and greedy, and entropy_most where the
+// defaults have one. `draws_per_row`: the batch and its parts must be multiples of it. Throws InputError for values out of range.
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
                                   std::int64_t draws_per_row = 1);
 
