@@ -19,6 +19,7 @@ namespace berth::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using tests::TempFolder;
 
 TableDefinition ZeroShotTable() {
@@ -54,6 +55,31 @@ class ZeroShot : public testing::NeedsLearners {
     options.threads = 2;
     options.checkpoints = folder_.path();
     return options;
+  }
+
+  // One column that learns, from the policy of the training or from fresh weights.
+  static TableDefinition LearningTable(bool trained) {
+    TableDefinition table = ZeroShotTable();
+    std::vector<TableColumn>& columns = table.blocks.front().columns;
+    columns.resize(1);
+    columns.front().last = columns.front().zero_shot = false;
+    columns.front().trained = trained;
+    return table;
+  }
+
+  static std::vector<CellPlan> OneSeed(const TableDefinition& table) {
+    PlanOptions wanted;
+    wanted.seeds = 1;
+    wanted.cells = {"*/last"};
+    return PlanCells(table, wanted);
+  }
+
+  static void StopInACell(const TableDefinition& table, RunOptions options) {
+    std::atomic<bool> stop = false;
+    options.threads = 1;
+    options.stop = &stop;
+    options.on_samples = [&](const CellPlan&, std::int64_t samples) { stop = samples >= 20; };
+    EXPECT_TRUE(RunCells(table, Testbed(""), OneSeed(table), options).empty());
   }
 
   const TempFolder folder_;
@@ -108,28 +134,15 @@ TEST_F(ZeroShot, TrainedColumnsStartFromThePolicyAndGoOn) {
 }
 
 TEST_F(ZeroShot, StoppedTrainedCellsGoOnToTheSame) {
-  TableDefinition table = ZeroShotTable();
-  TableBlock& block = table.blocks.front();
-  block.columns.resize(1);
-  block.columns.front().last = block.columns.front().zero_shot = false;
-  PlanOptions wanted;
-  wanted.seeds = 1;
-  wanted.cells = {"*/last"};
-  const auto plans = PlanCells(table, wanted);
-  const auto whole = RunCells(table, Testbed(""), plans, Options());
+  const TableDefinition table = LearningTable(true);
+  const auto whole = RunCells(table, Testbed(""), OneSeed(table), Options());
   ASSERT_EQ(whole.size(), 2u);
   const TempFolder folder;
-  std::atomic<bool> stop = false;
   RunOptions options = Options();
   options.checkpoints = folder.path();
-  options.threads = 1;
-  options.stop = &stop;
-  options.on_samples = [&](const CellPlan&, std::int64_t samples) { stop = samples >= 20; };
-  EXPECT_TRUE(RunCells(table, Testbed(""), plans, options).empty());
-  stop = false;
-  options.on_samples = nullptr;
+  StopInACell(table, options);
   options.resume = true;
-  const auto resumed = RunCells(table, Testbed(""), plans, options);
+  const auto resumed = RunCells(table, Testbed(""), OneSeed(table), options);
   ASSERT_EQ(resumed.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(resumed[i].placement, whole[i].placement);
@@ -139,25 +152,15 @@ TEST_F(ZeroShot, StoppedTrainedCellsGoOnToTheSame) {
 
 // What was stopped with other settings is left where it is; the cell begins anew.
 TEST_F(ZeroShot, SettingsThatChangedSinceACellWasStopped) {
-  TableDefinition table = ZeroShotTable();
-  TableBlock& block = table.blocks.front();
-  block.columns.resize(1);
-  TableColumn& column = block.columns.front();
-  column.last = column.trained = column.zero_shot = false;
-  PlanOptions wanted;
-  wanted.seeds = 1;
-  wanted.cells = {"*/last"};
-  std::atomic<bool> stop = false;
+  TableDefinition table = LearningTable(false);
   RunOptions options = Options();
-  options.threads = 1;
   options.resume = true;
-  options.stop = &stop;
-  options.on_samples = [&](const CellPlan&, std::int64_t samples) { stop = samples >= 20; };
-  EXPECT_TRUE(RunCells(table, Testbed(""), PlanCells(table, wanted), options).empty());
-  stop = false;
-  options.on_samples = nullptr;
-  column.agent = "placeto(preset=walk,lr=0.001)";
-  EXPECT_EQ(RunCells(table, Testbed(""), PlanCells(table, wanted), options).size(), 2u);
+  StopInACell(table, options);
+  const auto stopped = folder_.Files();
+  EXPECT_FALSE(stopped.empty());
+  table.blocks.front().columns.front().agent = "placeto(preset=walk,lr=0.001)";
+  EXPECT_EQ(RunCells(table, Testbed(""), OneSeed(table), options).size(), 2u);
+  EXPECT_THAT(folder_.Files(), IsSupersetOf(stopped));
 }
 
 TEST_F(ZeroShot, TheTrainingIsPartOfTheScenario) {

@@ -131,7 +131,7 @@ TEST_P(OffersTo, FreshOrOffAddNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, OffersTo, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Groups" : "Units"; });
+                         [](const auto& kind) { return kind.param ? "Groups" : "Units"; });
 
 }  // namespace
 }  // namespace berth::agents::rl
