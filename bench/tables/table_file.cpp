@@ -245,7 +245,7 @@ class TableReader {
       const auto graphs = static_cast<std::int64_t>(block.training.workloads.size());
       if (std::min(block.training.samples, block.training.quick_samples) < graphs)
         training->Fail(
-            fmt::format("gives {} graphs fewer samples than one each; expected at least {}", graphs, graphs));
+            fmt::format("gives {0} graphs fewer samples than one each; expected at least {0}", graphs));
     }
     const TableLine& first = block.lines.front();
     for (const TableLine& line : block.lines) {
