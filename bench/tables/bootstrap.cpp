@@ -252,6 +252,17 @@ ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>
   return word == word_at(estimate.high) ? word : ClaimWord::kUndecided;
 }
 
+bool IsTie(const Estimate& estimate) {
+  return estimate.low >= 1 - kTie && estimate.high <= 1 + kTie;
+}
+
+ClaimWord JudgeAtMost(const Estimate& estimate, double most) {
+  const ClaimWord word =
+      Judge(estimate, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
+  const bool tie = most == kFaster && IsTie(estimate);
+  return word == ClaimWord::kUndecided && tie ? ClaimWord::kDoesNotHold : word;
+}
+
 std::string RatioText(double ratio) {
   return std::isinf(ratio) ? "∞" : SecondsDigits(ratio);
 }

@@ -61,6 +61,13 @@ Estimate EstimateMean(const std::vector<double>& ratios);
 // What is said at both ends of the interval, undecided where they differ. `word_at` is monotone.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 
+// What is claimed to take at most `most` times as long. To be ahead: a tie is not, so where the whole interval is within
+// kTie of equal on both sides it does not hold either.
+inline constexpr double kFaster = 1 - 1e-9;  // of what is at most: equal is not faster
+inline constexpr double kTie = 0.01;
+ClaimWord JudgeAtMost(const Estimate& estimate, double most);
+bool IsTie(const Estimate& estimate);
+
 std::string RatioText(double ratio);  // "0.943", "∞"
 
 // " [0.91, 0.97], 3 seeds"; ", 1 seed" where there is no interval; nothing for rules. The interval's ends are

@@ -61,12 +61,16 @@ ClaimWord HoldsIf(bool holds) {
   return holds ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
 }
 
-ClaimWord JudgeAtMost(const Estimate& estimate, double most) {
-  return Judge(estimate, [&](double r) { return HoldsIf(r <= most); });
-}
-
 ClaimWord JudgeAtLeast(const Estimate& estimate, double least) {
   return Judge(estimate, [&](double r) { return HoldsIf(r >= least); });
+}
+
+// "As good as" fails where the whole interval is worse, "ahead" also on a tie.
+void JudgeRatio(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdict) {
+  verdict.word = JudgeAtMost(ratio, claim.limit);
+  if (verdict.word != ClaimWord::kDoesNotHold) return;
+  if (claim.limit > 1) verdict.ours += ", worse";
+  if (claim.limit == kFaster && IsTie(ratio)) verdict.ours += ", level";
 }
 
 // What was found in seconds, infinite where nothing else fits, and the verdict with its numbers. Empty where
@@ -146,9 +150,7 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     const Estimate ratio = EstimateRatio({&a}, {&b});
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
-    verdict.word = JudgeAtMost(ratio, claim.limit);
-    // "As good as": what is beyond it in the whole interval is worse.
-    if (claim.limit > 1 && verdict.word == ClaimWord::kDoesNotHold) verdict.ours += ", worse";
+    JudgeRatio(ratio, claim, verdict);
   }
   verdict.subjects = {ours, theirs};
   if (!claim.beside.empty()) {
@@ -179,7 +181,7 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
     }
     if (theirs.size() < opponents.size()) continue;
     const Estimate ratio = EstimateRatio({&learner}, theirs);
-    tally.Add(line.key, ratio, Judge(ratio, [](double r) { return HoldsIf(r < 1); }));
+    tally.Add(line.key, ratio, JudgeAtMost(ratio, kFaster));
   }
   const std::size_t rows = BlockOf(results, block).lines.size();
   tally.Fill(verdict, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
@@ -310,28 +312,21 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
 Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   verdict.subjects = {claim.columns.front(), claim.than.front()};
-  CellPairs pairs;
-  std::vector<std::string> without_mean;
   const TableBlock& block = BlockOf(results, claim.block);
-  for (const TableLine& line : block.lines) {
-    const CellSummary& ours = results.At(claim.block, line.key, claim.columns.front());
-    const CellSummary& base = results.At(claim.block, line.key, claim.than.front());
-    if (!ours.was_run() || !base.was_run()) return {verdict};
-    if (!ours.median || !base.median) without_mean.push_back(line.title);
-    pairs.emplace_back(&ours, &base);
-  }
+  const PairedColumns paired = PairColumns(results, block, claim.columns.front(), claim.than.front());
+  if (paired.not_run) return {verdict};
   verdict.word = ClaimWord::kUndecided;
-  if (!without_mean.empty()) {
-    verdict.ours = "no mean, out of memory in " + JoinNames(without_mean);
+  if (!paired.do_not_fit.empty()) {
+    verdict.ours = "no mean, out of memory in " + JoinNames(paired.do_not_fit);
     return {verdict};
   }
-  const Estimate mean = EstimateMeanRatio(pairs, !block.training.workloads.empty());
+  const Estimate mean = EstimateMeanRatio(paired.pairs, !block.training.workloads.empty());
   if (mean.unpaired()) {
     verdict.ours = kNoCommonSeed;
     return {verdict};
   }
   verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
-  verdict.word = JudgeAtMost(mean, claim.limit);
+  JudgeRatio(mean, claim, verdict);
   return {verdict};
 }
 

@@ -67,13 +67,13 @@ std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entr
 
 // The number that decides. What is claimed to be below or above is not met by what is equal.
 double LimitIn(const formats::Fields& fields) {
-  constexpr double kEqual = 1e-9, kMost = 1e9;
+  constexpr double kMost = 1e9;
   if (const auto value = fields.Find("takes")) return sim::ToMicros(value->Time()) / 1e6;
   for (const auto& [key, scale] : {std::pair{"by", 1.0},
                                    {"at_most", 1.0},
-                                   {"below", 1 - kEqual},
+                                   {"below", kFaster},
                                    {"at_least", 1.0},
-                                   {"above", 1 + kEqual},
+                                   {"above", 2 - kFaster},
                                    {"within", 1.0}}) {
     if (const auto value = fields.Find(key)) return scale * value->Number(0, kMost);
   }

@@ -28,6 +28,4 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
 // Of all claims of the table, those of its analysis first.
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results);
 
-inline constexpr double kFaster = 1 - 1e-9;  // of what is at most: equal is not faster
-
 }  // namespace berth::bench

@@ -28,6 +28,19 @@ std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const 
   return cells;
 }
 
+PairedColumns PairColumns(const TableResults& results, const TableBlock& block, const std::string& ours,
+                          const std::string& base) {
+  PairedColumns paired;
+  for (const TableLine& line : block.lines) {
+    const CellSummary& a = results.At(block.key, line.key, ours);
+    const CellSummary& b = results.At(block.key, line.key, base);
+    if (!a.was_run() || !b.was_run()) paired.not_run = true;
+    if (!a.median || !b.median) paired.do_not_fit.push_back(line.title);
+    paired.pairs.emplace_back(&a, &b);
+  }
+  return paired;
+}
+
 std::vector<std::string> RandomColumns() {
   return {"random_op", "random_group", "random_block"};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/tables/bootstrap.h"
 #include "bench/tables/results.h"
 #include "bench/tables/table.h"
 
@@ -21,6 +22,15 @@ std::string SharedKey(const TableBlock& block, const TableLine& line, const Tabl
 // The cells of a row that were run; `except`: a column that does not count.
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,
                                              const std::string& line, const std::string& except = {});
+
+// The cells of two columns in all rows of a block, and what hinders a mean of their ratios.
+struct PairedColumns {
+  CellPairs pairs;
+  bool not_run = false;                 // some cell
+  std::vector<std::string> do_not_fit;  // titles of rows in which either does not fit
+};
+PairedColumns PairColumns(const TableResults& results, const TableBlock& block, const std::string& ours,
+                          const std::string& base);
 
 // Columns of docs/protocol.md#random-search and #local-search.
 std::vector<std::string> RandomColumns();

@@ -229,8 +229,7 @@ ClaimVerdict Against(const TableResults& results, const std::string& ours, const
                              IntervalText(mean), fit.size());
   if (theirs != "single_gpu")
     verdict.ours += fmt::format("; {} of its placements are on one device", OnOneDevice(results, ours));
-  const auto word_at = [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; };
-  verdict.word = Judge(mean, word_at);
+  verdict.word = JudgeAtMost(mean, most);
   if (ours_alone + theirs_alone == 0) return verdict;
   // One that does not fit is infinitely slow, and no mean.
   verdict.ours +=

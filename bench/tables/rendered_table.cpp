@@ -289,6 +289,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
   rendered.facts = BuildFacts(results);
   rendered.facts.emplace_back("budget", BudgetText(SpentOn(results)));
   if (analysis != nullptr && analysis->summary != nullptr) rendered.summary = analysis->summary(results);
+  if (!table.over.empty()) rendered.summary = MeansOver(results);
   if (!rendered.summary) {
     rendered.short_legend =
         !published ? "p predicted, s searched."

@@ -129,6 +129,9 @@ struct RenderedTable {
 };
 
 RenderedTable BuildRenderedTable(const TableResults& results);
+// The first block with a line for each column: how many times as long it takes as each column of `over`, geometric means
+// over rows. A mean that some row lacks says how many do not fit.
+RenderedBlock MeansOver(const TableResults& results);
 // A line without cells yet.
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);
 // On the first screen: what the paper has; where it has nothing, everything.

@@ -167,6 +167,7 @@ struct TableDefinition {
   const TableAnalysis* analysis = nullptr;
   std::string testbed;                   // the table whose testbed holds; empty = its own
   std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
+  std::vector<std::string> over;  // columns of the first block that its others are compared with (MeansOver)
 
   const TableBudget& BudgetOf(BudgetSize size) const;
   // By their keys.

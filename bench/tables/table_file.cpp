@@ -32,10 +32,10 @@ using formats::Fields;
 using formats::Value;
 
 constexpr std::string_view kFormat = "berth.experiment";
-constexpr std::string_view kTop[] = {"format",      "version", "name",     "title",      "cluster",
-                                     "grouper",     "samples", "seeds",    "budgets",    "columns",
-                                     "rows",        "blocks",  "fit",      "borrow",     "testbed",
-                                     "assumptions", "claims",  "analysis", "quick_cells"};
+constexpr std::string_view kTop[] = {"format",      "version", "name",     "title",       "cluster",
+                                     "grouper",     "samples", "seeds",    "budgets",     "columns",
+                                     "rows",        "blocks",  "fit",      "borrow",      "testbed",
+                                     "assumptions", "claims",  "analysis", "quick_cells", "over"};
 constexpr std::string_view kBudget[] = {"samples", "seeds", "grouper"};
 constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
 constexpr std::string_view kRow[] = {
@@ -98,6 +98,7 @@ class TableReader {
       CheckLength(*list, kMaxPatterns, "patterns");
       table_.quick_cells = Sentences(*list);
     }
+    if (const auto list = top.Find("over")) ReadOver(*list);
     table_.testbed = top.String("testbed", "");
     if (const auto name = top.Find("analysis")) {
       table_.analysis = FindAnalysis(name->Name());
@@ -364,6 +365,23 @@ class TableReader {
     }
     for (TableBlock& block : table_.blocks) {
       for (TableColumn& column : block.columns) column.published = published.contains(column.key);
+    }
+  }
+
+  // The others of the first block are compared with these.
+  void ReadOver(const Value& list) {
+    const std::vector<TableColumn>& columns = table_.blocks.front().columns;
+    std::vector<std::string> known;
+    for (const TableColumn& column : columns) known.push_back(column.key);
+    if (list.size() == 0) list.Fail("is empty; name columns of the first block");
+    for (const Value item : list.items()) {
+      const std::string key = item.Name();
+      if (std::ranges::find(known, key) == known.end())
+        item.Fail(fmt::format("is {}, which is no column of the first block{}; there are {}", key,
+                              DidYouMean(key, known), JoinNames(known)));
+      if (std::ranges::find(table_.over, key) != table_.over.end())
+        item.Fail(fmt::format("is {} again", key));
+      table_.over.push_back(key);
     }
   }
 

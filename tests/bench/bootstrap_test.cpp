@@ -150,6 +150,18 @@ TEST(Bootstrap, WhatARuleDecidesNeedsNoSeeds) {
   EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
 }
 
+// Within 1 % on both sides is a tie, which is not ahead; what is surely ahead is, by however little.
+TEST(Bootstrap, ATieIsNotAhead) {
+  const auto word = [](double low, double high, double most) {
+    return JudgeAtMost({.value = 1, .low = low, .high = high, .sampled = true, .seeds = 10}, most);
+  };
+  EXPECT_EQ(word(0.995, 1.005, kFaster), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(word(0.985, 1.005, kFaster), ClaimWord::kUndecided);
+  EXPECT_EQ(word(0.995, 1.015, kFaster), ClaimWord::kUndecided);
+  EXPECT_EQ(word(0.995, 0.999, kFaster), ClaimWord::kHolds);
+  EXPECT_EQ(word(0.995, 1.005, 1), ClaimWord::kUndecided) << "not claimed to be ahead";
+}
+
 RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
   const bool few = *rc::gen::arbitrary<bool>();
   const auto values = *rc::gen::container<std::vector<int>>(few ? 6 : 12, rc::gen::inRange(1, 1000));

@@ -437,6 +437,14 @@ TEST(Claims, AsGoodAsDoesNotHoldWhereTheWholeIntervalIsBeyondIt) {
   EXPECT_EQ(with(1.04).word, ClaimWord::kHolds);
 }
 
+TEST(Claims, ATieIsCalledLevel) {
+  const ClaimVerdict verdict =
+      ClaimOf(FindTable("mars"), Searched("bert", {{"mars", 1.001}, {"encoder_placer", 1}}, 3),
+              "BERT: Mars ends before the encoder-placer");
+  EXPECT_EQ(verdict.word, ClaimWord::kDoesNotHold);
+  EXPECT_THAT(verdict.ours, HasSubstr(", 3 seeds, level"));
+}
+
 TEST(Claims, WhatIsFoundIsJudgedInSecondsWhateverTheBaselineTakes) {
   const auto with = [](double found) {
     return ClaimOf(FindTable("hierarchical"), Searched("nmt_2", {{"local_search", found}}, 3),
