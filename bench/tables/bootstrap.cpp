@@ -253,18 +253,26 @@ ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double)>
 }
 
 bool IsTie(const Estimate& estimate) {
-  return estimate.low >= 1 - kTie && estimate.high <= 1 + kTie;
+  return estimate.low >= 1 - kTie && estimate.low <= 1 && estimate.high >= 1 && estimate.high <= 1 + kTie;
 }
 
-ClaimWord JudgeAtMost(const Estimate& estimate, double most) {
-  const ClaimWord word =
-      Judge(estimate, [&](double r) { return r <= most ? ClaimWord::kHolds : ClaimWord::kDoesNotHold; });
-  const bool tie = most == kFaster && IsTie(estimate);
-  return word == ClaimWord::kUndecided && tie ? ClaimWord::kDoesNotHold : word;
+ClaimWord Judge(const Estimate& estimate, AtMost claimed) {
+  if (claimed.limit == 1 && IsTie(estimate))
+    return claimed.beyond ? ClaimWord::kDoesNotHold : ClaimWord::kHolds;
+  return Judge(estimate, [&](double ratio) {
+    const bool holds = claimed.beyond ? ratio < claimed.limit : ratio <= claimed.limit;
+    return holds ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
+  });
+}
+
+std::string RemarkOn(const Estimate& estimate, AtMost claimed) {
+  if (claimed.limit == 1 && IsTie(estimate)) return ", level";
+  return claimed.limit > 1 && Judge(estimate, claimed) == ClaimWord::kDoesNotHold ? ", worse" : "";
 }
 
 std::string RatioText(double ratio) {
-  return std::isinf(ratio) ? "∞" : SecondsDigits(ratio);
+  if (std::isinf(ratio)) return "∞";
+  return ratio >= 1 && ratio < 1.1 ? fmt::format("{:.3f}", ratio) : SecondsDigits(ratio);
 }
 
 std::string IntervalText(const Estimate& estimate, double scale) {

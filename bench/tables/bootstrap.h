@@ -61,14 +61,21 @@ Estimate EstimateMean(const std::vector<double>& ratios);
 // What is said at both ends of the interval, undecided where they differ. `word_at` is monotone.
 ClaimWord Judge(const Estimate& estimate, const std::function<ClaimWord(double ratio)>& word_at);
 
-// What is claimed to take at most `most` times as long. To be ahead: a tie is not, so where the whole interval is within
-// kTie of equal on both sides it does not hold either.
-inline constexpr double kFaster = 1 - 1e-9;  // of what is at most: equal is not faster
+// A tie: the interval holds 1 and nothing that is further from it than kTie.
 inline constexpr double kTie = 0.01;
-ClaimWord JudgeAtMost(const Estimate& estimate, double most);
 bool IsTie(const Estimate& estimate);
 
-std::string RatioText(double ratio);  // "0.943", "∞"
+// What is claimed of a ratio: at most so much, `beyond`: and not equal. A tie is no slower (at most 1), and not faster.
+struct AtMost {
+  double limit = 1;
+  bool beyond = false;
+};
+inline constexpr AtMost kFaster{1, true};
+ClaimWord Judge(const Estimate& estimate, AtMost claimed);
+// ", level" of a tie where that is judged, ", worse" where "as good as" does not hold; else nothing.
+std::string RemarkOn(const Estimate& estimate, AtMost claimed);
+
+std::string RatioText(double ratio);  // "0.943", "1.004", "1.35", "∞": near 1 three decimals on both sides
 
 // " [0.91, 0.97], 3 seeds"; ", 1 seed" where there is no interval; nothing for rules. The interval's ends are
 // multiplied by `scale`.

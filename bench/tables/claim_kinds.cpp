@@ -61,16 +61,15 @@ ClaimWord HoldsIf(bool holds) {
   return holds ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
 }
 
-ClaimWord JudgeAtLeast(const Estimate& estimate, double least) {
-  return Judge(estimate, [&](double r) { return HoldsIf(r >= least); });
+ClaimWord JudgeAtLeast(const Estimate& estimate, const Claim& claim) {
+  return Judge(estimate,
+               [&](double r) { return HoldsIf(claim.beyond ? r > claim.limit : r >= claim.limit); });
 }
 
-// "As good as" fails where the whole interval is worse, "ahead" also on a tie.
-void JudgeRatio(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdict) {
-  verdict.word = JudgeAtMost(ratio, claim.limit);
-  if (verdict.word != ClaimWord::kDoesNotHold) return;
-  if (claim.limit > 1) verdict.ours += ", worse";
-  if (claim.limit == kFaster && IsTie(ratio)) verdict.ours += ", level";
+void JudgeAtMost(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdict) {
+  const AtMost claimed{claim.limit, claim.beyond};
+  verdict.word = Judge(ratio, claimed);
+  verdict.ours += RemarkOn(ratio, claimed);
 }
 
 // What was found in seconds, infinite where nothing else fits, and the verdict with its numbers. Empty where
@@ -105,13 +104,13 @@ Verdicts Exists(const TableResults& results, const Claim& claim) {
   return {verdict};
 }
 
-// What is within 1 % is not faster. Found by any seed = does not hold; left out by the proven bound = holds; else
+// A tie is not faster. Found by any seed = does not hold; left out by the proven bound = holds; else
 // undecided.
 Verdicts NothingFaster(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   const auto best = AgainstBaseline(results, claim, verdict);
   if (!best) return {verdict};
-  const double as_fast = 0.99 * *results.At(claim.block, claim.rows.front(), claim.than.front()).median;
+  const double as_fast = (1 - kTie) * *results.At(claim.block, claim.rows.front(), claim.than.front()).median;
   verdict.word = *best < as_fast ? ClaimWord::kDoesNotHold : ClaimWord::kUndecided;
   const std::optional<double> bound = results.Bound(claim.block, claim.rows.front());
   if (bound && *bound >= as_fast) {
@@ -150,7 +149,7 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     const Estimate ratio = EstimateRatio({&a}, {&b});
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
-    JudgeRatio(ratio, claim, verdict);
+    JudgeAtMost(ratio, claim, verdict);
   }
   verdict.subjects = {ours, theirs};
   if (!claim.beside.empty()) {
@@ -181,7 +180,7 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
     }
     if (theirs.size() < opponents.size()) continue;
     const Estimate ratio = EstimateRatio({&learner}, theirs);
-    tally.Add(line.key, ratio, JudgeAtMost(ratio, kFaster));
+    tally.Add(line.key, ratio, Judge(ratio, kFaster));
   }
   const std::size_t rows = BlockOf(results, block).lines.size();
   tally.Fill(verdict, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
@@ -240,7 +239,7 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
     }
     never += speedup->value == 0;
     tally.Add(line.key, *speedup,
-              a.median || b.median ? JudgeAtLeast(*speedup, claim.limit) : ClaimWord::kUndecided);
+              a.median || b.median ? JudgeAtLeast(*speedup, claim) : ClaimWord::kUndecided);
   }
   const std::size_t all = BlockOf(results, claim.block).lines.size();
   tally.Fill(verdict, never > 0 ? fmt::format("{}, never in {} of {}", what, never, all) : what, all,
@@ -303,7 +302,7 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
   verdict.ours =
       fmt::format("{} times fewer samples{}{}", RatioText(mean.value), IntervalText(mean), not_compared);
   if (mean.unpaired()) verdict.ours = kNoCommonSeed;
-  verdict.word = JudgeAtLeast(mean, claim.limit);
+  verdict.word = JudgeAtLeast(mean, claim);
   return {verdict};
 }
 
@@ -326,7 +325,7 @@ Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
     return {verdict};
   }
   verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
-  JudgeRatio(mean, claim, verdict);
+  JudgeAtMost(mean, claim, verdict);
   return {verdict};
 }
 

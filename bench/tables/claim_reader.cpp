@@ -65,19 +65,14 @@ std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entr
   return keys;
 }
 
-// The number that decides. What is claimed to be below or above is not met by what is equal.
-double LimitIn(const formats::Fields& fields) {
+// The number that decides; what is claimed to be below or above is not met by what is equal.
+void ReadLimit(const formats::Fields& fields, Claim& claim) {
   constexpr double kMost = 1e9;
-  if (const auto value = fields.Find("takes")) return sim::ToMicros(value->Time()) / 1e6;
-  for (const auto& [key, scale] : {std::pair{"by", 1.0},
-                                   {"at_most", 1.0},
-                                   {"below", kFaster},
-                                   {"at_least", 1.0},
-                                   {"above", 2 - kFaster},
-                                   {"within", 1.0}}) {
-    if (const auto value = fields.Find(key)) return scale * value->Number(0, kMost);
+  if (const auto value = fields.Find("takes")) claim.limit = sim::ToMicros(value->Time()) / 1e6;
+  for (const char* key : {"by", "at_most", "below", "at_least", "above", "within"}) {
+    if (const auto value = fields.Find(key)) claim.limit = value->Number(0, kMost);
   }
-  return 0;
+  claim.beyond = fields.Has("below") || fields.Has("above");
 }
 
 std::string Replaced(std::string text, std::string_view mark, const std::string& by) {
@@ -165,7 +160,7 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
     if (all.find(beyond) != std::string_view::npos && fields.Has(most) == fields.Has(beyond))
       value.Fail(fmt::format("takes `{}` or `{}`, one of them", most, beyond));
   }
-  claim.limit = LimitIn(fields);
+  ReadLimit(fields, claim);
   claim.in_rows =
       static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
   claim.named = fields.Name("named", "");

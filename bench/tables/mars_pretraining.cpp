@@ -131,7 +131,7 @@ std::vector<RenderedSection> Sections(const TableResults& results) {
 std::vector<ClaimVerdict> Claims(const TableResults& results) {
   constexpr double kClaimed = 1 - 0.132;
   std::vector<ClaimVerdict> claims;
-  const auto add = [&](const std::string& text, std::size_t clock, double most) {
+  const auto add = [&](const std::string& text, std::size_t clock, AtMost claimed) {
     ClaimVerdict& verdict = claims.emplace_back();
     verdict = {text,
                "not run",
@@ -142,11 +142,12 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
     const auto mean = Mean(results, kClocks[clock].read);
     if (!mean) return;
     verdict.ours = SavedText(*mean);
-    verdict.word = JudgeAtMost(*mean, most);
+    verdict.word = Judge(*mean, claimed);
   };
   for (const std::size_t clock : kTraining) {
     const char* name = kClocks[clock].name;
-    add(fmt::format("Pre-training saves 13.2 % of the training time on average ({})", name), clock, kClaimed);
+    add(fmt::format("Pre-training saves 13.2 % of the training time on average ({})", name), clock,
+        AtMost{kClaimed});
     add(fmt::format("Pre-training saves training time on average (the direction alone; {})", name), clock,
         kFaster);
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,28 +11,50 @@
 namespace berth::bench {
 namespace {
 
-constexpr double kLast = std::numeric_limits<double>::infinity();  // of lines without a mean
+RenderedCell Unsaid(const std::string& why) {
+  RenderedCell cell;
+  cell.ours = "–";
+  cell.tip = why;
+  return cell;
+}
+
+// Sampled cells are compared at equal samples alone.
+bool IsFair(const CellPairs& pairs) {
+  return std::ranges::all_of(pairs, [](const auto& pair) {
+    const auto& [ours, base] = pair;
+    return !ours->sampled || !base->sampled || ours->budget() == base->budget();
+  });
+}
 
 RenderedCell MeanOver(const TableResults& results, const TableBlock& block, const TableColumn& column,
                       const TableColumn& base) {
-  RenderedCell cell;
-  cell.ours = "–";
   const PairedColumns paired = PairColumns(results, block, column.key, base.key);
-  if (paired.not_run) return cell;
-  if (!paired.do_not_fit.empty()) {
-    cell.ours = fmt::format("OOM in {} of {}", paired.do_not_fit.size(), paired.pairs.size());
+  if (paired.not_run) return Unsaid("not run in all rows");
+  if (!IsFair(paired.pairs)) return Unsaid("not the same number of samples");
+  const auto without = [&](auto cell_of) {
+    return std::ranges::count_if(paired.pairs, [&](const auto& pair) { return !cell_of(pair)->median; });
+  };
+  if (const auto rows = without([](const auto& pair) { return pair.first; }); rows > 0) {
+    RenderedCell cell;
+    cell.ours = fmt::format("OOM in {} of {}", rows, paired.pairs.size());
+    return cell;
+  }
+  if (!paired.do_not_fit.empty())
+    return Unsaid(base.title + " does not fit in " + JoinNames(paired.do_not_fit));
+  RenderedCell cell;
+  if (column.key == base.key) {
+    cell.ours = RatioText(1);
+    cell.ours_seconds = 1;
     return cell;
   }
   const Estimate mean = EstimateMeanRatio(paired.pairs, !block.training.workloads.empty());
-  if (mean.unpaired()) return cell;
+  if (mean.unpaired() || std::isnan(mean.value)) return Unsaid("no seed that all cells have");
   cell.ours = RatioText(mean.value);
   cell.ours_seconds = mean.value;
-  if (mean.sampled && !mean.open() && column.key != base.key) {
-    cell.low = mean.low, cell.high = mean.high;
+  if (mean.sampled && !mean.open())
     cell.spread = fmt::format("[{}, {}]", RatioText(mean.low), RatioText(mean.high));
-  }
-  cell.tip = fmt::format("{} over {}: {} rows{}", column.title, base.title, paired.pairs.size(),
-                         IntervalText(mean));
+  cell.tip =
+      fmt::format("{} over {}: {} rows{}", column.title, base.title, paired.pairs.size(), IntervalText(mean));
   return cell;
 }
 
@@ -44,24 +67,32 @@ RenderedBlock MeansOver(const TableResults& results) {
   summary.key = "summary";
   summary.title = "Beside one another";
   summary.row_title = "placed by";
-  summary.shows = fmt::format("Times as long as another takes, geometric mean over {} rows, 90 % intervals",
-                              block.lines.size());
   summary.dots = false;
+  summary.intervals = true;
   std::vector<const TableColumn*> bases;
   for (const std::string& key : table.over) {
-    const auto base = std::ranges::find(block.columns, key, &TableColumn::key);
-    bases.push_back(&*base);
-    summary.columns.push_back({"over " + base->title, GroupOf(*base), true});
+    bases.push_back(&*std::ranges::find(block.columns, key, &TableColumn::key));
+    summary.columns.push_back({"over " + bases.back()->title, GroupOf(*bases.back()), true});
   }
+  bool sampled = false;
   for (const TableColumn& column : block.columns) {
-    RenderedLine line;
+    const bool ran = std::ranges::any_of(block.lines, [&](const TableLine& line) {
+      return results.At(block.key, line.key, column.key).was_run();
+    });
+    if (!ran) continue;
+    RenderedLine& line = summary.lines.emplace_back();
     line.title = column.title;
-    for (const TableColumn* base : bases) line.cells.push_back(MeanOver(results, block, column, *base));
-    const bool says = std::ranges::any_of(line.cells, [](const RenderedCell& cell) { return cell.ours != "–"; });
-    if (says) summary.lines.push_back(std::move(line));
+    for (const TableColumn* base : bases) {
+      line.cells.push_back(MeanOver(results, block, column, *base));
+      sampled = sampled || !line.cells.back().spread.empty();
+    }
   }
-  std::ranges::stable_sort(summary.lines, {}, [](const RenderedLine& line) {
-    return line.cells.front().ours_seconds.value_or(kLast);
+  summary.shows = fmt::format("Times as long as another takes, geometric mean over {} rows{}",
+                              block.lines.size(), sampled ? ", 90 % intervals" : "");
+  // Without a mean last, as the columns stand.
+  std::ranges::stable_sort(summary.lines, [](const RenderedLine& a, const RenderedLine& b) {
+    const auto &left = a.cells.front().ours_seconds, &right = b.cells.front().ours_seconds;
+    return left && (!right || *left < *right);
   });
   return summary;
 }

@@ -204,7 +204,7 @@ std::string OnOneDevice(const TableResults& results, const std::string& column) 
 
 // One column against another over all unseen graphs of all families.
 ClaimVerdict Against(const TableResults& results, const std::string& ours, const std::string& theirs,
-                     const std::string& text, double most) {
+                     const std::string& text, AtMost claimed) {
   ClaimVerdict verdict{text,
                        "not run",
                        ClaimWord::kCannotBeTested,
@@ -225,11 +225,11 @@ ClaimVerdict Against(const TableResults& results, const std::string& ours, const
   }
   if (fit.empty()) return verdict;
   const Estimate mean = EstimateMeanRatio(fit, true);
-  verdict.ours = fmt::format("{} times as long{}, geometric mean over {} graphs", RatioText(mean.value),
-                             IntervalText(mean), fit.size());
+  verdict.ours = fmt::format("{} times as long{}, geometric mean over {} graphs{}", RatioText(mean.value),
+                             IntervalText(mean), fit.size(), RemarkOn(mean, claimed));
   if (theirs != "single_gpu")
     verdict.ours += fmt::format("; {} of its placements are on one device", OnOneDevice(results, ours));
-  verdict.word = JudgeAtMost(mean, most);
+  verdict.word = Judge(mean, claimed);
   if (ours_alone + theirs_alone == 0) return verdict;
   // One that does not fit is infinitely slow, and no mean.
   verdict.ours +=
@@ -255,7 +255,7 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
               "A zero-shot placement is about as good as that of a policy trained on the graph (at most 5 % "
               "slower: our "
               "interpretation, the paper shows curves)",
-              1.05),
+              AtMost{1.05}),
       Against(results, kZeroShot, "single_gpu", "A zero-shot placement is faster than one GPU", kFaster),
       Against(results, kZeroShot, "random_pass",
               "A zero-shot placement is faster than the best of as many random ones (ours)", kFaster),

@@ -40,8 +40,10 @@ std::string SortValue(const RenderedCell& cell) {
   return number ? cell.ours : "";
 }
 
-std::string CellHtml(const RenderedCell& cell, const std::string& attributes) {
+std::string CellHtml(const RenderedCell& cell, const std::string& attributes, bool interval = false) {
   std::string text = EscapeHtml(cell.ours);
+  if (interval && !cell.spread.empty())
+    text += fmt::format(" <span class=\"soft\">{}</span>", EscapeHtml(cell.spread));
   if (!cell.by.empty()) text = fmt::format("<span class=\"by soft\">{}</span> ", EscapeHtml(cell.by)) + text;
   if (!cell.kind.empty()) text += fmt::format("<abbr>{}</abbr>", cell.kind.substr(0, 1));
   if (!cell.remark.empty()) text += " <span class=\"differs\">!</span>";
@@ -92,7 +94,7 @@ std::string ResultsTable(const RenderedBlock& block) {
                         line.what.empty() ? "" : fmt::format(" title=\"{}\"", Attribute(line.what)),
                         EscapeHtml(line.title), gpus);
     for (std::size_t c = 0; c < line.cells.size(); ++c)
-      text += CellHtml(line.cells[c], GroupAttributes(block.columns[c]));
+      text += CellHtml(line.cells[c], GroupAttributes(block.columns[c]), block.intervals);
     if (best) text += line.best ? CellHtml(*line.best, " class=\"best\"") : "<td>–</td>";
     if (bound)
       text += line.bound_seconds ? fmt::format("<td data-v=\"{}\">{}</td>", *line.bound_seconds, line.bound)

@@ -76,7 +76,7 @@ std::string MarkdownVerdict(const RenderedBlock& block) {
     std::vector<std::string>& row = rows.emplace_back();
     row.push_back(line.name());
     const auto add = [&](RenderedCell cell) {
-      if (block.dots) cell.spread.clear();  // of seconds details.md has them; a ratio says nothing without
+      if (!block.intervals) cell.spread.clear();
       row.push_back(CellText(cell) + (cell.by.empty() ? "" : fmt::format(" ({})", cell.by)));
     };
     for (std::size_t c = 0; c < line.cells.size(); ++c) {

@@ -60,6 +60,7 @@ struct RenderedBlock {
   std::vector<RenderedLine> lines;
   std::string shows = "Seconds per step, ours (published)";  // what a cell is
   bool dots = true;                                          // cells are seconds that can be drawn
+  bool intervals = false;                                    // they are shown at once, as part of the verdict
 
   bool HasBest() const;
   bool HasBound() const;
@@ -130,7 +131,7 @@ struct RenderedTable {
 
 RenderedTable BuildRenderedTable(const TableResults& results);
 // The first block with a line for each column: how many times as long it takes as each column of `over`, geometric means
-// over rows. A mean that some row lacks says how many do not fit.
+// over rows. Where some row does not fit it says in how many; where there is nothing to compare, why (its tip).
 RenderedBlock MeansOver(const TableResults& results);
 // A line without cells yet.
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);

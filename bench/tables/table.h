@@ -103,7 +103,8 @@ struct Claim {
   std::string kind, text, experiment, block;
   std::vector<std::string> rows, columns, than;  // keys
   double limit = 0;
-  int in_rows = 0;  // of a claim about so many rows
+  bool beyond = false;  // what is equal to the limit does not meet it
+  int in_rows = 0;      // of a claim about so many rows
   std::string except, named;
   std::vector<std::string> beside;  // columns shown with it; of kind close: a block
   std::string beside_named;

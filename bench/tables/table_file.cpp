@@ -52,7 +52,8 @@ constexpr std::string_view kBorrowed[] = {"table", "kind", "as"};
 constexpr std::string_view kRules[] = {"native", "published"};
 
 // What one file may ask for.
-constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000, kMaxPatterns = 100;
+constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000, kMaxPatterns = 100,
+                      kMaxOver = 8;
 constexpr std::int64_t kMaxGpus = 4096;
 constexpr double kPicosPerSecond = 1e12;
 
@@ -103,6 +104,7 @@ class TableReader {
     if (const auto name = top.Find("analysis")) {
       table_.analysis = FindAnalysis(name->Name());
       if (table_.analysis == nullptr) name->Fail("is none of those that berth's own tables have");
+      if (!table_.over.empty()) name->Fail("and `over` both say what the page opens with; give one of them");
     }
     if (const auto claims = top.Find("claims")) {
       for (const Value claim : claims->items()) {
@@ -370,17 +372,10 @@ class TableReader {
 
   // The others of the first block are compared with these.
   void ReadOver(const Value& list) {
-    const std::vector<TableColumn>& columns = table_.blocks.front().columns;
-    std::vector<std::string> known;
-    for (const TableColumn& column : columns) known.push_back(column.key);
-    if (list.size() == 0) list.Fail("is empty; name columns of the first block");
-    for (const Value item : list.items()) {
-      const std::string key = item.Name();
-      if (std::ranges::find(known, key) == known.end())
-        item.Fail(fmt::format("is {}, which is no column of the first block{}; there are {}", key,
-                              DidYouMean(key, known), JoinNames(known)));
+    CheckLength(list, kMaxOver, "columns");
+    for (const std::string& key : SomeOf(list, KeysOf(table_.blocks.front().columns), "column")) {
       if (std::ranges::find(table_.over, key) != table_.over.end())
-        item.Fail(fmt::format("is {} again", key));
+        list.Fail(fmt::format("has {} twice", key));
       table_.over.push_back(key);
     }
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -39,10 +40,6 @@ CellSummary Searched(const Runtimes& seconds, int first = 1) {
   return Cell(true, seconds, first);
 }
 
-ClaimWord FasterThanOne(double ratio) {
-  return ratio < 1 ? ClaimWord::kHolds : ClaimWord::kDoesNotHold;
-}
-
 TEST(Bootstrap, RulesAreExactAndHaveNoInterval) {
   const CellSummary fast = Rule(1.0);
   const CellSummary slow = Rule(2.0);
@@ -52,7 +49,7 @@ TEST(Bootstrap, RulesAreExactAndHaveNoInterval) {
   EXPECT_EQ(estimate.low, 0.5);
   EXPECT_EQ(estimate.high, 0.5);
   EXPECT_EQ(IntervalText(estimate), "");
-  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(estimate, kFaster), ClaimWord::kHolds);
 }
 
 // exp(mean of the logarithms +- 2.92 standard errors) of 1, 1.1 and 1.2.
@@ -64,20 +61,20 @@ TEST(Bootstrap, OfFewSeedsTheIntervalHoldsStudents) {
   EXPECT_NEAR(estimate.low, 0.9406, 1e-4);
   EXPECT_NEAR(estimate.high, 1.2793, 1e-4);
   EXPECT_EQ(IntervalText(estimate, 2), " [1.88, 2.56], 3 seeds");
-  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kUndecided) << "no seed is below 1, but one may be";
+  EXPECT_EQ(Judge(estimate, kFaster), ClaimWord::kUndecided) << "no seed is below 1, but one may be";
   const CellSummary near = Rule(0.9);
-  EXPECT_EQ(Judge(EstimateRatio({&three}, {&near}), FasterThanOne), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(Judge(EstimateRatio({&three}, {&near}), kFaster), ClaimWord::kDoesNotHold);
 }
 
 // Seeds that agree decide, however few; a rule that is faster decides whatever the seeds would find.
 TEST(Bootstrap, SeedsThatAgreeDecide) {
   const CellSummary three = Searched({1.0, 1.0, 1.0});
   const CellSummary near = Rule(1.01);
-  EXPECT_EQ(Judge(EstimateRatio({&three}, {&near}), FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(EstimateRatio({&three}, {&near}), kFaster), ClaimWord::kHolds);
   const CellSummary apart = Searched({0.5, 1.0, 3.0});
   const CellSummary fast = Rule(1.0);
-  EXPECT_EQ(Judge(EstimateRatio({&apart}, {&near}), FasterThanOne), ClaimWord::kUndecided);
-  EXPECT_EQ(Judge(EstimateRatio({&apart, &fast}, {&near}), FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(EstimateRatio({&apart}, {&near}), kFaster), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(EstimateRatio({&apart, &fast}, {&near}), kFaster), ClaimWord::kHolds);
 }
 
 // A third opponent with too few seeds can only make it worse.
@@ -85,8 +82,8 @@ TEST(Bootstrap, WhatIsLostAgainstOneIsLostWhateverAnotherWouldFind) {
   const CellSummary ours = Searched({2.0, 2.0, 2.0});
   const CellSummary ahead = Searched({1.0, 1.0, 1.0});
   const CellSummary open = Searched({3.0});
-  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&ahead, &open}), FasterThanOne), ClaimWord::kDoesNotHold);
-  EXPECT_EQ(Judge(EstimateRatio({&ahead}, {&ours, &open}), FasterThanOne), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&ahead, &open}), kFaster), ClaimWord::kDoesNotHold);
+  EXPECT_EQ(Judge(EstimateRatio({&ahead}, {&ours, &open}), kFaster), ClaimWord::kUndecided);
 }
 
 TEST(Bootstrap, ManySeedsLeaveTheExtremesOut) {
@@ -132,13 +129,13 @@ TEST(Bootstrap, FewSeedsDecideNothing) {
   EXPECT_TRUE(estimate.open());
   EXPECT_EQ(estimate.value, 0.5);
   EXPECT_EQ(IntervalText(estimate), ", 2 seeds");
-  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(estimate, kFaster), ClaimWord::kUndecided);
 }
 
 TEST(Bootstrap, SeedsThatCannotBePairedDecideNothing) {
   const CellSummary ours = Searched({1, 1, 1});
   const CellSummary theirs = Searched({2, 2, 2}, 11);
-  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&theirs}), FasterThanOne), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(EstimateRatio({&ours}, {&theirs}), kFaster), ClaimWord::kUndecided);
 }
 
 TEST(Bootstrap, WhatARuleDecidesNeedsNoSeeds) {
@@ -147,19 +144,37 @@ TEST(Bootstrap, WhatARuleDecidesNeedsNoSeeds) {
   const CellSummary base = Rule(2.0);
   const Estimate estimate = EstimateRatio({&searched, &rule}, {&base});
   EXPECT_EQ(estimate.high, 0.5);
-  EXPECT_EQ(Judge(estimate, FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(estimate, kFaster), ClaimWord::kHolds);
 }
 
-// Within 1 % on both sides is a tie, which is not ahead; what is surely ahead is, by however little.
-TEST(Bootstrap, ATieIsNotAhead) {
-  const auto word = [](double low, double high, double most) {
-    return JudgeAtMost({.value = 1, .low = low, .high = high, .sampled = true, .seeds = 10}, most);
+// Around 1 and within 1 % of it is a tie, which is no slower and not faster; what is surely on one side is, by however little.
+TEST(Bootstrap, ATieIsNoSlowerAndNotFaster) {
+  const auto estimate = [](double low, double high) {
+    return Estimate{.value = 1, .low = low, .high = high, .sampled = true, .seeds = 10};
   };
-  EXPECT_EQ(word(0.995, 1.005, kFaster), ClaimWord::kDoesNotHold);
-  EXPECT_EQ(word(0.985, 1.005, kFaster), ClaimWord::kUndecided);
-  EXPECT_EQ(word(0.995, 1.015, kFaster), ClaimWord::kUndecided);
-  EXPECT_EQ(word(0.995, 0.999, kFaster), ClaimWord::kHolds);
-  EXPECT_EQ(word(0.995, 1.005, 1), ClaimWord::kUndecided) << "not claimed to be ahead";
+  const AtMost no_slower{1};
+  for (const auto& [low, high, faster, as_fast, remark] :
+       {std::tuple(0.995, 1.005, ClaimWord::kDoesNotHold, ClaimWord::kHolds, ", level"),
+        {1.0, 1.0, ClaimWord::kDoesNotHold, ClaimWord::kHolds, ", level"},
+        {0.985, 1.005, ClaimWord::kUndecided, ClaimWord::kUndecided, ""},
+        {0.995, 1.015, ClaimWord::kUndecided, ClaimWord::kUndecided, ""},
+        {0.995, 0.999, ClaimWord::kHolds, ClaimWord::kHolds, ""},
+        {1.001, 1.005, ClaimWord::kDoesNotHold, ClaimWord::kDoesNotHold, ""}}) {
+    EXPECT_EQ(Judge(estimate(low, high), kFaster), faster) << low << " " << high;
+    EXPECT_EQ(Judge(estimate(low, high), no_slower), as_fast) << low << " " << high;
+    EXPECT_EQ(RemarkOn(estimate(low, high), kFaster), remark) << low << " " << high;
+  }
+  const AtMost nearly{1.05};
+  EXPECT_EQ(RemarkOn(estimate(1.06, 1.1), nearly), ", worse");
+  EXPECT_EQ(RemarkOn(estimate(1.04, 1.1), nearly), "");
+  EXPECT_EQ(RemarkOn(estimate(0.995, 1.005), nearly), "") << "as good as is more than a tie";
+}
+
+TEST(Bootstrap, RatiosNearOneHaveThreeDecimals) {
+  EXPECT_EQ(RatioText(0.9964), "0.996");
+  EXPECT_EQ(RatioText(1.0054), "1.005");
+  EXPECT_EQ(RatioText(1.0996), "1.100");
+  EXPECT_EQ(RatioText(1.354), "1.35");
 }
 
 RC_GTEST_PROP(Bootstrap, IsRepeatableAndScales, ()) {
@@ -266,11 +281,11 @@ TEST(Bootstrap, MeanOverPairsIsSurerThanEachPair) {
   for (const CellSummary& cell : ours) {
     pairs.emplace_back(&cell, &base);
     if (&cell == &ours.back()) continue;
-    EXPECT_EQ(Judge(EstimateRatio({&cell}, {&base}), FasterThanOne), ClaimWord::kUndecided);
+    EXPECT_EQ(Judge(EstimateRatio({&cell}, {&base}), kFaster), ClaimWord::kUndecided);
   }
   const Estimate mean = EstimateMeanRatio(pairs, false);
   EXPECT_NEAR(mean.value, 0.9, 1e-12);
-  EXPECT_EQ(Judge(mean, FasterThanOne), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(mean, kFaster), ClaimWord::kHolds);
 }
 
 TEST(Bootstrap, MeanOverPairsDrawnFromMoreHoldsTheIntervalOverThem) {
@@ -278,8 +293,8 @@ TEST(Bootstrap, MeanOverPairsDrawnFromMoreHoldsTheIntervalOverThem) {
   const CellSummary slow = Searched({1.2, 1.2, 1.2});
   const CellSummary base = Rule(1.0);
   const CellPairs pairs = {{&fast, &base}, {&slow, &base}, {&slow, &base}, {&slow, &base}};
-  EXPECT_EQ(Judge(EstimateMeanRatio(pairs, false), FasterThanOne), ClaimWord::kHolds);
-  EXPECT_EQ(Judge(EstimateMeanRatio(pairs, true), FasterThanOne), ClaimWord::kUndecided);
+  EXPECT_EQ(Judge(EstimateMeanRatio(pairs, false), kFaster), ClaimWord::kHolds);
+  EXPECT_EQ(Judge(EstimateMeanRatio(pairs, true), kFaster), ClaimWord::kUndecided);
 }
 
 TEST(Bootstrap, MeanOverPairsOfRulesIsExactAndUnpairedSeedsHaveNone) {

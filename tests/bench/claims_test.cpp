@@ -439,7 +439,7 @@ TEST(Claims, AsGoodAsDoesNotHoldWhereTheWholeIntervalIsBeyondIt) {
 
 TEST(Claims, ATieIsCalledLevel) {
   const ClaimVerdict verdict =
-      ClaimOf(FindTable("mars"), Searched("bert", {{"mars", 1.001}, {"encoder_placer", 1}}, 3),
+      ClaimOf(FindTable("mars"), Searched("bert", {{"mars", 1}, {"encoder_placer", 1}}, 3),
               "BERT: Mars ends before the encoder-placer");
   EXPECT_EQ(verdict.word, ClaimWord::kDoesNotHold);
   EXPECT_THAT(verdict.ours, HasSubstr(", 3 seeds, level"));

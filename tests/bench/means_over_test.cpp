@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::MakeRecord;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TableDefinition OverRandom() {
@@ -46,7 +47,7 @@ TEST(MeansOver, AreGeometricSortedAndHaveIntervals) {
   // Seeds say 0.354, 0.5, 0.354: Student's interval is wider than what lies between them.
   EXPECT_EQ(summary.lines[0].cells[0].spread, "[0.283, 0.556]");
   EXPECT_EQ(summary.lines[1].title, "random");
-  EXPECT_EQ(summary.lines[1].cells[0].ours, "1.00");
+  EXPECT_EQ(summary.lines[1].cells[0].ours, "1.000");
   EXPECT_EQ(summary.lines[1].cells[0].spread, "") << "over itself";
   EXPECT_EQ(summary.lines[2].title, "GPU only");
   EXPECT_EQ(summary.lines[2].cells[0].ours, "1.41");
@@ -58,7 +59,8 @@ TEST(MeansOver, ARowThatDoesNotFitLeavesNoMean) {
   const RenderedBlock summary = SummaryOf(table, Records(std::nullopt));
   EXPECT_EQ(summary.lines[2].title, "GPU only") << "last, for it has none";
   EXPECT_EQ(summary.lines[2].cells[0].ours, "OOM in 1 of 2");
-  EXPECT_EQ(summary.lines[0].cells[1].ours, "OOM in 1 of 2");
+  EXPECT_EQ(summary.lines[0].cells[1].ours, "–") << "it fits itself";
+  EXPECT_THAT(summary.lines[0].cells[1].tip, HasSubstr("GPU only does not fit in nmt_2"));
 }
 
 TEST(MeansOver, AColumnThatLacksARowHasNone) {
@@ -66,14 +68,39 @@ TEST(MeansOver, AColumnThatLacksARowHasNone) {
   std::vector<CellRecord> records = Records(4.0);
   records.erase(records.begin());
   const RenderedBlock summary = SummaryOf(table, records);
-  ASSERT_THAT(summary.lines, SizeIs(2));
+  ASSERT_THAT(summary.lines, SizeIs(3));
   EXPECT_EQ(summary.lines[0].cells[1].ours, "–");
+  EXPECT_EQ(summary.lines[2].title, "GPU only");
+  EXPECT_EQ(summary.lines[2].cells[0].tip, "not run in all rows");
 }
 
 TEST(MeansOver, ThePageShowsIntervals) {
   const TableDefinition table = OverRandom();
   const RenderedTable rendered = BuildRenderedTable(TableResults(table, Records(4.0)));
+  EXPECT_THAT(RenderMarkdown(rendered), HasSubstr("rows, 90 % intervals"));
   EXPECT_THAT(RenderMarkdown(rendered), HasSubstr("| learner | 0.354 [0.283, 0.556] |"));
+  EXPECT_THAT(RenderHtml(rendered), HasSubstr("0.354 <span class=\"soft\">[0.283, 0.556]</span>"));
+}
+
+TEST(MeansOver, OfTwoSeedsThereIsNoInterval) {
+  const TableDefinition table = OverRandom();
+  std::vector<CellRecord> records = Records(4.0);
+  std::erase_if(records, [](const CellRecord& record) { return record.seed == 3; });
+  const RenderedBlock summary = SummaryOf(table, records);
+  EXPECT_EQ(summary.lines[0].cells[0].spread, "");
+  EXPECT_THAT(summary.shows, Not(HasSubstr("interval")));
+}
+
+TEST(MeansOver, UnequalSamplesAreNotCompared) {
+  const TableDefinition table = OverRandom();
+  std::vector<CellRecord> records = Records(4.0);
+  for (CellRecord& record : records) {
+    if (record.column == "learner") record.budget = 70;
+  }
+  const RenderedBlock summary = SummaryOf(table, records);
+  EXPECT_EQ(summary.lines.back().title, "learner");
+  EXPECT_EQ(summary.lines.back().cells[0].ours, "–");
+  EXPECT_EQ(summary.lines.back().cells[0].tip, "not the same number of samples");
 }
 
 }  // namespace

@@ -323,10 +323,10 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
   refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
           "give it another name");
-  refused(std::string(kHead) + "over: [randm]\n" + kRest,
-          "is randm, which is no column of the first block (did you mean random?); there are");
-  refused(std::string(kHead) + "over: [random, random]\n" + kRest, "is random again");
-  refused(std::string(kHead) + "over: []\n" + kRest, "is empty; name columns of the first block");
+  refused(std::string(kHead) + "over: [randm]\n" + kRest, "did you mean random?");
+  refused(std::string(kHead) + "over: [random, random]\n" + kRest, "has random twice");
+  refused(std::string(kHead) + "over: []\n" + kRest, "over is empty");
+  refused(std::string(kHead) + "over: [random, single_gpu]\nanalysis: units\n" + kRest, "give one of them");
   refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
   refused(std::string(kHead) +
               "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"

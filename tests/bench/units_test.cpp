@@ -46,7 +46,7 @@ TEST(Units, SpreadsOverUnitsAndOverAgents) {
   ASSERT_TRUE(rendered.summary.has_value());
   ASSERT_THAT(rendered.summary->lines, SizeIs(2));
   EXPECT_EQ(rendered.summary->lines[0].cells[0].ours, "8.00");
-  EXPECT_EQ(rendered.summary->lines[1].cells[1].ours, "1.00");
+  EXPECT_EQ(rendered.summary->lines[1].cells[1].ours, "1.000");
 }
 
 // A row that a unit cannot place, or where a column was not run, is left out of that column, which says so.
