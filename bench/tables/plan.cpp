@@ -178,6 +178,7 @@ TableDefinition PlannedPart(const TableDefinition& table, const std::vector<Cell
   }
   keep(table.blocks, part.blocks);
   part.claims.clear();
+  part.over.clear();
   part.analysis = nullptr;
   part.blocks.front().note += fmt::format(
       " Only a part of the table was asked for; `berth table {} --resume` runs all of it.", table.called());

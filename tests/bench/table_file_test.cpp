@@ -313,6 +313,21 @@ TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
 }
 
+TEST(TableFile, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
+                                          "--store", folder / "store.db",  "--force"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = testing::RunBerth(arguments, folder.path());
+    EXPECT_EQ(result.status, 0) << result.err;
+    return formats::ReadFile(folder / "out/table.md");
+  };
+  EXPECT_THAT(run({}), HasSubstr("| placed by | over random |"));
+  EXPECT_THAT(run({"--cells", "*/single_gpu"}), ::testing::Not(HasSubstr("over random")));
+}
+
 TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   const TempFolder folder;
   const auto refused = [&](const std::string& text, const std::string& says) {
