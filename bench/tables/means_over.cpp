@@ -7,6 +7,7 @@
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/common.h"
 #include "bench/tables/rendered_table.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
