@@ -194,16 +194,15 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
 std::string ClaimsNote() {
   return fmt::format(
       "Where seeds decide, our number has its 90 % interval (bootstrap; with fewer than {} seeds it also "
-      "holds Student's) and "
-      "the number of seeds. A claim is decided only where the whole interval agrees; with fewer than {} "
-      "seeds only where the "
-      "columns without seeds decide it alone. Level, an interval around 1 that leaves it by at most {} %, is "
-      "no slower and not "
-      "faster. That a placement exists is shown by any seed that found it, or excluded by the bound. Nothing "
-      "is judged on a "
-      "learner that missed a case of the learning gate or lost to its control learner: it did not learn. The "
-      "rules for few "
-      "seeds and for what is level are younger than the rows.",
+      "holds Student's) and the number of seeds. A claim is decided only where the whole interval agrees; "
+      "with fewer than {} seeds only where the columns without seeds decide it alone. Level, an interval "
+      "around 1 that leaves it by at most {} %, is no slower and not faster. That a placement exists is "
+      "shown "
+      "by any seed that found it, or excluded by the bound. Nothing is judged on a learner that missed a "
+      "case "
+      "of the learning gate or lost to its control learner: it did not learn. The rules for few seeds and "
+      "for "
+      "what is level are younger than the rows.",
       kSeedsForBootstrap, kSeedsForClaim, 100 * kTie);
 }
 
