@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +19,8 @@ struct DrawnActions {
 // One action for each row of `logits` [rows, choices], without gradient; without a generator the likeliest
 // one, the first of equals. One number is taken from the generator for each row, in order.
 DrawnActions DrawActions(const at::Tensor& logits, Rng* rng);
+// The same with numbers in [0, 1) taken before, one for each row; with none the likeliest.
+DrawnActions DrawActions(const at::Tensor& logits, std::span<const double> uniforms);
 
 // Standard normal numbers (Box, Muller).
 at::Tensor DrawNormal(at::IntArrayRef sizes, at::ScalarType type, Rng& rng);

@@ -224,53 +224,83 @@ void PlacetoLearner::Sample(std::size_t task, const std::vector<PlacetoEpisode*>
   }
 }
 
+// The episodes of a task act together: what torch asks for a call is paid once for all of them.
 void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes) {
   const c10::InferenceMode no_gradients;
   const std::int64_t step = episodes.front()->steps;
+  const std::span<const UnitIndex> units = state.view.UnitsOfStep(step);
   std::vector<PlacetoView::State> states;
-  for (const PlacetoEpisode* episode : episodes) states.push_back({episode, step});
+  for (PlacetoEpisode* episode : episodes) {
+    episode->moved.push_back(0);
+    states.push_back({episode, step});
+  }
+  // By episode, then by unit. A greedy pass is alone and draws nothing, so that it does not move the draws of the
+  // episodes after it.
+  std::vector<double> uniforms(episodes.front()->greedy ? 0 : episodes.size() * units.size());
+  for (double& uniform : uniforms) uniform = action_rng_.Uniform();
   const PlacetoNetwork::Preferences read =
       network_.Read(state.graph, state.view.Features(states), state.view.UnitsInTurn(states), state.stay);
+  if (!state.view.offers()) {
+    Draw(episodes, units, read.With(), uniforms);
+  } else {
+    DrawWithOffers(state, episodes, read, uniforms);
+  }
+  for (PlacetoEpisode* episode : episodes) ++episode->steps;
+}
+
+// Unit after unit: each is offered what those before it have left.
+void PlacetoLearner::DrawWithOffers(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes,
+                                    const PlacetoNetwork::Preferences& read,
+                                    std::span<const double> uniforms) {
+  const std::int64_t step = episodes.front()->steps;
   const std::span<const UnitIndex> units = state.view.UnitsOfStep(step);
-  const auto count = static_cast<std::int64_t>(units.size());
-  for (std::size_t e = 0; e < episodes.size(); ++e) {
-    PlacetoEpisode& episode = *episodes[e];
-    episode.moved.push_back(0);
-    const auto first = static_cast<std::int64_t>(e) * count;
-    if (!state.view.offers()) {
-      Draw(episode, read.Rows(first, count).With(), units);
-    } else {
-      UnitSchedule schedule = state.view.ScheduleBefore(episode.slots, step);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const UnitIndex unit = units[static_cast<std::size_t>(i)];
-        const std::vector<UnitSchedule::Offer> offers = schedule.OffersFor(unit);
-        std::vector<float> numbers = state.view.OfferNumbers(unit, offers);
-        Draw(episode, read.Rows(first + i, 1).With(OfferTensor(numbers, 1)), {&unit, 1});
-        const auto slot = static_cast<std::size_t>(episode.slots[static_cast<std::size_t>(unit)]);
-        schedule.Place(unit, slot, offers[slot]);
-        episode.offers.insert(episode.offers.end(), numbers.begin(), numbers.end());
-      }
+  std::vector<UnitSchedule> schedules;
+  for (const PlacetoEpisode* episode : episodes) {
+    schedules.push_back(state.view.ScheduleBefore(episode->slots, step));
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const UnitIndex unit = units[i];
+    std::vector<std::vector<UnitSchedule::Offer>> offers;
+    std::vector<float> numbers;
+    std::vector<double> drawn_by;
+    for (std::size_t e = 0; e < episodes.size(); ++e) {
+      offers.push_back(schedules[e].OffersFor(unit));
+      const std::vector<float> own = state.view.OfferNumbers(unit, offers[e]);
+      episodes[e]->offers.insert(episodes[e]->offers.end(), own.begin(), own.end());
+      numbers.insert(numbers.end(), own.begin(), own.end());
+      if (!uniforms.empty()) drawn_by.push_back(uniforms[e * units.size() + i]);
     }
-    ++episode.steps;
+    const at::Tensor offered = OfferTensor(numbers, static_cast<std::int64_t>(episodes.size()));
+    const PlacetoNetwork::Preferences own =
+        read.OfUnit(static_cast<std::int64_t>(i), static_cast<std::int64_t>(units.size()));
+    Draw(episodes, {&unit, 1}, own.With(offered), drawn_by);
+    for (std::size_t e = 0; e < episodes.size(); ++e) {
+      const auto slot = static_cast<std::size_t>(episodes[e]->slots[static_cast<std::size_t>(unit)]);
+      schedules[e].Place(unit, slot, offers[e][slot]);
+    }
   }
 }
 
-// The devices of `units` by `logits` [units, devices].
-void PlacetoLearner::Draw(PlacetoEpisode& episode, const at::Tensor& logits,
-                          std::span<const UnitIndex> units) {
-  const at::Tensor chances = logits.to(at::kDouble).softmax(-1).contiguous();
+// The devices of `units` in each of `episodes` by `logits` [episodes * units, devices].
+void PlacetoLearner::Draw(const std::vector<PlacetoEpisode*>& episodes, std::span<const UnitIndex> units,
+                          const at::Tensor& logits, std::span<const double> uniforms) {
+  const at::Tensor wide = logits.to(at::kDouble);
+  const at::Tensor chances = wide.softmax(-1).contiguous();
   const double* chance = chances.data_ptr<double>();
-  // A greedy pass draws nothing, so that it does not move the draws of the episodes after it.
-  const DrawnActions drawn = DrawActions(logits, episode.greedy ? nullptr : &action_rng_);
+  const DrawnActions drawn = DrawActions(wide, uniforms);
   CheckFinite(drawn.log_probability, name(), updates());
-  for (std::size_t i = 0; i < units.size(); ++i, chance += logits.size(1)) {
-    const std::int64_t slot = drawn.actions.data_ptr<std::int64_t>()[i];
-    std::int32_t& now = episode.slots[static_cast<std::size_t>(units[i])];
-    episode.expected_moves += 1 - chance[now];
-    if (now != slot) episode.moved.back() = 1;
-    now = static_cast<std::int32_t>(slot);
-    episode.actions.push_back(slot);
-    episode.log_probabilities.push_back(drawn.log_probability.data_ptr<double>()[i]);
+  const std::int64_t* slot = drawn.actions.data_ptr<std::int64_t>();
+  const double* log_probability = drawn.log_probability.data_ptr<double>();
+  for (PlacetoEpisode* episode : episodes) {
+    for (const UnitIndex unit : units) {
+      std::int32_t& now = episode->slots[static_cast<std::size_t>(unit)];
+      episode->expected_moves += 1 - chance[now];
+      if (now != *slot) episode->moved.back() = 1;
+      now = static_cast<std::int32_t>(*slot);
+      episode->actions.push_back(*slot++);
+      episode->log_probabilities.push_back(*log_probability++);
+      chance += logits.size(1);
+    }
   }
 }
 
@@ -449,9 +479,9 @@ PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, doubl
   result.gradients = Gradients(loss, network_.parameters());
   result.loss = loss.item<double>();
   result.entropy = terms.entropy.sum().item<double>();
+  const at::Tensor learned = terms.log_probability.detach().to(at::kDouble).contiguous();
   for (std::size_t i = 0; i < drawn.size(); ++i) {
-    const double learned = terms.log_probability[static_cast<std::int64_t>(i)].item<double>();
-    result.drift = std::max(result.drift, std::abs(learned - drawn[i]));
+    result.drift = std::max(result.drift, std::abs(learned.data_ptr<double>()[i] - drawn[i]));
   }
   return result;
 }

@@ -76,7 +76,10 @@ class PlacetoLearner : public Learner {
 
   void Advance();
   void Act(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes);
-  void Draw(PlacetoEpisode& episode, const at::Tensor& logits, std::span<const UnitIndex> units);
+  void DrawWithOffers(const TaskState& state, const std::vector<PlacetoEpisode*>& episodes,
+                      const PlacetoNetwork::Preferences& read, std::span<const double> uniforms);
+  void Draw(const std::vector<PlacetoEpisode*>& episodes, std::span<const UnitIndex> units,
+            const at::Tensor& logits, std::span<const double> uniforms);
   void Sample(std::size_t task, const std::vector<PlacetoEpisode*>& episodes);
   bool IsKnown(const TaskState& state, PlacetoEpisode& episode) const;
   bool BatchDone() const;

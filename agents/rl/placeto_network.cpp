@@ -132,8 +132,10 @@ PlacetoNetwork::Preferences PlacetoNetwork::Read(const PlacetoGraph& graph, cons
   return read;
 }
 
-PlacetoNetwork::Preferences PlacetoNetwork::Preferences::Rows(std::int64_t first, std::int64_t count) const {
-  const auto some = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
+PlacetoNetwork::Preferences PlacetoNetwork::Preferences::OfUnit(std::int64_t i, std::int64_t m) const {
+  const auto some = [&](const at::Tensor& all) {
+    return all.defined() ? all.view({-1, m, all.size(1)}).select(1, i) : all;
+  };
   return {some(logits), some(weights), some(stay), reach};
 }
 

@@ -61,7 +61,8 @@ class PlacetoNetwork {
     at::Tensor weights;  // [states * m, offers], what each offered number counts; undefined where none is
     at::Tensor stay;     // [states * m, D], for the device on which a unit is; undefined = 0
     double reach = 0;
-    Preferences Rows(std::int64_t first, std::int64_t count) const;
+    // Of unit i of the m in turn alone, a row for each state.
+    Preferences OfUnit(std::int64_t i, std::int64_t m) const;
     // All together, [rows, D]; what was `offered` is [rows, D, offers].
     at::Tensor With(const at::Tensor& offered = {}) const;
   };
