@@ -6,7 +6,7 @@
 // Percentiles are taken by rank, so they are the same on a log scale. The draws have a fixed seed of their
 // own: the same rows give the same interval everywhere. Of fewer than ten seeds the percentiles are nearly the smallest and
 // the largest and miss too often; there the interval also reaches as far as Student's does for the logarithms of what each
-// seed says alone. How often both hold the ratio of ten seeds: bench/sweep/intervals.py.
+// seed says alone. How often both hold the ratio of ten seeds: bench/studies/intervals.py.
 #pragma once
 
 #include <cstdint>

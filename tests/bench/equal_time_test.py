@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = sys.argv.pop(1)
-sys.path.insert(0, os.path.join(ROOT, "bench", "sweep"))
+sys.path.insert(0, os.path.join(ROOT, "bench", "studies"))
 import equal_time  # noqa: E402
 
 FIELDS = ("block", "row", "column", "status", "budget", "samples", "curve", "curve_agent_seconds", "simulator_seconds", "wall_seconds")

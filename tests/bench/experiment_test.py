@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = sys.argv.pop(1)
-sys.path.insert(0, os.path.join(ROOT, "bench", "sweep"))
+sys.path.insert(0, os.path.join(ROOT, "bench", "studies"))
 import experiment  # noqa: E402
 
 
@@ -28,7 +28,7 @@ class ExperimentTest(unittest.TestCase):
     def call(self, *options):
         before, sys.argv = sys.argv, ["script.py", *options]
         try:
-            return experiment.Experiment("bench/sweep/script.py", "What it is.\n\nMore.")
+            return experiment.Experiment("bench/studies/script.py", "What it is.\n\nMore.")
         finally:
             sys.argv = before
 
@@ -41,7 +41,7 @@ class ExperimentTest(unittest.TestCase):
         with open(self.out, encoding="utf-8") as file:
             lines = file.read().splitlines()
         self.assertEqual(lines[0], "# Title")
-        self.assertTrue(lines[2].startswith("    bench/sweep/script.py ") and lines[2].endswith("out.md"), lines[2])
+        self.assertTrue(lines[2].startswith("    bench/studies/script.py ") and lines[2].endswith("out.md"), lines[2])
         self.assertEqual(lines[4:], ["revision 0123, one, 2026-01-02; text.", "", "| a | b |", "| --- | --- |", "| 1 | 2 |"])
 
     def test_a_plan_that_is_none(self):

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = sys.argv.pop(1)
-sys.path.insert(0, os.path.join(ROOT, "bench", "sweep"))
+sys.path.insert(0, os.path.join(ROOT, "bench", "studies"))
 import explained  # noqa: E402
 
 SAMPLES, UNITS, DEVICES = 1000, 40, 3
@@ -61,7 +61,7 @@ class ExplainedTest(unittest.TestCase):
         self.assertEqual(explained.devices_of("a3bcb12"), "aaabc" + 12 * "b")
 
     def test_names_hide_no_module(self):
-        scripts = {name.removesuffix(".py") for name in os.listdir(os.path.join(ROOT, "bench", "sweep")) if name.endswith(".py")}
+        scripts = {name.removesuffix(".py") for name in os.listdir(os.path.join(ROOT, "bench", "studies")) if name.endswith(".py")}
         self.assertEqual(scripts & sys.stdlib_module_names, set())
 
 

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 ROOT = sys.argv.pop(1)
-sys.path.insert(0, os.path.join(ROOT, "bench", "sweep"))
+sys.path.insert(0, os.path.join(ROOT, "bench", "studies"))
 import host_variables  # noqa: E402
 
 

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = sys.argv.pop(1)
-sys.path.insert(0, os.path.join(ROOT, "bench", "sweep"))
+sys.path.insert(0, os.path.join(ROOT, "bench", "studies"))
 import intervals  # noqa: E402
 
 SEEDS = range(1, 11)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kills a berth command at random moments and resumes it: its results must be those of a run that nobody disturbed.
 
-    bench/sweep/kills.py --berth build/release/bench/berth --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
-    bench/sweep/kills.py place --agent annealing --graph nmt --cluster 'k40(gpus=2)' --samples 20000
-    bench/sweep/kills.py compare --agents random annealing --graph nmt --cluster 'k40(gpus=2)' --samples 4000
-    bench/sweep/kills.py train --agent sgdp --graph 'chain(ops=20)' --cluster 'k40(gpus=2)' --samples 3000
-    bench/sweep/kills.py validate --record --workloads 'chain(ops=5)' ...
+    bench/studies/kills.py --berth build/release/bench/berth --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
+    bench/studies/kills.py place --agent annealing --graph nmt --cluster 'k40(gpus=2)' --samples 20000
+    bench/studies/kills.py compare --agents random annealing --graph nmt --cluster 'k40(gpus=2)' --samples 4000
+    bench/studies/kills.py train --agent sgdp --graph 'chain(ops=20)' --cluster 'k40(gpus=2)' --samples 3000
+    bench/studies/kills.py validate --record --workloads 'chain(ops=5)' ...
 
 The command's options follow those of this script, without --out, --store and --resume. Both runs have folders of their own
 in a temporary one. Exit status 1 where a kill lost what was finished, a result is missing or another, or the command was

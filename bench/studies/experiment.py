@@ -26,7 +26,7 @@ class Experiment:
             with open(self.plan_path, encoding="utf-8") as file:
                 self.plan = json.load(file)
         except (OSError, ValueError) as problem:
-            parser.error(f"{options.plan}: {problem}; wanted a plan, a JSON object as in bench/sweep/*.json")
+            parser.error(f"{options.plan}: {problem}; wanted a plan, a JSON object as in bench/studies/*.json")
         self.made = set()
 
     def berth(self, *options):
@@ -46,5 +46,5 @@ class Experiment:
         paths = " ".join(os.path.relpath(path, root) for path in (self.plan_path, self.out_path))
         header, *rows = lines
         with open(self.out_path, "w", encoding="utf-8") as out:
-            out.write(f"# {title}\n\n    bench/sweep/{self.script} {paths}\n\n{'; '.join(sorted(self.made))}{text}\n\n")
+            out.write(f"# {title}\n\n    bench/studies/{self.script} {paths}\n\n{'; '.join(sorted(self.made))}{text}\n\n")
             out.writelines("| " + " | ".join(line) + " |\n" for line in (header, ["---"] * len(header), *rows))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the README's picture from results/placeto/rows.csv: the best step time found against the placements sampled.
 
-    bench/sweep/picture.py [ROWS] [OUT]     default: results/placeto/rows.csv, docs/picture.svg
+    bench/studies/picture.py [ROWS] [OUT]     default: results/placeto/rows.csv, docs/picture.svg
 
 Inception-V3 on two K80, native rules; lines are medians over the seeds of a cell. The same rows give the same bytes.
 """
