@@ -96,14 +96,14 @@ const std::vector<AgentRow>& Agents() {
            ONE_SHOT("ppo|reinforce (paper, code: reinforce)", "20", "2e-3", "0.1", "0.8 (paper, code: 0)"),
        AgentKind::kLearner, MakeLearner},
       {"placeto",
-       "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=walk transfers to "
+       "message passing, three pooled summaries, a few units at a time, REINFORCE; preset=transfer is for "
        "unseen graphs",
        "Addanki et al., NeurIPS 2019",
-       "preset=tuned|walk|paper|code, rounds=2 (others: 8), episodes=4, passes=1, every=16 (others: 1), "
-       "repeats=no (others: yes), moves=2.5 (others: 0 = not steered), moves_end=1 (of other moves: moves), "
-       "reach=1 (others: 0 = unbounded), "
-       "offers=yes (tuned alone), "
-       "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (walk: 0.01; paper, code: 1), "
+       "preset=tuned|transfer|walk|paper|code, rounds=2 (transfer: 4; others: 8), episodes=4, passes=1, "
+       "every=16 (walk, paper, code: 1), repeats=no (walk, paper, code: yes), "
+       "moves=2.5 (others: 0 = not steered), moves_end=1 (of other moves: moves), "
+       "reach=1 (others: 0 = unbounded), offers=yes (tuned, transfer alone), "
+       "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (transfer, walk: 0.01; paper, code: 1), "
        "entropy_end=0 (walk: 0.001, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, "
        "reward=decrease|best_later|final (tuned, code: best_later), baseline=moves|step (others: step), "
        "window=10, greedy=0 (walk: 25; paper, code: 999), start=best|own|random-each|single (others: own), "

@@ -16,16 +16,18 @@
 //     placement: as it is released, the branch of the paper's reward cannot run, this one and `final` can;
 //   - `walk` is `paper` with means over neighbours and pools (sums saturate the softmax of a fresh policy,
 //     placeto_network.h), costs by the reference runtime, start times by their largest distance, and a learning rate
-//     and entropy of ours. It goes from a random start to the end: the one to apply to unseen graphs;
+//     and entropy of ours. It goes from a random start to the end, so its weights are for any graph;
 //   - `tuned` searches one graph, from the best placement so far. Sixteen units get their devices between two
 //     evaluations, from one state; what is known is not evaluated again; a logit for staying holds the units that a pass
 //     moves at 2.5, falling to 1; the network's preferences stay within a tanh; steps that moved something are compared with one
 //     another. It is told what a list schedule of the units before offers the unit in turn on each device: how late it
 //     would end there, and whether its heaviest input is there (docs/protocol.md#offers). Network, features and penalty
-//     are the walk's, with two rounds of messages in place of eight.
+//     are the walk's, with two rounds of messages in place of eight;
+//   - `transfer` is for graphs that were never searched: it goes from a random start to the end as `walk` does, sixteen
+//     units at a time and told offers as `tuned` is, with four rounds (table placeto-generalization).
 //
 // Where it fails: with one unit between two evaluations an episode is |V| + 1 samples, so small budgets are few updates;
-// and walks from random starts learn to end on one device, a local optimum.
+// and walks from random starts that are told no offers learn to end on one device, a local optimum.
 #include "agents/rl/learners.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"

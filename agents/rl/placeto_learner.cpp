@@ -81,7 +81,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoOptions& options, const std::vector<
     throw InputError(
         options.name +
         ": with moves above 0 it searches one graph from its best placement; weights for several graphs, or "
-        "to be applied without learning, are those of placeto(preset=walk)");
+        "to be applied without learning, are those of placeto(preset=transfer)");
   }
   for (const Task* task : tasks) {
     states_.push_back(std::make_unique<TaskState>(*task, options));

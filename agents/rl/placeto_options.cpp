@@ -32,7 +32,20 @@ PlacetoOptions Tuned() {
   return options;
 }
 
-// From a random start to the end: what can be applied to graphs that were never searched.
+// From a random start to the end, told what devices offer: for graphs that were never searched.
+PlacetoOptions Transfer() {
+  PlacetoOptions options = Tuned();
+  options.rounds = 4;
+  options.moves = {};
+  options.reach = 0;
+  options.entropy.first = 0.01;
+  options.reward = Reward::kDecrease;
+  options.baseline = Baseline::kStep;
+  options.start = Start::kOwn;
+  return options;
+}
+
+// The paper's walk in our scales; weights for any graph, too.
 PlacetoOptions Walk() {
   PlacetoOptions options;
   options.learning_rate = {1e-2, 1e-3, 1};
@@ -63,6 +76,7 @@ PlacetoOptions Program() {
 }
 
 PlacetoOptions Defaults(const std::string& preset) {
+  if (preset == "transfer") return Transfer();
   if (preset == "walk") return Walk();
   if (preset == "paper") return Published();
   if (preset == "code") return Program();
@@ -89,7 +103,7 @@ void Choose(ParameterReader& read, const std::string& parameter, const Names<T>&
 
 PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   ParameterReader read(spec);
-  const std::string preset = read.Choice("preset", {"tuned", "walk", "paper", "code"});
+  const std::string preset = read.Choice("preset", {"tuned", "transfer", "walk", "paper", "code"});
   PlacetoOptions options = Defaults(preset);
   options.rounds = static_cast<int>(read.Int("rounds", options.rounds, 0, 1000));
   options.episodes = static_cast<int>(read.Int("episodes", options.episodes, 1, 4096));
@@ -102,7 +116,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   const double last = options.moves.first == moves.first ? moves.last : options.moves.first;
   options.moves.last = read.Double("moves_end", last, 0, 1e6);
   options.reach = read.Double("reach", options.reach, 0, 1000);
-  if (preset == "tuned") options.offers = read.Bool("offers", options.offers);
+  if (preset == "tuned" || preset == "transfer") options.offers = read.Bool("offers", options.offers);
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);
   options.learning_rate.last = read.Double("lr_end", options.learning_rate.first / 10, 0, 10);
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);

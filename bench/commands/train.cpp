@@ -68,7 +68,7 @@ class TrainCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app,
-        {"berth train --agent 'placeto(preset=walk)' --family cifar10:train --cluster 'k80(gpus=2)' "
+        {"berth train --agent 'placeto(preset=transfer)' --family cifar10:train --cluster 'k80(gpus=2)' "
          "--samples 20000 --out "
          "cifar10.policy",
          "berth train --agent sgdp --graph nmt gnmt --cluster 'p100(gpus=4)' --samples 5000 --out nmt.policy "

@@ -250,7 +250,7 @@ class Problem:
 
 
 def train(agent: str, problems: Sequence[Problem], samples: int, path: str, *, seed: int = 1, threads: int = 0, init: str = "") -> Training:
-    """Trains one policy of a learning agent ("placeto(preset=walk)") on several problems, `samples` placements shared evenly, and writes it to
+    """Trains one policy of a learning agent ("placeto(preset=transfer)") on several problems, `samples` placements shared evenly, and writes it to
     `path`. `init`: a policy to go on from. Ctrl-C ends it at the next sample; the policy so far is written."""
     out = _core.train(agent, [problem._core for problem in problems], samples, seed, threads, str(init), str(path))
     return Training(agent=out["agent"], samples=out["samples"], problem_samples=np.frombuffer(out["problem_samples"], np.int64),

@@ -41,9 +41,9 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
   }
   // Of several presets the one whose weights are for any graph.
   std::unique_ptr<Agent> MakeForTransfer() const {
-    const bool walks =
-        std::string(FindAgent(GetParam().name)->parameters).find("|walk|") != std::string::npos;
-    return walks ? Make("preset=walk") : Make();
+    const bool has_preset =
+        std::string(FindAgent(GetParam().name)->parameters).find("|transfer|") != std::string::npos;
+    return has_preset ? Make("preset=transfer") : Make();
   }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
     return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));

@@ -32,6 +32,17 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_TRUE(tuned.relative);
   EXPECT_TRUE(tuned.offers);
 
+  const PlacetoOptions transfer = Options("placeto(preset=transfer)");
+  EXPECT_EQ(transfer.every, 16);
+  EXPECT_EQ(transfer.rounds, 4);
+  EXPECT_EQ(transfer.moves.first, 0);
+  EXPECT_EQ(transfer.reach, 0);
+  EXPECT_EQ(transfer.entropy.first, 0.01);
+  EXPECT_EQ(transfer.start, PlacetoOptions::Start::kOwn);
+  EXPECT_EQ(transfer.reward, PlacetoOptions::Reward::kDecrease);
+  EXPECT_EQ(transfer.baseline, PlacetoOptions::Baseline::kStep);
+  EXPECT_TRUE(transfer.offers);
+
   const PlacetoOptions walk = Options("placeto(preset=walk)");
   EXPECT_EQ(walk.learning_rate.first, 1e-2);
   EXPECT_EQ(walk.learning_rate.last, 1e-3);

@@ -573,12 +573,13 @@ TEST(Placeto, TheSearchOfOneGraphIsNotForOthers) {
       SearchOnce(spec, made->task, 10, {.learn = false});
       return false;
     } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("placeto(preset=walk)"));
+      EXPECT_THAT(error.what(), HasSubstr("placeto(preset=transfer)"));
       return true;
     }
   };
   EXPECT_TRUE(refused("placeto"));
   EXPECT_FALSE(refused("placeto(preset=walk)"));
+  EXPECT_FALSE(refused("placeto(preset=transfer)"));
   EXPECT_FALSE(refused("placeto(moves=0)"));
 }
 
