@@ -530,8 +530,11 @@ const std::vector<ClaimKind>& ClaimKinds() {
        "column! than! at_least above in_rows", FewerSamples},
       {"fewer_samples_on_average", "the same as a geometric mean over all rows",
        "column! than! at_least above", FewerSamplesOnAverage},
-      {"mean_ratio", "a column takes at most so many times as long as another, geometric mean over all rows",
-       "column! than! at_most below", MeanRatio},
+      {"mean_ratio",
+       "a column takes at most so many times as long as another, geometric mean over all rows; `columns` "
+       "makes "
+       "one claim of each",
+       "column columns than! at_most below", MeanRatio},
       {"out_of_memory", "a column does not fit where the paper says so; `than`: one device alone",
        "column! than!", OutOfMemory},
       {"slower", "all of some cells take at least so many times as long as column `than`",

@@ -165,17 +165,29 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
       static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
   claim.named = fields.Name("named", "");
   claim.beside_named = fields.Name("beside_named", "");
-  if (claim.kind != "ratio") return {claim};
-  if (rows.has_value() == fields.Has("row")) value.Fail("takes a `row`, or `rows: all`");
-  if (!each) return {claim};
-  refuse_more_than(block.lines.size());
+  const auto one_of = [&](const char* one, const char* several, bool has_several) {
+    if (fields.Has(one) == has_several) value.Fail(fmt::format("takes a `{}`, or `{}`", one, several));
+  };
+  if (claim.kind == "ratio") one_of("row", "rows: all", rows.has_value());
+  if (claim.kind == "mean_ratio") one_of("column", "columns", fields.Has("columns"));
   std::vector<Claim> claims;
-  for (const TableLine& line : block.lines) {
+  const auto add = [&](const char* mark, const std::string& title, const std::string& key) -> Claim& {
     Claim& one = claims.emplace_back(claim);
-    one.rows = {line.key};
-    one.text = Replaced(claim.text, "{row}", fmt::format("{}, {} GPUs", line.title, line.gpus));
+    one.text = Replaced(claim.text, mark, title);
     if (one.text.size() > kMaxText)
-      value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, line.key));
+      value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, key));
+    return one;
+  };
+  if (each) {
+    refuse_more_than(block.lines.size());
+    for (const TableLine& line : block.lines)
+      add("{row}", fmt::format("{}, {} GPUs", line.title, line.gpus), line.key).rows = {line.key};
+  } else if (claim.kind == "mean_ratio" && fields.Has("columns")) {
+    refuse_more_than(claim.columns.size());
+    for (const std::string& key : claim.columns)
+      add("{column}", std::ranges::find(block.columns, key, &TableColumn::key)->title, key).columns = {key};
+  } else {
+    claims = {claim};
   }
   return claims;
 }

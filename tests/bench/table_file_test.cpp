@@ -199,6 +199,24 @@ TEST(TableFile, WhatIsTooMuchIsRefused) {
       HasSubstr("has more than 2000 characters with the title of chain_ops_4"));
 }
 
+TEST(TableFile, OneClaimOfEachColumn) {
+  const std::string head = std::string(kHead) +
+                           "columns: [random, single_gpu, {key: turns, title: by turns, agent: "
+                           "round_robin}]\nrows: [{workload: chain(ops=4)}]\n";
+  const auto claim = [&](const std::string& columns) {
+    return head + "claims: [{claim: \"{column} ends first\", kind: mean_ratio, " + columns +
+           "than: single_gpu, below: 1}]\n";
+  };
+  const TableDefinition table = Parse(claim("columns: [random, turns], "));
+  ASSERT_EQ(table.claims.size(), 2U);
+  EXPECT_EQ(table.claims[0].text, "random ends first");
+  EXPECT_EQ(table.claims[1].text, "by turns ends first");
+  EXPECT_EQ(table.claims[1].columns, std::vector<std::string>{"turns"});
+  EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes a `column`, or `columns`"));
+  EXPECT_THAT(RefusalOf(claim("column: random, columns: [random], ")),
+              HasSubstr("takes a `column`, or `columns`"));
+}
+
 TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
   std::string text = std::string(kHead) + kRest + "claims:\n";
   for (const ClaimKind& kind : ClaimKinds()) {
@@ -211,7 +229,8 @@ TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
     if (has("row") || std::string(kind.name) == "ratio") text += ", row: chain_ops_4";
     if (has("columns")) text += ", columns: [random]";
     for (const char* key : {"column", "than"}) {
-      if (has(key)) text += std::string(", ") + key + ": random";
+      const bool one_of = std::string(kind.name) == "mean_ratio" && std::string(key) == "column";
+      if (has(key) || one_of) text += std::string(", ") + key + ": random";
     }
     for (const char* key : {"by", "at_least", "within"}) {
       if (has(key)) text += std::string(", ") + key + ": 0.5";
