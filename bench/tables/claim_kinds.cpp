@@ -25,10 +25,10 @@ struct Tally {
   int won = 0, lost = 0, undecided = 0;
   std::string rows;
 
-  void Add(const std::string& line, const Estimate& ratio, ClaimWord word) {
+  void Add(const std::string& line, const Estimate& ratio, ClaimWord word, const std::string& remark = "") {
     ++(word == ClaimWord::kHolds ? won : (word == ClaimWord::kDoesNotHold ? lost : undecided));
-    rows += fmt::format("{} {} {}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value),
-                        IntervalText(ratio));
+    rows += fmt::format("{} {} {}{}{}", rows.empty() ? ":" : ";", line, RatioText(ratio.value),
+                        IntervalText(ratio), remark);
   }
   // Of `all` rows, run or not, `wanted` are to be won.
   void Fill(ClaimVerdict& verdict, const std::string& what, std::size_t all_rows, int wanted) const {
@@ -180,7 +180,7 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
     }
     if (theirs.size() < opponents.size()) continue;
     const Estimate ratio = EstimateRatio({&learner}, theirs);
-    tally.Add(line.key, ratio, Judge(ratio, kFaster));
+    tally.Add(line.key, ratio, Judge(ratio, kFaster), RemarkOn(ratio, kFaster));
   }
   const std::size_t rows = BlockOf(results, block).lines.size();
   tally.Fill(verdict, fmt::format("{} / best {}", TitleOf(BlockOf(results, block), ours), opponent), rows,
