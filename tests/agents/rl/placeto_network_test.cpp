@@ -196,8 +196,22 @@ TEST(PlacetoNetwork, AFreshOneReadsNothingFromOffers) {
   told.parameters().back()[1] = 4;
   const PlacetoNetwork::Preferences biased = told.Read(graph, features, current);
   EXPECT_TRUE(at::allclose(biased.With(offered), read.With(offered) + 4 * offered.select(2, 1)));
-  EXPECT_TRUE(
-      at::allclose(biased.Rows(1, 1).With(offered.narrow(0, 1, 1)), biased.With(offered).narrow(0, 1, 1)));
+}
+
+TEST(PlacetoNetwork, OfOneUnitInTurnItHasARowForEachState) {
+  const UnitGraph units = Diamond();
+  Rng init(2, "init");
+  const PlacetoNetwork network({.features = 8, .devices = 3, .offers = 2}, at::kDouble, init);
+  Shake(network.parameters());
+  const std::vector<UnitIndex> current = {3, 1, 2, 0};  // two of each state
+  const at::Tensor features = RandomTensor({5, 2, 8}, 4), offered = RandomTensor({4, 3, 2}, 5);
+  const PlacetoNetwork::Preferences all =
+      network.Read(PlacetoGraph(units, true, at::kDouble), features, current, 4);
+  for (const std::int64_t i : {0, 1}) {
+    const at::Tensor rows = at::tensor({i, i + 2});
+    EXPECT_TRUE(at::allclose(all.OfUnit(i, 2).With(offered.index_select(0, rows)),
+                             all.With(offered).index_select(0, rows)));
+  }
 }
 
 TEST(PlacetoNetwork, WithoutTheGraphEdgesDoNotMatter) {
