@@ -4,7 +4,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,6 +44,48 @@ TableDefinition ZeroShotTable() {
   block.training = {{"chain(ops=5)", "diamond(width=4)"}, 60, 30};
   for (TableLine& line : block.lines) line.fitted.clear();
   return table;
+}
+
+// One rank of several, which only says which it is.
+class NamedRank final : public agents::Ranks {
+ public:
+  NamedRank(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::vector<std::string> Exchange(const std::string& own) override { return {own}; }
+  void Sum(std::span<float>) override {}
+  void Sum(std::span<double>) override {}
+  void Abort(int) override {}
+
+ private:
+  int rank_, size_;
+};
+
+// Each policy is trained once, whatever the number of processes, and none of them idles while there are enough.
+TEST(ShareOfRank, DealsEachCellOnceAndPoliciesWhole) {
+  const TableDefinition table = ZeroShotTable();
+  PlanOptions wanted;
+  wanted.seeds = 3;
+  const std::vector<CellPlan> plans = PlanCells(table, wanted);
+  for (const int size : {1, 2, 3}) {
+    std::set<std::tuple<std::string, std::string, std::int64_t>> dealt;
+    std::map<std::int64_t, std::set<int>> ranks_of_policy;  // one a seed
+    std::size_t cells = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      NamedRank one(rank, size);
+      const std::vector<CellPlan> share = ShareOfRank(plans, one);
+      EXPECT_FALSE(share.empty());
+      cells += share.size();
+      for (const CellPlan& plan : share) {
+        dealt.emplace(plan.line->key, plan.column->key, plan.seed);
+        ranks_of_policy[plan.seed].insert(rank);
+      }
+    }
+    EXPECT_EQ(cells, plans.size());
+    EXPECT_EQ(dealt.size(), plans.size());
+    EXPECT_EQ(ranks_of_policy.size(), 3U);
+    for (const auto& [seed, ranks] : ranks_of_policy) EXPECT_EQ(ranks.size(), 1U) << "seed " << seed;
+  }
 }
 
 class ZeroShot : public testing::NeedsLearners {
