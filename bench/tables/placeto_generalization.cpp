@@ -262,10 +262,9 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
               "A zero-shot placement is faster than the best of as many random ones (ours)", kFaster),
       Against(results, kZeroShot, "local_search_pass",
               "A zero-shot placement is faster than local search with as many samples (ours)", kFaster),
-      Against(results, kZeroShot, "heft",
-              "A zero-shot placement is faster than HEFT, a list schedule of the same groups (ours: what the "
-              "offers "
-              "that it is told give alone)",
+      Against(results, kZeroShot, "m_etf",
+              "A zero-shot placement is faster than m-ETF's, a list schedule of the same groups (ours: what "
+              "offers give alone)",
               kFaster),
       Against(
           results, kZeroShot, "zero_shot_walk",
