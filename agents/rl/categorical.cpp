@@ -36,6 +36,7 @@ DrawnActions DrawActions(const at::Tensor& logits, std::span<const double> unifo
   const at::NoGradGuard no_grad;
   const at::Tensor all = logits.to(at::kDouble).log_softmax(-1).contiguous();
   const std::int64_t rows = all.size(0), choices = all.size(1);
+  BERTH_CHECK(uniforms.empty() || static_cast<std::int64_t>(uniforms.size()) == rows);
   DrawnActions drawn{at::empty({rows}, at::kLong), at::empty({rows}, at::kDouble)};
   for (std::int64_t row = 0; row < rows; ++row) {
     const double* const first = all.data_ptr<double>() + row * choices;

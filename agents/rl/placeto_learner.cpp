@@ -236,6 +236,7 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
   }
   // By episode, then by unit. A greedy pass is alone and draws nothing, so that it does not move the draws of the
   // episodes after it.
+  BERTH_CHECK(!episodes.front()->greedy || episodes.size() == 1);
   std::vector<double> uniforms(episodes.front()->greedy ? 0 : episodes.size() * units.size());
   for (double& uniform : uniforms) uniform = action_rng_.Uniform();
   const PlacetoNetwork::Preferences read =

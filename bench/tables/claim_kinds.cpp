@@ -519,7 +519,8 @@ const std::vector<ClaimKind>& ClaimKinds() {
       {"nothing_faster", "no placement is faster than that of column `than`", "row! than!", NothingFaster},
       {"found", "a placement exists that takes at most so long", "row! takes!", Found},
       {"ratio",
-       "a column takes at most so many times as long as another; `rows: all` makes one claim of each row",
+       "a column takes at most so many times as long as another; `rows: all` makes one claim of each row, "
+       "whose title stands for `{row}`",
        "row rows column! than! at_most below beside beside_named", IsRatio},
       {"beats", "a column ends before the best of others at equal samples in every row",
        "column! than! named!", Beats},
@@ -531,9 +532,8 @@ const std::vector<ClaimKind>& ClaimKinds() {
       {"fewer_samples_on_average", "the same as a geometric mean over all rows",
        "column! than! at_least above", FewerSamplesOnAverage},
       {"mean_ratio",
-       "a column takes at most so many times as long as another, geometric mean over all rows; `columns` "
-       "makes "
-       "one claim of each",
+       "a column takes at most so many times as long as another, geometric mean over all rows; "
+       "`columns` makes one claim of each, whose title stands for `{column}` in its text",
        "column columns than! at_most below", MeanRatio},
       {"out_of_memory", "a column does not fit where the paper says so; `than`: one device alone",
        "column! than!", OutOfMemory},

@@ -172,6 +172,8 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   if (claim.kind == "mean_ratio") one_of("column", "columns", fields.Has("columns"));
   std::vector<Claim> claims;
   const auto add = [&](const char* mark, const std::string& title, const std::string& key) -> Claim& {
+    if (claim.text.find(mark) == std::string::npos)
+      value.Fail(fmt::format("makes several claims of one text; {} in it stands for what each is of", mark));
     Claim& one = claims.emplace_back(claim);
     one.text = Replaced(claim.text, mark, title);
     if (one.text.size() > kMaxText)

@@ -212,6 +212,9 @@ TEST(TableFile, OneClaimOfEachColumn) {
   EXPECT_EQ(table.claims[0].text, "random ends first");
   EXPECT_EQ(table.claims[1].text, "by turns ends first");
   EXPECT_EQ(table.claims[1].columns, std::vector<std::string>{"turns"});
+  const std::string several = claim("columns: [random, turns], "), mark = "{column} ends";
+  EXPECT_THAT(RefusalOf(std::string(several).replace(several.find(mark), mark.size(), "it ends")),
+              HasSubstr("makes several claims of one text; {column} in it stands for what each is of"));
   EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes a `column`, or `columns`"));
   EXPECT_THAT(RefusalOf(claim("column: random, columns: [random], ")),
               HasSubstr("takes a `column`, or `columns`"));
