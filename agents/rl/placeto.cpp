@@ -27,7 +27,8 @@
 //     units at a time and told offers as `tuned` is, with four rounds (table placeto-generalization).
 //
 // Where it fails: with one unit between two evaluations an episode is |V| + 1 samples, so small budgets are few updates;
-// and walks from random starts that are told no offers learn to end on one device, a local optimum.
+// and walks from random starts learn to end on one device, a local optimum, as half of `transfer`'s neighbours do
+// (results/agents/placeto.md).
 #include "agents/rl/learners.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"

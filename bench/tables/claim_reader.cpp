@@ -100,6 +100,23 @@ void CheckColumns(const formats::Value& value, const Claim& claim, const TableBl
   }
 }
 
+// A claim for each key, alone in `field`; its title stands for `mark` in the text.
+std::vector<Claim> OneOfEach(const formats::Value& value, const Claim& claim, const char* mark,
+                             const std::vector<std::pair<std::string, std::string>>& titles,
+                             std::vector<std::string> Claim::*field) {
+  if (titles.size() > 1 && claim.text.find(mark) == std::string::npos)
+    value.Fail(fmt::format("makes several claims of one text; {} in it stands for what each is of", mark));
+  std::vector<Claim> claims;
+  for (const auto& [key, title] : titles) {
+    Claim& one = claims.emplace_back(claim);
+    one.*field = {key};
+    one.text = Replaced(claim.text, mark, title);
+    if (one.text.size() > kMaxText)
+      value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, key));
+  }
+  return claims;
+}
+
 }  // namespace
 
 std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
@@ -170,28 +187,19 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   };
   if (claim.kind == "ratio") one_of("row", "rows: all", rows.has_value());
   if (claim.kind == "mean_ratio") one_of("column", "columns", fields.Has("columns"));
-  std::vector<Claim> claims;
-  const auto add = [&](const char* mark, const std::string& title, const std::string& key) -> Claim& {
-    if (claim.text.find(mark) == std::string::npos)
-      value.Fail(fmt::format("makes several claims of one text; {} in it stands for what each is of", mark));
-    Claim& one = claims.emplace_back(claim);
-    one.text = Replaced(claim.text, mark, title);
-    if (one.text.size() > kMaxText)
-      value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, key));
-    return one;
-  };
+  std::vector<std::pair<std::string, std::string>> titles;
   if (each) {
-    refuse_more_than(block.lines.size());
     for (const TableLine& line : block.lines)
-      add("{row}", fmt::format("{}, {} GPUs", line.title, line.gpus), line.key).rows = {line.key};
+      titles.emplace_back(line.key, fmt::format("{}, {} GPUs", line.title, line.gpus));
   } else if (claim.kind == "mean_ratio" && fields.Has("columns")) {
-    refuse_more_than(claim.columns.size());
     for (const std::string& key : claim.columns)
-      add("{column}", std::ranges::find(block.columns, key, &TableColumn::key)->title, key).columns = {key};
+      titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
   } else {
-    claims = {claim};
+    return {claim};
   }
-  return claims;
+  refuse_more_than(titles.size());
+  return each ? OneOfEach(value, claim, "{row}", titles, &Claim::rows)
+              : OneOfEach(value, claim, "{column}", titles, &Claim::columns);
 }
 
 }  // namespace berth::bench

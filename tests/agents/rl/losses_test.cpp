@@ -1,5 +1,9 @@
 #include "agents/rl/losses.h"
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +67,25 @@ TEST(DrawActions, FollowsTheProbabilitiesAndTellsThem) {
               0.31);
   const DrawnActions greedy = DrawActions(at::tensor({1.0, 3.0, 3.0, 2.0}).view({1, 4}), nullptr);
   EXPECT_EQ(greedy.actions.item<std::int64_t>(), 1) << "the first of equals";
+}
+
+// What episodes draw together is what each draws alone, to the last bit.
+TEST(DrawActions, RowsDoNotDependOnWhoIsBesideThem) {
+  Rng rng(1, "test"), same(1, "test");
+  for (const std::int64_t choices : {2, 3, 4, 8}) {
+    const at::Tensor logits = (7 * DrawNormal({5, choices}, at::kDouble, rng)).to(at::kFloat);
+    same = rng;
+    std::vector<double> uniforms(5);
+    for (double& uniform : uniforms) uniform = same.Uniform();
+    const DrawnActions together = DrawActions(logits, uniforms);
+    for (std::int64_t row = 0; row < 5; ++row) {
+      const DrawnActions alone = DrawActions(logits.narrow(0, row, 1), &rng);
+      EXPECT_TRUE(at::equal(together.actions.narrow(0, row, 1), alone.actions));
+      EXPECT_TRUE(at::equal(together.log_probability.narrow(0, row, 1), alone.log_probability));
+    }
+    const DrawnActions likeliest = DrawActions(logits, std::span<const double>());
+    EXPECT_TRUE(at::equal(likeliest.actions, DrawActions(logits, nullptr).actions));
+  }
 }
 
 TEST(DrawNormal, HasMeanZeroAndDeviationOne) {
