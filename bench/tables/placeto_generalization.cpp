@@ -75,8 +75,9 @@ RenderedSeries Cdf(const std::string& title, const std::vector<double>& values, 
 
 // Seven lines can be told apart.
 bool InCharts(const std::string& column) {
-  for (const char* left_out : {"zero_shot_best", "zero_shot_walk", "untrained_walk", "heft", "m_etf",
-                               "random_one", "random", "local_search_trivial_pass", "local_search_walk"}) {
+  for (const char* left_out :
+       {"zero_shot_best", "zero_shot_walk", "zero_shot_no_offers", "untrained_walk", "heft", "m_etf",
+        "random_one", "random", "local_search_trivial_pass", "local_search_walk"}) {
     if (column == left_out) return false;
   }
   return true;
@@ -274,6 +275,9 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
               "offers give alone)",
               kFaster),
       Against(results, kZeroShot, "heft", "the same of HEFT (ours)", kFaster),
+      Against(results, kZeroShot, "zero_shot_no_offers",
+              "A zero-shot placement is faster than one of the same preset that is told no offers (ours)",
+              kFaster),
       Against(
           results, kZeroShot, "zero_shot_walk",
           "A zero-shot placement is faster than one of preset walk, which is told no offers and moves one "

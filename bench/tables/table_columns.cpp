@@ -7,6 +7,7 @@
 #include "bench/options.h"
 #include "bench/tables/table_values.h"
 #include "sim/formats/yaml_reader.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -23,6 +24,23 @@ constexpr std::string_view kCells[] = {"fitted", "predicted", "searched"};  // a
 std::vector<TableColumn> ShippedColumns(std::string_view set) {
   const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
   return ReadColumns(Fields(document.root(), kSets).Require(set), 0);
+}
+
+// A count, `pass`, or `pass(every=16)`.
+std::int64_t SamplesIn(const Value& value, std::int64_t groups) {
+  if (value.IsNumber()) return value.Int(1, kMaxSamples);
+  const Spec pass = At(value, [&] { return Spec::Parse(value.Text()); });
+  if (pass.name != "pass" || !pass.positional.empty())
+    value.Fail(
+        "is neither a count nor `pass`, one sample for each group, nor `pass(every=16)`, one for each 16");
+  const std::int64_t every = At(value, [&] {
+    ParameterReader read(pass);
+    const std::int64_t groups_a_sample = read.Int("every", 1, 1, kMaxSamples);
+    read.Finish();
+    return groups_a_sample;
+  });
+  if (groups == 0) value.Fail("is a pass, but the block's `grouper` gives no number of groups");
+  return 1 + (groups + every - 1) / every;  // 1: the start
 }
 
 TableColumn ReadColumn(const Value& value, std::int64_t groups) {
@@ -54,16 +72,7 @@ TableColumn ReadColumn(const Value& value, std::int64_t groups) {
   if (const auto cell = fields.Find("cell")) column.kind = static_cast<CellKind>(cell->Choice(kCells));
   column.devices = fields.String("devices", "");
   if (const auto grouper = fields.Find("grouper")) column.grouper = GrouperIn(*grouper);
-  if (const auto samples = fields.Find("samples")) {
-    if (samples->IsNumber()) {
-      column.samples = samples->Int(1, kMaxSamples);
-    } else {
-      if (samples->Text() != "pass")
-        samples->Fail("is neither a count nor `pass`, one sample for each group");
-      if (groups == 0) samples->Fail("is a pass, but the block's `grouper` gives no number of groups");
-      column.samples = groups + 1;  // and the start
-    }
-  }
+  if (const auto samples = fields.Find("samples")) column.samples = SamplesIn(*samples, groups);
   column.zero_shot = fields.Bool("zero_shot", false);
   column.trained = fields.Bool("trained", column.zero_shot);
   if (column.zero_shot && !column.trained)

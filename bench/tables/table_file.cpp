@@ -76,7 +76,7 @@ class TableReader {
     table_.title = top.Name("title", table_.name);
     defaults_ = {top.String("cluster", ""), GrouperOf(top, "colocation")};
     ReadBudgets(top);
-    if (const auto columns = top.Find("columns")) shared_.columns = ReadColumns(*columns, 0);
+    shared_columns_ = top.Find("columns");
     if (const auto rows = top.Find("rows")) shared_.lines = ReadRows(*rows, defaults_);
     if (const auto blocks = top.Find("blocks")) {
       if (blocks->size() == 0) blocks->Fail("is empty");
@@ -86,7 +86,8 @@ class TableReader {
         CheckSize();
       }
     } else {
-      top.Require("columns"), top.Require("rows");
+      shared_.columns = ReadColumns(top.Require("columns"), GroupsOf(document_.root(), defaults_.grouper));
+      top.Require("rows");
       shared_.key = "native", shared_.title = "Native", shared_.rules = "native";
       table_.blocks = {shared_};
       CheckSize();
@@ -279,9 +280,11 @@ class TableReader {
   std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value,
                                      const Defaults& defaults) const {
     const auto own = block.Find("columns");
-    if (own && !own->IsObject()) return ReadColumns(*own, GroupsOf(value, defaults.grouper));
-    if (shared_.columns.empty()) value.Fail("has no `columns`, and the file gives none for all blocks");
-    std::vector<TableColumn> columns = shared_.columns;
+    const bool has_own = own && !own->IsObject();
+    if (!has_own && !shared_columns_) value.Fail("has no `columns`, and the file gives none for all blocks");
+    std::vector<TableColumn> columns =
+        ReadColumns(has_own ? *own : *shared_columns_, GroupsOf(value, defaults.grouper));
+    if (has_own) return columns;
     if (!own) return columns;
     const Fields choice(*own, kColumnsOf);
     if (choice.Has("only") == choice.Has("without")) own->Fail("takes `only` or `without`, a list of keys");
@@ -461,7 +464,8 @@ class TableReader {
   const std::string folder_;
   Defaults defaults_;
   std::map<std::string, sim::Cluster> clusters_;
-  TableBlock shared_;  // columns and rows that blocks have which give none
+  TableBlock shared_;                    // rows that blocks have which give none
+  std::optional<Value> shared_columns_;  // the same, read with each block's number of groups
   TableDefinition table_;
 };
 

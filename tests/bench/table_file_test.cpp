@@ -57,6 +57,28 @@ TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
   ASSERT_EQ(table.claims.size(), 1u);
 }
 
+TEST(TableFile, APassHasTheSizeOfEachBlocksGroups) {
+  const std::string head =
+      std::string(kHead) + "rows:\n  - {workload: chain(ops=4)}\ncolumns: [{agent: random, samples: ";
+  const std::string blocks =
+      "}]\nblocks:\n  - {key: a, grouper: neighbour(groups=128)}\n  - {key: b, grouper: "
+      "neighbour(groups=10)}\n";
+  const auto sizes = [&](const std::string& samples) {
+    std::vector<std::int64_t> sizes;
+    for (const TableBlock& block : Parse(head + samples + blocks).blocks)
+      sizes.push_back(block.columns.front().samples);
+    return sizes;
+  };
+  EXPECT_THAT(sizes("pass"), ElementsAre(129, 11));
+  EXPECT_THAT(sizes("pass(every=16)"), ElementsAre(9, 2)) << "the last step places what is left";
+  EXPECT_THAT(RefusalOf(head + "passes" + blocks),
+              HasSubstr("mine.yaml:7: columns[0].samples is neither a count nor"));
+  EXPECT_THAT(RefusalOf(head + "pass(every=0)" + blocks), HasSubstr("every"));
+  EXPECT_THAT(RefusalOf(head + "pass(each=2)" + blocks), HasSubstr("each"));
+  EXPECT_THAT(RefusalOf(head + "pass}]\n"), HasSubstr("gives no number of groups"));
+  EXPECT_EQ(Parse(head + "pass}]\ngrouper: neighbour(groups=7)\n").blocks[0].columns[0].samples, 8);
+}
+
 TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
   const TableDefinition table = Parse(
       "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
