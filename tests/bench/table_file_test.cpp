@@ -64,10 +64,10 @@ TEST(TableFile, APassHasTheSizeOfEachBlocksGroups) {
       "}]\nblocks:\n  - {key: a, grouper: neighbour(groups=128)}\n  - {key: b, grouper: "
       "neighbour(groups=10)}\n";
   const auto sizes = [&](const std::string& samples) {
-    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> by_block;
     for (const TableBlock& block : Parse(head + samples + blocks).blocks)
-      sizes.push_back(block.columns.front().samples);
-    return sizes;
+      by_block.push_back(block.columns.front().samples);
+    return by_block;
   };
   EXPECT_THAT(sizes("pass"), ElementsAre(129, 11));
   EXPECT_THAT(sizes("pass(every=16)"), ElementsAre(9, 2)) << "the last step places what is left";
