@@ -1,7 +1,9 @@
 // Claims of a table's file: docs/formats.md#experiment.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -100,10 +102,16 @@ void CheckColumns(const formats::Value& value, const Claim& claim, const TableBl
   }
 }
 
+void RefuseMoreThan(std::size_t room, std::size_t claims, const formats::Value& value) {
+  if (claims > room) value.Fail("makes more claims than the 1,000 that a table may have");
+}
+
+using Titles = std::vector<std::pair<std::string, std::string>>;  // by key
+
 // A claim for each key, alone in `field`; its title stands for `mark` in the text.
 std::vector<Claim> OneOfEach(const formats::Value& value, const Claim& claim, const char* mark,
-                             const std::vector<std::pair<std::string, std::string>>& titles,
-                             std::vector<std::string> Claim::*field) {
+                             const Titles& titles, std::vector<std::string> Claim::*field, std::size_t room) {
+  RefuseMoreThan(room, titles.size(), value);
   if (titles.size() > 1 && claim.text.find(mark) == std::string::npos)
     value.Fail(fmt::format("makes several claims of one text; {} in it stands for what each is of", mark));
   std::vector<Claim> claims;
@@ -117,15 +125,8 @@ std::vector<Claim> OneOfEach(const formats::Value& value, const Claim& claim, co
   return claims;
 }
 
-}  // namespace
-
-std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
-  const auto refuse_more_than = [&](std::size_t claims) {
-    if (claims > room) value.Fail("makes more claims than the 1,000 that a table may have");
-  };
-  refuse_more_than(1);
-  const formats::Fields fields(value, kKeys);
-  const ClaimKind& kind = KindIn(fields.Require("kind"));
+// Those that its kind must have and no others, and of each pair that excludes itself one.
+void CheckFields(const formats::Value& value, const formats::Fields& fields, const ClaimKind& kind) {
   for (const std::string_view key : kKeys) {
     if (Has(kind, key) == 2) fields.Require(key);
     if (key == "kind" || key == "see" || key == "block" || key == "claim") continue;
@@ -133,19 +134,36 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
       value.Fail(fmt::format("has {}, which a claim of kind {} has not; its fields are {}", key, kind.name,
                              Replaced(kind.fields, "!", "")));
   }
-  Claim claim;
-  claim.kind = kind.name;
-  if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
-  if (claim.text.size() > kMaxText) value.Fail(fmt::format("has more than {} characters", kMaxText));
-  claim.experiment = fields.Name("see", "local search and bound in the same row");
-  claim.block = table.blocks.front().key;
-  if (const auto block = fields.Find("block")) claim.block = KeyIn(*block, table.blocks, "block");
-  const TableBlock& block =
-      *std::ranges::find_if(table.blocks, [&](const TableBlock& b) { return b.key == claim.block; });
-  const auto rows = fields.Find("rows");
-  const bool each = claim.kind == "ratio" && rows && !rows->IsList();
-  if (each && rows->Text() != "all") rows->Fail("must be `all`; one row is a `row`");
-  if (rows && !each) claim.rows = KeysIn(*rows, block.lines, "row");
+  for (const auto& [one, other, of_other] : {std::tuple{"at_most", "below", "below"},
+                                             {"at_least", "above", "above"},
+                                             {"row", "rows", "rows: all"},
+                                             {"column", "columns", "columns"}}) {
+    if (Has(kind, one) == 1 && Has(kind, other) == 1 && fields.Has(one) == fields.Has(other))
+      value.Fail(fmt::format("takes `{}` or `{}`, one of them", one, of_other));
+  }
+}
+
+// "ROW/COLUMN", into rows and columns of one length.
+void ReadCells(const formats::Value& cells, const TableDefinition& table, Claim& claim) {
+  if (cells.size() > kMaxCellsNamed)
+    cells.Fail(fmt::format("has {} cells; a claim may name {}", cells.size(), kMaxCellsNamed));
+  for (const formats::Value cell : cells.items()) {
+    const std::string text = cell.Name();
+    const std::size_t slash = text.find('/');
+    claim.rows.push_back(text.substr(0, slash));
+    claim.columns.push_back(slash == std::string::npos ? "" : text.substr(slash + 1));
+    for (const std::string& in : {claim.block, claim.beside.empty() ? claim.block : claim.beside.front()}) {
+      if (!table.HasCell(in, claim.rows.back(), claim.columns.back()))
+        cell.Fail(fmt::format("is {}, which is no cell of block {}; wanted ROW/COLUMN", text, in));
+    }
+  }
+}
+
+// Which cells it is about.
+void ReadSubjects(const formats::Fields& fields, const TableDefinition& table, const TableBlock& block,
+                  Claim& claim) {
+  if (const auto rows = fields.Find("rows"); rows && !(claim.kind == "ratio" && !rows->IsList()))
+    claim.rows = KeysIn(*rows, block.lines, "row");
   if (const auto row = fields.Find("row")) claim.rows = {KeyIn(*row, block.lines, "row")};
   if (const auto column = fields.Find("column")) claim.columns = {KeyIn(*column, block.columns, "column")};
   if (const auto columns = fields.Find("columns")) claim.columns = KeysIn(*columns, block.columns, "column");
@@ -154,52 +172,55 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
     if (claim.than.size() > 1 && claim.kind != "beats")
       than->Fail("is a list; only a claim of kind beats has several");
   }
-  CheckColumns(value, claim, block);
   if (const auto except = fields.Find("except")) claim.except = KeyIn(*except, block.columns, "column");
   if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, "column");
   if (const auto beside = fields.Find("beside_block")) claim.beside = {KeyIn(*beside, table.blocks, "block")};
-  if (const auto cells = fields.Find("cells")) {
-    if (cells->size() > kMaxCellsNamed)
-      cells->Fail(fmt::format("has {} cells; a claim may name {}", cells->size(), kMaxCellsNamed));
-    for (const formats::Value cell : cells->items()) {
-      const std::string text = cell.Name();
-      const std::size_t slash = text.find('/');
-      claim.rows.push_back(text.substr(0, slash));
-      claim.columns.push_back(slash == std::string::npos ? "" : text.substr(slash + 1));
-      for (const std::string& in : {claim.block, claim.beside.empty() ? claim.block : claim.beside.front()}) {
-        if (!table.HasCell(in, claim.rows.back(), claim.columns.back()))
-          cell.Fail(fmt::format("is {}, which is no cell of block {}; wanted ROW/COLUMN", text, in));
-      }
-    }
+  if (const auto cells = fields.Find("cells")) ReadCells(*cells, table, claim);
+}
+
+// What `rows: all` of a ratio, or `columns` of a mean, makes of one: a claim of each.
+std::vector<Claim> Expanded(const formats::Value& value, const formats::Fields& fields, const Claim& claim,
+                            const TableBlock& block, std::size_t room) {
+  const auto rows = claim.kind == "ratio" ? fields.Find("rows") : std::nullopt;
+  if (rows && !rows->IsList()) {
+    if (rows->Text() != "all") rows->Fail("must be `all`; one row is a `row`");
+    Titles titles;
+    for (const TableLine& line : block.lines)
+      titles.emplace_back(line.key, fmt::format("{}, {} GPUs", line.title, line.gpus));
+    return OneOfEach(value, claim, "{row}", titles, &Claim::rows, room);
   }
-  for (const auto& [most, beyond] : {std::pair{"at_most", "below"}, {"at_least", "above"}}) {
-    const std::string_view all = kind.fields;
-    if (all.find(beyond) != std::string_view::npos && fields.Has(most) == fields.Has(beyond))
-      value.Fail(fmt::format("takes `{}` or `{}`, one of them", most, beyond));
+  if (claim.kind == "mean_ratio" && fields.Has("columns")) {
+    Titles titles;
+    for (const std::string& key : claim.columns)
+      titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
+    return OneOfEach(value, claim, "{column}", titles, &Claim::columns, room);
   }
+  return {claim};
+}
+
+}  // namespace
+
+std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
+  RefuseMoreThan(room, 1, value);
+  const formats::Fields fields(value, kKeys);
+  const ClaimKind& kind = KindIn(fields.Require("kind"));
+  CheckFields(value, fields, kind);
+  Claim claim;
+  claim.kind = kind.name;
+  if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
+  if (claim.text.size() > kMaxText) value.Fail(fmt::format("has more than {} characters", kMaxText));
+  claim.experiment = fields.Name("see", "local search and bound in the same row");
+  claim.block = table.blocks.front().key;
+  if (const auto block = fields.Find("block")) claim.block = KeyIn(*block, table.blocks, "block");
+  const TableBlock& block = *std::ranges::find(table.blocks, claim.block, &TableBlock::key);
+  ReadSubjects(fields, table, block, claim);
+  CheckColumns(value, claim, block);
   ReadLimit(fields, claim);
   claim.in_rows =
       static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
   claim.named = fields.Name("named", "");
   claim.beside_named = fields.Name("beside_named", "");
-  const auto one_of = [&](const char* one, const char* several, bool has_several) {
-    if (fields.Has(one) == has_several) value.Fail(fmt::format("takes a `{}`, or `{}`", one, several));
-  };
-  if (claim.kind == "ratio") one_of("row", "rows: all", rows.has_value());
-  if (claim.kind == "mean_ratio") one_of("column", "columns", fields.Has("columns"));
-  std::vector<std::pair<std::string, std::string>> titles;
-  if (each) {
-    for (const TableLine& line : block.lines)
-      titles.emplace_back(line.key, fmt::format("{}, {} GPUs", line.title, line.gpus));
-  } else if (claim.kind == "mean_ratio" && fields.Has("columns")) {
-    for (const std::string& key : claim.columns)
-      titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
-  } else {
-    return {claim};
-  }
-  refuse_more_than(titles.size());
-  return each ? OneOfEach(value, claim, "{row}", titles, &Claim::rows)
-              : OneOfEach(value, claim, "{column}", titles, &Claim::columns);
+  return Expanded(value, fields, claim, block, room);
 }
 
 }  // namespace berth::bench

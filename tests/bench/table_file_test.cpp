@@ -237,9 +237,9 @@ TEST(TableFile, OneClaimOfEachColumn) {
   const std::string several = claim("columns: [random, turns], "), mark = "{column} ends";
   EXPECT_THAT(RefusalOf(std::string(several).replace(several.find(mark), mark.size(), "it ends")),
               HasSubstr("makes several claims of one text; {column} in it stands for what each is of"));
-  EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes a `column`, or `columns`"));
+  EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes `column` or `columns`, one of them"));
   EXPECT_THAT(RefusalOf(claim("column: random, columns: [random], ")),
-              HasSubstr("takes a `column`, or `columns`"));
+              HasSubstr("takes `column` or `columns`, one of them"));
 }
 
 TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
