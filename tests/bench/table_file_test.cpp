@@ -184,7 +184,7 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
               HasSubstr("has by, which a claim of kind beats has not"));
   EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
               HasSubstr("needs column random_op beside it"));
-  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu}"),
+  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu, at_least: 2}"),
               HasSubstr("counts the samples of single_gpu, which draws none"));
   EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: single_gpu}"),
               HasSubstr("takes `at_most` or `below`, one of them"));
