@@ -72,8 +72,9 @@ PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& ini
     parameters_.insert(parameters_.end(), part->parameters().begin(), part->parameters().end());
   }
   if (sizes.offers == 0) return;
-  readers_ = {at::zeros({8 * sizes.features, sizes.offers}, type).set_requires_grad(true),
-              at::zeros({sizes.offers}, type).set_requires_grad(true)};
+  readers_ = {at::zeros({8 * sizes.features, sizes.offers}, type),
+              sizes.follows.empty() ? at::zeros({sizes.offers}, type) : at::tensor(sizes.follows).to(type)};
+  for (at::Tensor& reader : readers_) reader.set_requires_grad(true);
   parameters_.insert(parameters_.end(), readers_.begin(), readers_.end());
 }
 

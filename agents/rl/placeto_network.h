@@ -49,9 +49,10 @@ class PlacetoNetwork {
     std::int64_t features = 0;
     std::int64_t devices = 0;
     int rounds = 8;
-    bool mean = false;        // means in place of sums
-    double reach = 0;         // logits are at most this far from 0, by a tanh; 0 = without
-    std::int64_t offers = 0;  // numbers that a device offers a unit; 0 = none
+    bool mean = false;                // means in place of sums
+    double reach = 0;                 // logits are at most this far from 0, by a tanh; 0 = without
+    std::int64_t offers = 0;          // numbers that a device offers a unit; 0 = none
+    std::vector<float> follows = {};  // what each of them counts at first; empty = nothing
   };
   PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& init);
 
@@ -91,7 +92,7 @@ class PlacetoNetwork {
   Aggregator messages_;   // two copies: along the edges, against the edges
   Aggregator summaries_;  // three copies: ancestors, descendants, parallel units
   Mlp classifier_;
-  Tensors readers_;  // of offers: [8d, offers], [offers], zeros at first
+  Tensors readers_;  // of offers: [8d, offers], [offers]
   Tensors parameters_;
 };
 

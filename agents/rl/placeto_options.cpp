@@ -116,7 +116,13 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   const double last = options.moves.first == moves.first ? moves.last : options.moves.first;
   options.moves.last = read.Double("moves_end", last, 0, 1e6);
   options.reach = read.Double("reach", options.reach, 0, 1000);
-  if (preset == "tuned" || preset == "transfer") options.offers = read.Bool("offers", options.offers);
+  if (preset == "tuned" || preset == "transfer") {
+    std::vector<std::string> choices = {"yes", "no"};
+    if (preset == "transfer") choices.emplace_back("greedy");  // `tuned` bounds what they count by its reach
+    const std::string offers = read.Choice("offers", choices);
+    options.offers = offers != "no";
+    options.greedy_offers = offers == "greedy";
+  }
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);
   options.learning_rate.last = read.Double("lr_end", options.learning_rate.first / 10, 0, 10);
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);

@@ -36,8 +36,9 @@ struct PlacetoOptions {
   bool repeats = true;  // false: what is known is not evaluated again, placeto_learner.h
   // Units that a pass is expected to move: a logit for staying is steered by it; 0 at first = without.
   LinearSchedule moves;
-  double reach = 0;     // the network's logits are kept within it by a tanh; 0 = without
-  bool offers = false;  // it sees what a list schedule offers the unit in turn, placeto_state.h
+  double reach = 0;            // the network's logits are kept within it by a tanh; 0 = without
+  bool offers = false;         // it sees what a list schedule offers the unit in turn, placeto_state.h
+  bool greedy_offers = false;  // and takes the best of it until it learns otherwise: a control, with lr=0
   LinearSchedule learning_rate;
   LinearSchedule entropy;    // weight
   double entropy_floor = 0;  // reinforce.h, TermsOfActions

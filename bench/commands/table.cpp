@@ -132,7 +132,11 @@ class TableCommand : public Command {
     if (render_ && !adopted_.empty())
       throw InputError("--adopt: takes rows into the store, which --render does not read.");
     if (render_ && salvage_) throw InputError("--salvage: mends the store, which --render does not read.");
-    if (render_) return Render(table, ReadRows());
+    if (render_) {
+      const std::vector<CellRecord> rows = ReadRows();
+      if (own_) RefuseOtherScenarios(table, rows);
+      return Render(table, rows);
+    }
     plan_.size = Size();
     const StaleRows stale = ParseStaleRows(stale_);
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
@@ -342,7 +346,6 @@ class TableCommand : public Command {
     return RunCells(table, testbed, PlanCells(table, everything), options);
   }
 
-  // What stands in the file that an export replaces, and what was adopted for it.
   // Rows of cells that the table has no more, or of another table of that name.
   static void RefuseOtherCells(const TableDefinition& table, const std::string& path) {
     if (!fs::exists(path)) return;
@@ -355,6 +358,45 @@ class TableCommand : public Command {
     }
   }
 
+  // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's. Rows
+  // may be of several calls, each with its budget.
+  void RefuseOtherScenarios(const TableDefinition& table, const std::vector<CellRecord>& rows) const {
+    const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
+    std::set<std::int64_t> budgets;
+    std::set<std::string> other;
+    PlanOptions all;
+    for (const CellRecord& row : rows) {
+      if (!row.note.empty()) continue;
+      budgets.insert(row.budget);
+      all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
+      other.insert(NameOf(row));
+    }
+    RunOptions options;
+    options.threads = threads_;
+    options.resume = options.only_done = true;
+    options.done = rows;
+    for (const BudgetSize size : BudgetSizes()) {
+      all.size = size;
+      all.cells = {"*/*"};
+      for (const std::int64_t samples : budgets) {
+        all.samples = samples;
+        for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
+          other.erase(NameOf(row));
+      }
+    }
+    if (!other.empty())
+      throw InputError(
+          fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
+                      "--resume, which runs "
+                      "what has changed anew.",
+                      (Folder() / "rows.csv").string(), *other.begin(), file_));
+  }
+
+  static std::string NameOf(const CellRecord& row) {
+    return fmt::format("{}:{}/{}, seed {}", row.block, row.row, row.column, row.seed);
+  }
+
+  // What stands in the file that an export replaces, and what was adopted for it.
   std::vector<CellRecord> RowsBefore(const std::string& path) const {
     std::vector<CellRecord> rows;
     std::vector<std::string> files = adopted_;

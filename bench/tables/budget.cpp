@@ -44,7 +44,7 @@ std::vector<Race> RacesOf(const TableResults& results, const TableBlock& block) 
     Race race{&block, &line};
     for (const TableColumn& column : block.columns) {
       const CellSummary& cell = results.At(block.key, line.key, column.key);
-      if (!column.sampled || column.samples > 0 || !cell.was_run()) continue;
+      if (!column.sampled || column.samples > 0 || column.pass_every > 0 || !cell.was_run()) continue;
       race.cells.emplace_back(&column, &cell);
       // What has spent more is read where the others ended.
       race.budget = race.budget == 0 ? cell.budget() : std::min(race.budget, cell.budget());
@@ -248,7 +248,8 @@ RenderedSection PilotSection(const std::vector<Race>& races) {
       "where one of "
       "them has found nothing that fits by then are left out, as are those with a smaller budget. Pilot "
       "looks at 80,000 "
-      "placements through screens before its first sample and at 32 before each further one, so a sample of "
+      "placements through screens before its first sample and at 32 or more before each further one, so a "
+      "sample of "
       "it takes "
       "longer (results/agents/pilot.md)."};
   section.header = {"samples", "rows", "mean", "interval", "least", "most", "mean, trivial start"};

@@ -31,11 +31,12 @@ struct Tally {
                         IntervalText(ratio), remark);
   }
   // Of `all` rows, run or not, `wanted` are to be won.
-  void Fill(ClaimVerdict& verdict, const std::string& what, std::size_t all_rows, int wanted) const {
+  void Fill(ClaimVerdict& verdict, const std::string& what, std::size_t all_rows, int wanted,
+            const std::string& remark = "") const {
     if (rows.empty()) return;
     const int all = static_cast<int>(all_rows);
-    verdict.ours =
-        fmt::format("rows won {}, undecided {}, not won {}; {}{}", won, undecided, lost, what, rows);
+    verdict.ours = fmt::format("rows won {}, undecided {}, not won {}{}; {}{}", won, undecided, lost, remark,
+                               what, rows);
     verdict.word = won >= wanted         ? ClaimWord::kHolds
                    : all - lost < wanted ? ClaimWord::kDoesNotHold
                                          : ClaimWord::kUndecided;
@@ -176,6 +177,9 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
     for (const std::string& column : opponents) {
       const CellSummary& cell = results.At(block, line.key, column);
       const bool fair = !cell.sampled || cell.budget() == learner.budget();
+      if (learner.was_run() && cell.was_run() && !fair)
+        verdict.ours = fmt::format("not compared: {} samples against {}", CountText(learner.budget()),
+                                   CountText(cell.budget()));
       if (learner.was_run() && cell.was_run() && fair) theirs.push_back(&cell);
     }
     if (theirs.size() < opponents.size()) continue;
@@ -242,8 +246,8 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
               a.median || b.median ? JudgeAtLeast(*speedup, claim) : ClaimWord::kUndecided);
   }
   const std::size_t all = BlockOf(results, claim.block).lines.size();
-  tally.Fill(verdict, never > 0 ? fmt::format("{}, never in {} of {}", what, never, all) : what, all,
-             claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all));
+  tally.Fill(verdict, what, all, claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all),
+             never > 0 ? fmt::format(", never reached in {}", never) : "");
   if (tally.rows.empty() && !left_out.empty())
     verdict.word = ClaimWord::kUndecided, verdict.ours = "no row to compare";
   if (!left_out.empty()) verdict.ours += kBothOnOne + JoinNames(left_out);

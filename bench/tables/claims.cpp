@@ -14,12 +14,14 @@ namespace berth::bench {
 namespace {
 
 // A claim is not judged for a learner that did not learn; it is not lost where settings have changed since, nor won against
-// an opponent whose settings have. The first subject is the claim's, the others its opponents.
+// an opponent whose settings have. The first subject is the claim's, the others its opponents. No block: settings of
+// all blocks, learners of the first.
 void ExcuseLearners(const TableResults& results, const std::string& block,
                     const std::vector<std::string>& rows, ClaimVerdict& verdict) {
   if (verdict.word == ClaimWord::kCannotBeTested) return;
   for (const std::string& subject : verdict.subjects) {
-    const std::optional<std::string> why = WhyNotLearned(results, block, rows, subject);
+    const std::string& in = block.empty() ? results.table().blocks.front().key : block;
+    const std::optional<std::string> why = WhyNotLearned(results, in, rows, subject);
     if (!why) continue;
     verdict.word = ClaimWord::kDidNotLearn;
     verdict.ours += "; " + *why;
@@ -30,9 +32,9 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
   if (verdict.word == ClaimWord::kHolds && verdict.subjects.size() > 1)
     asked = std::span(verdict.subjects).subspan(1);
   if (std::ranges::any_of(
-          asked, [&](const std::string& subject) { return MostlyBefore(results, block, rows, subject); })) {
+          asked, [&](const std::string& subject) { return AnyBefore(results, block, rows, subject); })) {
     verdict.word = ClaimWord::kUndecided;
-    verdict.ours += "; rows of settings before today's";
+    verdict.ours += "; some rows are of settings before today's";
   }
 }
 
@@ -43,7 +45,7 @@ std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
   std::vector<ClaimVerdict> verdicts;
   if (table.analysis != nullptr && table.analysis->claims != nullptr) {
     verdicts = table.analysis->claims(results);
-    for (ClaimVerdict& verdict : verdicts) ExcuseLearners(results, table.blocks.front().key, {}, verdict);
+    for (ClaimVerdict& verdict : verdicts) ExcuseLearners(results, {}, {}, verdict);
   }
   for (const Claim& claim : table.claims) {
     const auto kind =

@@ -11,8 +11,12 @@ bool HasSearch(const TableBlock& block) {
                      [](const TableColumn& column) { return column.sampled; });
 }
 
+std::string SharedRow(const TableBlock& block, const TableLine& line) {
+  return fmt::format("{} on {}, {}", line.workload, line.cluster, block.rules);
+}
+
 std::string SharedKey(const TableBlock& block, const TableLine& line, const TableColumn& column) {
-  return fmt::format("{} on {}, {}: {}", line.workload, line.cluster, block.rules, column.title);
+  return fmt::format("{}: {}", SharedRow(block, line), column.title);
 }
 
 std::vector<const CellSummary*> CellsThatRan(const TableResults& results, const std::string& block,

@@ -17,6 +17,7 @@ bool HasSearch(const TableBlock& block);
 
 // Equal for cells that two tables share (those of mars stand in mars-pretraining too): means over tables
 // count them once.
+std::string SharedRow(const TableBlock& block, const TableLine& line);
 std::string SharedKey(const TableBlock& block, const TableLine& line, const TableColumn& column);
 
 // The cells of a row that were run; `except`: a column that does not count.

@@ -115,7 +115,7 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   summary.key = "summary";
   summary.title = block.title;
   summary.row_title = "agent";
-  summary.shows = "Cases that are met, of those that were run and count";
+  summary.shows = "Cases that are met, of those that were run and count; !: some of its runs are missing";
   summary.dots = false;
   for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
     summary.columns.push_back({title, ColumnGroup::kLearner, true});

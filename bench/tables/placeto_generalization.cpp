@@ -76,8 +76,8 @@ RenderedSeries Cdf(const std::string& title, const std::vector<double>& values, 
 // Seven lines can be told apart.
 bool InCharts(const std::string& column) {
   for (const char* left_out :
-       {"zero_shot_best", "zero_shot_walk", "zero_shot_no_offers", "untrained_walk", "heft", "m_etf",
-        "random_one", "random", "local_search_trivial_pass", "local_search_walk"}) {
+       {"zero_shot_best", "zero_shot_walk", "zero_shot_no_offers", "greedy_offers", "untrained_walk", "heft",
+        "m_etf", "random_one", "random", "local_search_trivial_pass", "local_search_walk"}) {
     if (column == left_out) return false;
   }
   return true;
@@ -275,6 +275,10 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
               "offers give alone)",
               kFaster),
       Against(results, kZeroShot, "heft", "the same of HEFT (ours)", kFaster),
+      Against(results, kZeroShot, "greedy_offers",
+              "A zero-shot placement is faster than that of a walk that takes the best offer and learned "
+              "nothing (ours)",
+              kFaster),
       Against(results, kZeroShot, "zero_shot_no_offers",
               "A zero-shot placement is faster than one of the same preset that is told no offers (ours)",
               kFaster),

@@ -135,40 +135,67 @@ std::string Joined(const std::set<std::string>& values) {
   return text;
 }
 
-// What makes rows with these budgets and seeds again. Where budgets differ, several calls made them; the
-// largest is what one call can give all cells.
-std::string ExportCommand(const TableDefinition& table, const std::set<std::int64_t>& budgets,
-                          std::int64_t seeds) {
-  std::string command = fmt::format("berth table {} --export", table.called());
-  if (budgets.empty()) return command;
-  const std::int64_t samples = *budgets.rbegin();
-  if (samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
-  if (samples != table.standard.samples) command += fmt::format(" --samples {}", samples);
-  if (seeds != table.standard.seeds) command += fmt::format(" --seeds {}", seeds);
-  return command;
-}
-
 struct Spent {
-  std::set<std::int64_t> budgets;  // of searched cells, in samples
-  std::int64_t seeds = 0;
+  std::set<std::int64_t> budgets;       // of searched cells, in samples
+  std::int64_t samples = 0;             // the largest of columns that have no count of their own
+  std::map<std::size_t, int> seeds_of;  // cells, by how many seeds they have
 };
 
 Spent SpentOn(const TableResults& results) {
   Spent spent;
-  for (const CellRecord* record : results.records()) {
-    if (!record->note.empty()) continue;
-    if (record->budget > 1) spent.budgets.insert(record->budget);
-    spent.seeds = std::max(spent.seeds, record->seed);
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableLine& line : block.lines) {
+      for (const TableColumn& column : block.columns) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (!cell.was_run() || !cell.sampled) continue;
+        ++spent.seeds_of[cell.records.size()];
+        if (cell.budget() > 1) spent.budgets.insert(cell.budget());
+        if (column.samples == 0 && column.pass_every == 0)
+          spent.samples = std::max(spent.samples, cell.budget());
+      }
+    }
   }
   return spent;
+}
+
+// How many seeds most cells have.
+std::size_t SeedsOf(const Spent& spent) {
+  const auto most = std::ranges::max_element(spent.seeds_of, {}, &std::pair<const std::size_t, int>::second);
+  return most == spent.seeds_of.end() ? 0 : most->first;
+}
+
+// What makes rows with these budgets and seeds again. Where they differ, several calls made them; this one gives all cells
+// the largest budget and as many seeds as most have.
+std::string ExportCommand(const TableDefinition& table, const Spent& spent) {
+  std::string command =
+      fmt::format("berth table {}{}", table.called(), table.path.empty() ? " --export" : "");
+  const auto seeds = static_cast<std::int64_t>(SeedsOf(spent));
+  if (spent.samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
+  if (spent.samples > 0 && spent.samples != table.standard.samples)
+    command += fmt::format(" --samples {}", spent.samples);
+  if (seeds > 0 && seeds != table.standard.seeds) command += fmt::format(" --seeds {}", seeds);
+  return command;
+}
+
+// "seeds 1 to 3; 4 of 196 cells have up to 10"
+std::string SeedsText(const Spent& spent) {
+  const std::size_t seeds = SeedsOf(spent);
+  int cells = 0, more = 0;
+  for (const auto& [count, of_count] : spent.seeds_of) {
+    cells += of_count;
+    if (count > seeds) more += of_count;
+  }
+  const std::string text = seeds > 1 ? fmt::format("seeds 1 to {}", seeds) : "seed 1";
+  return more == 0 ? text
+                   : fmt::format("{}; {} of {} cells have up to {}", text, more, cells,
+                                 spent.seeds_of.rbegin()->first);
 }
 
 std::string BudgetText(const Spent& spent) {
   std::vector<std::string> budgets;
   for (const std::int64_t budget : spent.budgets) budgets.push_back(CountText(budget));
   if (budgets.empty()) return "one placement each";
-  return fmt::format("{} samples a search; {}", fmt::join(budgets, ", "),
-                     spent.seeds > 1 ? fmt::format("seeds 1 to {}", spent.seeds) : "seed 1");
+  return fmt::format("{} samples a search; {}", fmt::join(budgets, ", "), SeedsText(spent));
 }
 
 std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {
@@ -183,7 +210,7 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
     wall += record->wall_seconds.value_or(0);
   }
   const Spent spent = SpentOn(results);
-  return {{"command", ExportCommand(results.table(), spent.budgets, spent.seeds)},
+  return {{"command", ExportCommand(results.table(), spent)},
           {"cost model", Joined(models)},
           {"revision", Joined(revisions)},
           {"machine", Joined(machines)},

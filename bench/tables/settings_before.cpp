@@ -113,15 +113,14 @@ std::string SettingsBefore(const TableResults& results) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-bool MostlyBefore(const TableResults& results, const std::string& block_key,
-                  const std::vector<std::string>& rows, const std::string& column_key) {
-  const std::vector<TableBlock>& blocks = results.table().blocks;
-  const TableBlock& block = *std::ranges::find(blocks, block_key, &TableBlock::key);
-  const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
-  if (column == block.columns.end()) return false;
+bool AnyBefore(const TableResults& results, const std::string& block_key,
+               const std::vector<std::string>& rows, const std::string& column_key) {
   Today today;
-  const auto [run, before] = Count(results, block, rows, *column, today);
-  return 2 * before > run;
+  return std::ranges::any_of(results.table().blocks, [&](const TableBlock& block) {
+    const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
+    if ((!block_key.empty() && block.key != block_key) || column == block.columns.end()) return false;
+    return Count(results, block, rows, *column, today).before > 0;
+  });
 }
 
 }  // namespace berth::bench

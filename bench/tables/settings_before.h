@@ -13,9 +13,9 @@ namespace berth::bench {
 // where there is none. Of learners that this build lacks today's settings are not known, so they are in none.
 std::string SettingsBefore(const TableResults& results);
 
-// Whether more than half of the column's cells in these rows of a block (empty = all of them) are; the same of what this
-// build lacks.
-bool MostlyBefore(const TableResults& results, const std::string& block, const std::vector<std::string>& rows,
-                  const std::string& column);
+// Whether any of the column's cells in these rows of a block is (empty: in all rows, in all blocks); of what this build lacks
+// none.
+bool AnyBefore(const TableResults& results, const std::string& block, const std::vector<std::string>& rows,
+               const std::string& column);
 
 }  // namespace berth::bench

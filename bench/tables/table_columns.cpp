@@ -23,27 +23,28 @@ constexpr std::string_view kCells[] = {"fitted", "predicted", "searched"};  // a
 
 std::vector<TableColumn> ShippedColumns(std::string_view set) {
   const formats::Document document = formats::ParseYaml(BenchData("columns.yaml"), "columns.yaml");
-  return ReadColumns(Fields(document.root(), kSets).Require(set), 0);
+  return ReadColumns(Fields(document.root(), kSets).Require(set));
 }
 
 // A count, `pass`, or `pass(every=16)`.
-std::int64_t SamplesIn(const Value& value, std::int64_t groups) {
-  if (value.IsNumber()) return value.Int(1, kMaxSamples);
+void ReadSamples(const Value& value, TableColumn& column) {
+  if (value.IsNumber()) {
+    column.samples = value.Int(1, kMaxSamples);
+    return;
+  }
   const Spec pass = At(value, [&] { return Spec::Parse(value.Text()); });
   if (pass.name != "pass" || !pass.positional.empty())
     value.Fail(
         "is neither a count nor `pass`, one sample for each group, nor `pass(every=16)`, one for each 16");
-  const std::int64_t every = At(value, [&] {
+  At(value, [&] {
     ParameterReader read(pass);
-    const std::int64_t groups_a_sample = read.Int("every", 1, 1, kMaxSamples);
+    column.pass_every = read.Int("every", 1, 1, kMaxSamples);
     read.Finish();
-    return groups_a_sample;
+    return true;
   });
-  if (groups == 0) value.Fail("is a pass, but the block's `grouper` gives no number of groups");
-  return 1 + (groups + every - 1) / every;  // 1: the start
 }
 
-TableColumn ReadColumn(const Value& value, std::int64_t groups) {
+TableColumn ReadColumn(const Value& value) {
   TableColumn column;
   column.place = value.Place();
   column.kind = CellKind::kPredicted;
@@ -72,7 +73,7 @@ TableColumn ReadColumn(const Value& value, std::int64_t groups) {
   if (const auto cell = fields.Find("cell")) column.kind = static_cast<CellKind>(cell->Choice(kCells));
   column.devices = fields.String("devices", "");
   if (const auto grouper = fields.Find("grouper")) column.grouper = GrouperIn(*grouper);
-  if (const auto samples = fields.Find("samples")) column.samples = SamplesIn(*samples, groups);
+  if (const auto samples = fields.Find("samples")) ReadSamples(*samples, column);
   column.zero_shot = fields.Bool("zero_shot", false);
   column.trained = fields.Bool("trained", column.zero_shot);
   if (column.zero_shot && !column.trained)
@@ -83,7 +84,7 @@ TableColumn ReadColumn(const Value& value, std::int64_t groups) {
 
 }  // namespace
 
-std::vector<TableColumn> ReadColumns(const Value& list, std::int64_t groups) {
+std::vector<TableColumn> ReadColumns(const Value& list) {
   std::vector<TableColumn> columns;
   for (const Value item : list.items()) {
     if (HasKey(item, "set")) {
@@ -95,7 +96,7 @@ std::vector<TableColumn> ReadColumns(const Value& list, std::int64_t groups) {
         Add(std::move(column), item, columns);
       }
     } else {
-      Add(ReadColumn(item, groups), item, columns);
+      Add(ReadColumn(item), item, columns);
     }
   }
   if (columns.empty()) list.Fail("is empty; a column is an agent of `berth list agents`");

@@ -9,7 +9,7 @@
 
 namespace berth::bench {
 
-// `groups`: how many units the block's rows have where that is known, for `samples: pass`. Throws InputError.
-std::vector<TableColumn> ReadColumns(const formats::Value& list, std::int64_t groups);
+// Throws InputError.
+std::vector<TableColumn> ReadColumns(const formats::Value& list);
 
 }  // namespace berth::bench

@@ -76,7 +76,7 @@ class TableReader {
     table_.title = top.Name("title", table_.name);
     defaults_ = {top.String("cluster", ""), GrouperOf(top, "colocation")};
     ReadBudgets(top);
-    shared_columns_ = top.Find("columns");
+    if (const auto columns = top.Find("columns")) shared_.columns = ReadColumns(*columns);
     if (const auto rows = top.Find("rows")) shared_.lines = ReadRows(*rows, defaults_);
     if (const auto blocks = top.Find("blocks")) {
       if (blocks->size() == 0) blocks->Fail("is empty");
@@ -86,8 +86,7 @@ class TableReader {
         CheckSize();
       }
     } else {
-      shared_.columns = ReadColumns(top.Require("columns"), GroupsOf(document_.root(), defaults_.grouper));
-      top.Require("rows");
+      top.Require("columns"), top.Require("rows");
       shared_.key = "native", shared_.title = "Native", shared_.rules = "native";
       table_.blocks = {shared_};
       CheckSize();
@@ -239,7 +238,7 @@ class TableReader {
     block.memory_limits = fields.Bool("memory_limits", true);
     const Defaults defaults{fields.String("cluster", defaults_.cluster),
                             GrouperOf(fields, defaults_.grouper)};
-    block.columns = ColumnsOf(fields, value, defaults);
+    block.columns = ColumnsOf(fields, value);
     block.lines = RowsOf(fields, value, defaults);
     if (const auto training = fields.Find("training")) {
       const Fields of(*training, kTraining);
@@ -268,23 +267,11 @@ class TableReader {
     return block;
   }
 
-  // How many groups "neighbour(groups=128)" makes; 0 where it does not say.
-  static std::int64_t GroupsOf(const Value& value, const std::string& grouper) {
-    return At(value, [&] {
-      Spec spec = Spec::Parse(grouper);
-      std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
-      return ParameterReader(spec).Int("groups", 0, 1, kMaxSamples);
-    });
-  }
-
-  std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value,
-                                     const Defaults& defaults) const {
+  std::vector<TableColumn> ColumnsOf(const Fields& block, const Value& value) const {
     const auto own = block.Find("columns");
-    const bool has_own = own && !own->IsObject();
-    if (!has_own && !shared_columns_) value.Fail("has no `columns`, and the file gives none for all blocks");
-    std::vector<TableColumn> columns =
-        ReadColumns(has_own ? *own : *shared_columns_, GroupsOf(value, defaults.grouper));
-    if (has_own) return columns;
+    if (own && !own->IsObject()) return ReadColumns(*own);
+    if (shared_.columns.empty()) value.Fail("has no `columns`, and the file gives none for all blocks");
+    std::vector<TableColumn> columns = shared_.columns;
     if (!own) return columns;
     const Fields choice(*own, kColumnsOf);
     if (choice.Has("only") == choice.Has("without")) own->Fail("takes `only` or `without`, a list of keys");
@@ -421,6 +408,12 @@ class TableReader {
     if (agents::Samples(*agents::FindAgent(Spec::Parse(agent).name)) != column.sampled)
       throw InputError(fmt::format("{}.agents.{}: {} {} samples, and the column's others do otherwise.",
                                    line.place, column.key, agent, column.sampled ? "draws no" : "draws"));
+    const std::string& grouper = line.GrouperOf(column);
+    if (column.pass_every > 0 && At(line.place, [&] { return GroupsOf(grouper); }) == 0)
+      throw InputError(fmt::format(
+          "{}: column {} takes a pass over groups, but grouper {} gives no number of them; expected one "
+          "such as neighbour(groups=64)",
+          line.place, column.key, grouper));
   }
 
   // The cluster is one, and has the devices that columns name.
@@ -464,8 +457,7 @@ class TableReader {
   const std::string folder_;
   Defaults defaults_;
   std::map<std::string, sim::Cluster> clusters_;
-  TableBlock shared_;                    // rows that blocks have which give none
-  std::optional<Value> shared_columns_;  // the same, read with each block's number of groups
+  TableBlock shared_;  // columns and rows that blocks have which give none
   TableDefinition table_;
 };
 

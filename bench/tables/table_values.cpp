@@ -85,4 +85,10 @@ std::string GrouperIn(const Value& value) {
   return grouper;
 }
 
+std::int64_t GroupsOf(const std::string& grouper) {
+  Spec spec = Spec::Parse(grouper);
+  std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
+  return ParameterReader(spec).Int("groups", 0, 1, 1'000'000'000);
+}
+
 }  // namespace berth::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ std::vector<std::string> SomeOf(const formats::Value& value, const std::vector<s
                                 const std::string& what);
 const agents::AgentRow& AgentIn(const formats::Value& value);
 std::string GrouperIn(const formats::Value& value);  // known, with parameters that it has
+
+// How many groups "neighbour(groups=128)" makes; 0 where it does not say.
+std::int64_t GroupsOf(const std::string& grouper);
 
 // "inception_v3(batch=64)" with "gradients=free" is "inception_v3(batch=64,gradients=free)".
 std::string WithOption(const std::string& spec, const std::string& option);

@@ -12,6 +12,7 @@
 #include "bench/tables/common.h"
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/results.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 namespace {
@@ -36,27 +37,48 @@ class UnitMeans {
   const Rows& columns() const { return rows_; }
   double At(const std::string& block, const std::string& column) const { return means_.at({block, column}); }
 
-  // How many times as long the worst takes as the best: over units for each agent, over agents for each unit.
-  double OverUnits() const {
-    std::vector<double> spreads;
+  // Of each row that all compared columns have: how many times as long the worst takes as the best, over units for each agent
+  // and over agents for each unit, geometric means.
+  struct Spread {
+    std::vector<double> over_units, over_agents;  // by row
+  };
+  Spread SpreadOfRows() const {
+    Spread spread;
+    std::vector<const TableColumn*> compared;
     for (const TableColumn* column : Compared()) {
-      std::vector<double> means;
-      for (const TableBlock& block : results_.table().blocks) means.push_back(At(block.key, column->key));
-      spreads.push_back(*std::ranges::max_element(means) / *std::ranges::min_element(means));
+      if (!IsBlind(*column)) compared.push_back(column);
     }
-    return GeometricMean(spreads);
-  }
-  double OverAgents() const {
-    std::vector<double> spreads;
-    for (const TableBlock& block : results_.table().blocks) {
-      std::vector<double> means;
-      for (const TableColumn* column : Compared()) means.push_back(At(block.key, column->key));
-      spreads.push_back(*std::ranges::max_element(means) / *std::ranges::min_element(means));
+    if (compared.size() < 2) return spread;
+    for (const std::string& line : LinesOf(compared.front()->key)) {
+      const auto seconds = [&](const TableBlock& block, const TableColumn* column) {
+        return *results_.At(block.key, line, column->key).median;
+      };
+      std::vector<double> units, agents;
+      for (const TableColumn* column : compared) {
+        std::vector<double> of_agent;
+        for (const TableBlock& block : results_.table().blocks) of_agent.push_back(seconds(block, column));
+        units.push_back(WorstOverBest(of_agent));
+      }
+      for (const TableBlock& block : results_.table().blocks) {
+        std::vector<double> of_unit;
+        for (const TableColumn* column : compared) of_unit.push_back(seconds(block, column));
+        agents.push_back(WorstOverBest(of_unit));
+      }
+      spread.over_units.push_back(GeometricMean(units));
+      spread.over_agents.push_back(GeometricMean(agents));
     }
-    return GeometricMean(spreads);
+    return spread;
   }
 
  private:
+  // Random draws, and the control that learns no more than they know: who would place so?
+  static bool IsBlind(const TableColumn& column) {
+    return Spec::Parse(column.agent).name == "random" || column.agent == "factored";
+  }
+  static double WorstOverBest(const std::vector<double>& seconds) {
+    return *std::ranges::max_element(seconds) / *std::ranges::min_element(seconds);
+  }
+
   // Those with the most rows: means over other rows say something else.
   std::vector<const TableColumn*> Compared() const {
     std::size_t most = 0;
@@ -133,14 +155,22 @@ RenderedBlock Summary(const TableResults& results) {
 }
 
 std::vector<std::string> Outcome(const TableResults& results) {
-  const UnitMeans means(results);
-  if (means.columns().empty()) return {};
+  const UnitMeans::Spread spread = UnitMeans(results).SpreadOfRows();
+  if (spread.over_units.empty()) return {};
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < spread.over_units.size(); ++i)
+    ratios.push_back(spread.over_units[i] / spread.over_agents[i]);
+  const Estimate ratio = EstimateMean(ratios);
   return {fmt::format(
-      "One agent with its worst unit takes {:.2f} times as long as with its best, one unit with its worst "
-      "agent {:.2f} times as long as with its best (geometric means): {}.",
-      means.OverUnits(), means.OverAgents(),
-      means.OverUnits() > means.OverAgents() ? "the unit explains more than the agent"
-                                             : "the agent explains more than the unit")};
+      "In a row an agent with its worst unit takes {:.2f} times as long as with its best, a unit with its "
+      "worst "
+      "agent {:.2f} times as long as with its best (geometric means; random draws and the plain control left "
+      "out): {} (ratio {}, 90 % interval [{}, {}] over {} rows).",
+      GeometricMean(spread.over_units), GeometricMean(spread.over_agents),
+      ratio.low > 1    ? "the unit explains more than the agent"
+      : ratio.high < 1 ? "the agent explains more than the unit"
+                       : "which of them explains more is open",
+      RatioText(ratio.value), RatioText(ratio.low), RatioText(ratio.high), ratios.size())};
 }
 
 }  // namespace

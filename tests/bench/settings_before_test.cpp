@@ -31,16 +31,17 @@ TEST(SettingsBefore, NamesColumnsWhoseAgentHasOtherSettingsNow) {
             "random (1 of 2 rows); learner");
 }
 
-TEST(SettingsBefore, MostlyIsMoreThanHalf) {
+TEST(SettingsBefore, OneRowIsEnough) {
   const TableDefinition table = TinyTable();
   const std::string random = agents::MakeAgent("random")->name();
   const TableResults results(table,
                              {Row("rnnlm", "random", random), Row("nmt_2", "random", "random(unit=op)")});
   const std::string block = table.blocks.front().key;
-  EXPECT_FALSE(MostlyBefore(results, block, {}, "random"));
-  EXPECT_FALSE(MostlyBefore(results, block, {"rnnlm"}, "random"));
-  EXPECT_TRUE(MostlyBefore(results, block, {"nmt_2"}, "random"));
-  EXPECT_FALSE(MostlyBefore(results, block, {}, "no such column"));
+  EXPECT_TRUE(AnyBefore(results, block, {}, "random"));
+  EXPECT_TRUE(AnyBefore(results, "", {}, "random")) << "in any block";
+  EXPECT_FALSE(AnyBefore(results, block, {"rnnlm"}, "random"));
+  EXPECT_TRUE(AnyBefore(results, block, {"nmt_2"}, "random"));
+  EXPECT_FALSE(AnyBefore(results, block, {}, "no such column"));
 }
 
 TEST(SettingsBefore, UnitsAreSettings) {

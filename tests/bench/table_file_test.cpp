@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/tables/claims.h"
+#include "bench/tables/runner.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
@@ -57,26 +58,35 @@ TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
   ASSERT_EQ(table.claims.size(), 1u);
 }
 
-TEST(TableFile, APassHasTheSizeOfEachBlocksGroups) {
-  const std::string head =
-      std::string(kHead) + "rows:\n  - {workload: chain(ops=4)}\ncolumns: [{agent: random, samples: ";
-  const std::string blocks =
-      "}]\nblocks:\n  - {key: a, grouper: neighbour(groups=128)}\n  - {key: b, grouper: "
-      "neighbour(groups=10)}\n";
-  const auto sizes = [&](const std::string& samples) {
-    std::vector<std::int64_t> by_block;
-    for (const TableBlock& block : Parse(head + samples + blocks).blocks)
-      by_block.push_back(block.columns.front().samples);
-    return by_block;
+TEST(TableFile, APassHasTheSizeOfTheCellsGroups) {
+  const std::string head = std::string(kHead) + "rows:\n  - {key: a, workload: chain(ops=4)}\n";
+  const std::string row = "  - {key: b, workload: chain(ops=4), grouper: neighbour(groups=16)}\n";
+  const auto column = [](const std::string& samples) {
+    return "columns: [{agent: random, samples: " + samples + "}]\n";
   };
-  EXPECT_THAT(sizes("pass"), ElementsAre(129, 11));
-  EXPECT_THAT(sizes("pass(every=16)"), ElementsAre(9, 2)) << "the last step places what is left";
-  EXPECT_THAT(RefusalOf(head + "passes" + blocks),
-              HasSubstr("mine.yaml:7: columns[0].samples is neither a count nor"));
-  EXPECT_THAT(RefusalOf(head + "pass(every=0)" + blocks), HasSubstr("every"));
-  EXPECT_THAT(RefusalOf(head + "pass(each=2)" + blocks), HasSubstr("each"));
-  EXPECT_THAT(RefusalOf(head + "pass}]\n"), HasSubstr("gives no number of groups"));
-  EXPECT_EQ(Parse(head + "pass}]\ngrouper: neighbour(groups=7)\n").blocks[0].columns[0].samples, 8);
+  const std::string grouper = "grouper: neighbour(groups=128)\n";
+  const auto budgets = [](const std::string& text) {
+    std::vector<std::int64_t> of_cells;
+    const TableDefinition table = Parse(text);
+    for (const CellPlan& plan : PlanCells(table, {.seeds = 1})) of_cells.push_back(plan.budget);
+    return of_cells;
+  };
+  EXPECT_THAT(budgets(head + row + grouper + column("pass")), ElementsAre(129, 17));
+  EXPECT_THAT(budgets(head + row + grouper + column("pass(every=15)")), ElementsAre(10, 3))
+      << "the last step places what is left";
+  EXPECT_THAT(budgets(head + row + grouper + column("pass, grouper: neighbour(groups=8)")),
+              ElementsAre(9, 9));
+  EXPECT_THAT(budgets(head + column("pass") +
+                      "blocks: [{key: x, grouper: neighbour(groups=3)}, {key: y, grouper: "
+                      "neighbour(groups=5)}]\n"),
+              ElementsAre(4, 6));
+  EXPECT_THAT(RefusalOf(head + grouper + column("passes")),
+              HasSubstr("mine.yaml:8: columns[0].samples is neither a count nor"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass(every=0)")), HasSubstr("every"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass(each=2)")), HasSubstr("each"));
+  EXPECT_THAT(
+      RefusalOf(head + column("pass")),
+      HasSubstr("column random takes a pass over groups, but grouper colocation gives no number of them"));
 }
 
 TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
@@ -355,6 +365,31 @@ TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
   EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
+}
+
+TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {
+  const TempFolder folder;
+  const std::string text = std::string(kHead) + "samples: 4\nseeds: 1\n" + kRest;
+  const auto call = [&](const std::string& table, const std::vector<std::string>& more) {
+    formats::WriteFile(folder / "mine.yaml", table);
+    std::vector<std::string> words = {"table", folder / "mine.yaml", "--out", folder / "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return testing::RunBerth(words, folder.path());
+  };
+  ASSERT_EQ(call(text, {"--samples", "3", "--seeds", "2"}).status, 0);
+  EXPECT_EQ(call(text, {"--render"}).status, 0) << "budget and seeds may be a call's own";
+  const std::string page = formats::ReadFile(folder / "out/table.md");
+  for (const auto& [now, other] :
+       {std::pair{"k40(gpus=2)", "k80(gpus=2)"}, {"ops=4", "ops=5"}, {"random", "annealing"}}) {
+    std::string changed = text;
+    changed.replace(changed.find(now), std::string(now).size(), other);
+    if (std::string(now) == "random")
+      changed.replace(changed.find(other), std::string(other).size(), "{key: random, agent: annealing}");
+    const auto refused = call(changed, {"--render"});
+    EXPECT_EQ(refused.status, 2) << now;
+    EXPECT_THAT(refused.err, HasSubstr("is of another graph, machine, agent or budget than")) << now;
+  }
+  EXPECT_EQ(formats::ReadFile(folder / "out/table.md"), page);
 }
 
 TEST(TableFile, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {

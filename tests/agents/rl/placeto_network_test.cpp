@@ -198,6 +198,20 @@ TEST(PlacetoNetwork, AFreshOneReadsNothingFromOffers) {
   EXPECT_TRUE(at::allclose(biased.With(offered), read.With(offered) + 4 * offered.select(2, 1)));
 }
 
+TEST(PlacetoNetwork, OneThatFollowsOffersAddsThemToTheSameLogits) {
+  const UnitGraph units = Diamond();
+  const PlacetoGraph graph(units, true, at::kDouble);
+  Rng init(2, "init"), same(2, "init");
+  const PlacetoNetwork greedy({.features = 8, .devices = 3, .offers = 2, .follows = {10, 6}}, at::kDouble,
+                              init);
+  const PlacetoNetwork untold({.features = 8, .devices = 3}, at::kDouble, same);
+  const at::Tensor features = RandomTensor({5, 2, 8}, 4), offered = RandomTensor({2, 3, 2}, 5);
+  const std::vector<UnitIndex> current = {3, 1};
+  EXPECT_TRUE(at::allclose(
+      greedy.Read(graph, features, current).With(offered),
+      untold.Read(graph, features, current).With() + 10 * offered.select(2, 0) + 6 * offered.select(2, 1)));
+}
+
 TEST(PlacetoNetwork, OfOneUnitInTurnItHasARowForEachState) {
   const UnitGraph units = Diamond();
   Rng init(2, "init");

@@ -42,6 +42,9 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_EQ(transfer.reward, PlacetoOptions::Reward::kDecrease);
   EXPECT_EQ(transfer.baseline, PlacetoOptions::Baseline::kStep);
   EXPECT_TRUE(transfer.offers);
+  EXPECT_FALSE(transfer.greedy_offers);
+  EXPECT_TRUE(Options("placeto(preset=transfer,offers=greedy)").greedy_offers);
+  EXPECT_FALSE(Options("placeto(preset=transfer,offers=no)").offers);
 
   const PlacetoOptions walk = Options("placeto(preset=walk)");
   EXPECT_EQ(walk.learning_rate.first, 1e-2);
@@ -104,6 +107,7 @@ TEST(PlacetoOptions, RefusesWhatItDoesNotKnow) {
   EXPECT_THROW(Options("placeto(preset=best)"), InputError);
   EXPECT_THROW(Options("placeto(episodes=0)"), InputError);
   EXPECT_THROW(Options("placeto(preset=paper,offers=yes)"), InputError);
+  EXPECT_THROW(Options("placeto(offers=greedy)"), InputError);
   EXPECT_THROW(Options("placeto(lr=-1)"), InputError);
   EXPECT_THROW(Options("placeto(start=warm)"), InputError);
 }
