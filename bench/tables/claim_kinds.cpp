@@ -203,10 +203,10 @@ Verdicts Opponents(const TableResults& results, const Claim& claim) {
     const std::string& title = TitleOf(BlockOf(results, claim.block), learner);
     verdicts.push_back(BeatsAll(results, claim.block, learner, RandomColumns(), "random",
                                 title + " beats the best of three kinds of random search at equal samples in "
-                                        "every row (ours, not the paper's)"));
+                                        "every row (ours)"));
     verdicts.push_back(
         BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
-                 title + " beats both local searches at equal samples in every row (ours, not the paper's)"));
+                 title + " beats both local searches at equal samples in every row (ours)"));
   }
   return verdicts;
 }
@@ -260,7 +260,7 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
 Verdicts FewerSamples(const TableResults& results, const Claim& claim) {
   const ClaimVerdict unread = Unread(claim);
   ClaimVerdict to_best = unread;
-  to_best.claim += "; samples counted to the own final best, as the papers do";
+  to_best.claim += "; counted to the own best, as papers do";
   const TableBlock& rows_of = BlockOf(results, claim.block);
   const std::string ratio = fmt::format("samples of {} / {}", TitleOf(rows_of, claim.than.front()),
                                         TitleOf(rows_of, claim.columns.front()));

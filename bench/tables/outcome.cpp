@@ -249,7 +249,7 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
                                           : fmt::format("{}: {}", network, fmt::join(titles, ", ")));
   if (!described.empty()) facts.emplace_back("networks", Specs(described));
   if (const std::string screens = ScreensText(results); !screens.empty())
-    facts.emplace_back("screens of a run, which are no samples", screens);
+    facts.emplace_back("screens of a run", screens);
   std::string orders;
   for (const MethodOrder& order : OrdersOfMethods(results))
     orders += fmt::format("{}{} {:.2f}", orders.empty() ? "" : ", ", order.key, order.tau);

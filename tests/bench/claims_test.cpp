@@ -231,7 +231,7 @@ TEST(Claims, TheOwnBestIsAnInterpretationOfItsOwn) {
           "not won 6, never reached in 6; samples of RNN / Placeto to be as good as the other (0 = never)"));
   const ClaimVerdict to_best = ClaimOf(FindTable("placeto"), records,
                                        "Placeto needs fewer samples than the RNN in 5 of 6 rows (native); "
-                                       "samples counted to the own final best");
+                                       "counted to the own best");
   EXPECT_EQ(to_best.word, ClaimWord::kHolds);
   EXPECT_THAT(to_best.ours, HasSubstr("inception_v3_2 10.0 [10.0, 10.0]"));
 }
