@@ -5,20 +5,10 @@
 
 #include "scenarios/gradients.h"
 #include "scenarios/unfused.h"
+#include "sim/dtypes.h"
 #include "sim/error.h"
 
 namespace berth::scenarios {
-namespace {
-
-struct Dtype {
-  std::string_view name;
-  std::int64_t bits;
-};
-constexpr Dtype kDtypes[] = {{"f64", 64}, {"f32", 32}, {"f16", 16}, {"bf16", 16}, {"f8", 8},  {"f4", 4},
-                             {"i64", 64}, {"i32", 32}, {"i16", 16}, {"i8", 8},    {"i4", 4},  {"u64", 64},
-                             {"u32", 32}, {"u16", 16}, {"u8", 8},   {"u4", 4},    {"bool", 8}};
-
-}  // namespace
 
 sim::Attributes LocationAttributes(const Location& location) {
   sim::Attributes attributes;
@@ -34,9 +24,8 @@ std::int64_t Elements(const Shape& shape) {
 }
 
 std::int64_t BitsPerElement(std::string_view dtype) {
-  const auto* row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                                 [&](const Dtype& known) { return known.name == dtype; });
-  return row != std::end(kDtypes) ? row->bits : 0;
+  const auto* known = std::ranges::find(sim::kDtypes, dtype);
+  return known != std::end(sim::kDtypes) ? sim::kDtypeBits[known - sim::kDtypes] : 0;
 }
 
 sim::Bytes BytesOf(const Shape& shape, std::string_view dtype) {

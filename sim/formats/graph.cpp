@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/dtypes.h"
 #include "sim/error.h"
 #include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
@@ -139,7 +140,8 @@ class OpsReader {
     const Fields fields(value, kOutputKeys);
     Output output;
     output.bytes = fields.Int("bytes", 0, 0, sim::kMaxBytes);
-    output.dtype = fields.String("dtype", "");
+    // Cost models ask for the format by its name: one that they do not know would be priced as another.
+    if (const auto dtype = fields.Find("dtype")) output.dtype = sim::kDtypes[dtype->Choice(sim::kDtypes)];
     if (const auto shape = fields.Find("shape")) output.shape = ReadShape(*shape);
     if (op.type == "Variable") output.storage = Output::Storage::kPersistent;
     if (const auto alias = fields.Find("alias")) ReadAlias(*alias, op, output);

@@ -162,6 +162,19 @@ TEST(GraphRefuses, NoOps) {
   EXPECT_EQ(MessageOf([] { sim::OpGraph().Finish(); }), "a graph needs at least one op");
 }
 
+// Cost models would price them as f32.
+TEST(GraphRefuses, NumberFormatsThatNoCostModelKnows) {
+  for (const std::string wrong : {"float32", "F32", "half", "nonsense", ""}) {
+    EXPECT_EQ(
+        ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{}, {"dtype": ")" + wrong + R"("}]})"),
+        "g.json: ops[0].outputs[1].dtype must be one of f64, f32, f16, bf16, f8, f4, i64, i32, i16, i8, "
+        "i4, u64, u32, u16, u8, u4 and bool, but is \"" +
+            wrong + "\"");
+  }
+  EXPECT_EQ(ParseOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "bf16"}]})").ops[0].outputs[0].dtype,
+            "bf16");
+}
+
 TEST(GraphRefuses, ControlCharactersInFreeText) {
   for (const char* key : {"colocate", "group"}) {
     EXPECT_EQ(
@@ -169,7 +182,7 @@ TEST(GraphRefuses, ControlCharactersInFreeText) {
         std::string("g.json: ops[0].") + key + " must be text without control characters, but is \"x?y\"");
   }
   EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
-              HasSubstr("dtype must be text without control characters"));
+              HasSubstr("dtype must be one of f64, f32, "));
   EXPECT_THAT(
       MessageOf([] { ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "\t"})", "g.json"); }),
       StartsWith("g.json: name must be a name"));
