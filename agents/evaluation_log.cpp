@@ -92,7 +92,10 @@ EvaluationLog::EvaluationLog(const Task& task, const std::string& agent, std::ui
                        "; give the same call again, or start without --resume");
     }
     at_ = whole = header.size();
-    for (auto frame = FrameAt(earlier_, whole); frame; frame = FrameAt(earlier_, whole)) whole = frame->end;
+    for (auto frame = FrameAt(earlier_, whole); frame; frame = FrameAt(earlier_, whole)) {
+      whole = frame->end;
+      ++kept_;
+    }
     earlier_.resize(whole);
   }
   if (!path_.empty()) Open(header, whole);

@@ -32,6 +32,8 @@ class EvaluationLog {
   EvaluationLog(const EvaluationLog&) = delete;
   EvaluationLog& operator=(const EvaluationLog&) = delete;
 
+  // How many answers the file had.
+  std::int64_t kept() const { return kept_; }
   // The next answer of the file; nothing behind its last whole one. Throws InputError where that was given for another
   // placement: by a search with another budget, or by another version of the agent; and where it is none to what
   // was asked.
@@ -48,6 +50,7 @@ class EvaluationLog {
   const std::string path_;
   std::string earlier_;
   std::size_t at_ = 0;  // in earlier_
+  std::int64_t kept_ = 0;
   std::int64_t answered_ = 0;
   std::ofstream file_;
   std::size_t bytes_ = 0;  // that it has

@@ -191,6 +191,7 @@ class PlaceCommand : public Command {
     if (!out_.empty() && ranks.first()) Claim(task, *agent);
     std::optional<agents::EvaluationLog> answers;
     OpenAnswers(task, *agent, ranks, answers);
+    if (answers) RefuseToLose(answers->kept(), budget);
     limits.log = answers ? &*answers : nullptr;
     agents::Evaluator evaluator(task, limits);
     std::optional<SampleLog> log;
@@ -291,6 +292,16 @@ class PlaceCommand : public Command {
     if (options_.resume && ranks.first() && std::filesystem::exists(path)) earlier = formats::ReadFile(path);
     earlier = ranks.Exchange(earlier).front();
     answers.emplace(task, agent.name(), options_.seed, ranks.first() ? path : "", std::move(earlier));
+  }
+
+  // A search that ends before what it goes on from would write its worse best over that one's. (A learner's checkpoint
+  // refuses by itself.)
+  void RefuseToLose(std::int64_t kept, std::int64_t budget) const {
+    if (kept <= budget) return;
+    throw InputError(fmt::format(
+        "{}: holds {} samples of this search; --samples must be at least {} to go on, or --force in place "
+        "of --resume begins anew.",
+        out_, CountText(kept), kept));
   }
 
   bool IsLearner() const {

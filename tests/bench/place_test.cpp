@@ -187,6 +187,41 @@ TEST(Place, KilledSearchesGoOn) {
   }
 }
 
+// With fewer samples than there are the search would end earlier, and write what it had by then over what was found later.
+TEST(Place, FewerSamplesThanThereAreAreNotGoneOnWith) {
+  const TempFolder folder;
+  const auto call = [&](const std::string& samples, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        "place",     "--agent", "local_search", "--graph", "random_dag(ops=40)", "--out", folder / "run",
+        "--cluster", kCluster,  "--samples",    samples};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  ASSERT_EQ(RunBerth(call("60", {"--log-samples"})).status, 0);
+  const auto read = [&](const char* file) {
+    return formats::ReadFile(folder / ("run/" + std::string(file)));
+  };
+  const auto kept = {"run.json", "placement.json", "curve.csv", "samples.csv", "checkpoint"};
+  std::vector<std::string> before;
+  for (const char* file : kept) before.push_back(read(file));
+  const std::string says =
+      "run: holds 60 samples of this search; --samples must be at least 60 to go on, or --force";
+  ExpectRefused(call("10", {"--resume", "--log-samples"}), says);
+  // As a kill leaves it: the record says nothing of how far it came.
+  auto killed = nlohmann::json::parse(read("run.json"));
+  killed["interrupted"] = true;
+  killed["samples"] = 0;
+  before.front() = killed.dump();
+  formats::WriteFile(folder / "run/run.json", before.front());
+  ExpectRefused(call("59", {"--resume"}), says);
+  std::vector<std::string> after;
+  for (const char* file : kept) after.push_back(read(file));
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(RunBerth(call("60", {"--resume"})).status, 0);
+  EXPECT_EQ(RunBerth(call("70", {"--resume"})).status, 0);
+  EXPECT_EQ(RunBerth(call("10", {"--force"})).status, 0);
+}
+
 TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
   const TempFolder folder;
   const auto call = [&](const char* agent, const std::vector<std::string>& more) {
