@@ -54,6 +54,19 @@ struct Verb {
   bool shares_work;
 };
 
+// An empty name would be taken for none: of `--out "$FOLDER"`, where that is not set, nothing would be kept.
+void RefuseEmptyNames(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->nonpositional(); })) {
+    const std::string text = option->get_option_text();
+    const bool folder = text == "DIR";
+    if (!folder && text != "FILE" && text != "CKPT" && option->get_name() != "--out") continue;
+    option->check([=](const std::string& name) {
+      return name.empty() ? std::string(folder ? "a folder's" : "a file's") + " name is wanted." : "";
+    });
+  }
+  for (CLI::App* part : app.get_subcommands([](CLI::App*) { return true; })) RefuseEmptyNames(*part);
+}
+
 std::vector<Verb> DeclareAll(CLI::App& app) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpText>());  // of the verbs, too
@@ -62,6 +75,7 @@ std::vector<Verb> DeclareAll(CLI::App& app) {
   for (const CommandRow& row : Commands()) {
     Verb verb{row.make(), app.add_subcommand(row.name, row.what), row.shares_work};
     verb.command->Declare(*verb.app);
+    RefuseEmptyNames(*verb.app);
     verbs.push_back(std::move(verb));
   }
   std::string footer = "Exit status:";

@@ -240,6 +240,7 @@ class PlaceCommand : public Command {
     search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
+    RefuseWeightsForNothing();
     if (log_samples_ && out_.empty())
       throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
     if (json_ == "-" && html_ == "-")
@@ -254,6 +255,14 @@ class PlaceCommand : public Command {
       seed_ = search_.scenario_seeds().front();
     options_.learn = learn_ == "yes";
     options_.seed = static_cast<std::uint64_t>(seed_);
+  }
+
+  void RefuseWeightsForNothing() const {
+    const std::string name = Spec::Parse(agent_).name;
+    if (IsLearner() || agents::FindAgent(name) == nullptr) return;  // what is no agent is refused as such
+    if (!options_.init.empty())
+      throw InputError(fmt::format("--init: {} learns nothing, so it starts from no weights.", name));
+    if (learn_ == "no") throw InputError(fmt::format("--learn no: {} learns nothing anyhow.", name));
   }
 
   std::string InFolder(const char* name) const { return (std::filesystem::path(out_) / name).string(); }

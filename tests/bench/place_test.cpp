@@ -68,6 +68,20 @@ TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
   EXPECT_THAT(told, HasSubstr("Found by " + all["found_by"].get<std::string>() + ", one of the portfolio."));
 }
 
+TEST(Place, WhatWouldDoNothingIsRefused) {
+  const auto refused = [](const std::vector<std::string>& more, const std::string& says) {
+    std::vector<std::string> words = {"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    ExpectRefused(words, says);
+  };
+  refused({"--agent", "random", "--init", "nosuch.ckpt"}, "--init: random learns nothing");
+  refused({"--init", "nosuch.ckpt"}, "--init: portfolio learns nothing");
+  refused({"--learn", "no"}, "--learn no: portfolio learns nothing");
+  refused({"--out", ""}, "--out: a folder's name is wanted.");
+  refused({"--html", ""}, "--html: a file's name is wanted.");
+  ExpectRefused({"graph", "convert", "chain", "--out", ""}, "--out: a file's name is wanted.");
+}
+
 TEST(Place, SaysWhenNothingFits) {
   const TempFolder folder;
   const auto json =
