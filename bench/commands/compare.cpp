@@ -145,6 +145,7 @@ class CompareCommand : public Command {
   void Run() override {
     const std::atomic<bool>& stop = StopRequested();
     Check();
+    if (!json_.empty()) formats::PrepareOutput(json_);
     const TableDefinition table = Columns(agents_, search_.name());
     const std::vector<CellPlan> plans = Plans(table);
     const TableResults results(table, RunAll(table, plans, stop));

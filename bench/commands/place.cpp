@@ -246,7 +246,9 @@ class PlaceCommand : public Command {
     if (json_ == "-" && html_ == "-")
       throw InputError(
           "--json - and --html - would mix two documents on standard output; give a file to one.");
-    if (!html_.empty()) formats::PrepareOutput(html_);
+    for (const std::string& file : {html_, json_}) {
+      if (!file.empty()) formats::PrepareOutput(file);
+    }
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (options_.resume && force_)

@@ -149,6 +149,7 @@ class TableCommand : public Command {
                       "--testbed FILE.",
                       file_, table.testbed, TestbedPath(table)));
     }
+    if (ranks.first()) PrepareOutputs();
     if (salvage_ && ranks.first()) Salvage();
     if (salvage_) ranks.Exchange({});  // no other rank opens the store before
     TableStore store(store_);
@@ -210,6 +211,12 @@ class TableCommand : public Command {
     }
   }
 
+  // Before the first cell: what cannot be written is not found after hours of them.
+  void PrepareOutputs() const {
+    formats::PrepareOutput((Folder() / "table.md").string());
+    if (!json_.empty()) formats::PrepareOutput(json_);
+  }
+
   void RenderAccuracy() const {
     const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
     const GpuAccuracy gpus = ReadGpuAccuracy("results/gpu");
@@ -227,13 +234,11 @@ class TableCommand : public Command {
     if (!plan_.cells.empty() && name_ != "gate")
       throw InputError(fmt::format("--cells: table {} is made of what others ran and has no cells.", name_));
     const std::vector<TableResults> tables = ReadExported(from_);
+    PrepareOutputs();
     std::string rows;
     if (derived.evaluate != nullptr) {
       const std::string path = (Folder() / "rows.csv").string();
-      if (!render_) {
-        formats::MakeFolder(Folder().string());
-        formats::WriteFile(path, Evaluate(derived, tables, path));
-      }
+      if (!render_) formats::WriteFile(path, Evaluate(derived, tables, path));
       rows = formats::ReadFile(path);
     }
     Write(derived.render(tables, rows), derived.evaluate != nullptr);

@@ -97,6 +97,7 @@ class TrainCommand : public Command {
           out_, out_));
     }
     formats::PrepareOutput(out_);
+    if (!json_.empty()) formats::PrepareOutput(json_);
     options_.checkpoint = state;
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;

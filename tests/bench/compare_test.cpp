@@ -194,6 +194,15 @@ TEST(Compare, LeavesTheResultsOfOthersAlone) {
   EXPECT_NE(formats::ReadFile(folder / "out/comparison.html"), page);
 }
 
+// Before the first search, whose results would be lost otherwise.
+TEST(Compare, LooksAtTheOutputFirst) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "file", "mine");
+  ExpectRefused(Compare({"random", "heft"}, {"--out", folder / "run", "--json", folder / "file/x.json"}),
+                "cannot be made one");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
 TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random"}, {}), "--agents: two or more are wanted");
   ExpectRefused(Compare({"random", "random(unit=op)"}, {}), "is given twice");

@@ -450,6 +450,22 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
 }
 
+// Nothing is run whose results could not be written.
+TEST(TableFile, OutputsAreLookedAtBeforeTheFirstCell) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
+  formats::WriteFile(folder / "file", "mine");
+  const auto refused = [&](const std::string& option, const std::string& path) {
+    testing::ExpectRefused(
+        {"table", folder / "mine.yaml", "--samples", "2", "--store", folder / "store.db", option, path},
+        "cannot be made one");
+    EXPECT_FALSE(std::filesystem::exists(folder / "store.db")) << option;
+  };
+  refused("--out", folder / "file");
+  refused("--out", "/proc/foo");
+  refused("--json", folder / "file/x.json");
+}
+
 // Graphs of others are no part of this tree: without them their cells say so, with them they run.
 TEST(TableFile, GraphsOfADataFolderAreReadWhereItIs) {
   const TempFolder folder;
