@@ -58,7 +58,7 @@ std::vector<cost_models::SheetText> ReadSheets(const std::vector<std::string>& p
 std::unique_ptr<cost_models::Catalogue> CatalogueOf(const ProblemSource& source) {
   if (source.cluster_text.empty()) return LoadCatalogue(source.cluster, source.sheets);
   std::vector<cost_models::SheetText> texts = ReadSheets(source.sheets);
-  texts.push_back({source.cluster_text, source.cluster});
+  texts.push_back({source.cluster_text, source.cluster, true});
   return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
 }
 
@@ -98,10 +98,12 @@ std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string
 }
 
 std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
-                                                      std::vector<std::string> sheets) {
+                                                      const std::vector<std::string>& sheets) {
+  std::vector<cost_models::SheetText> texts = ReadSheets(sheets);
   std::error_code ignored;  // a cluster with its parameters may be longer than any path
-  if (std::filesystem::is_regular_file(cluster, ignored)) sheets.push_back(cluster);
-  return LoadSheets(sheets);
+  if (std::filesystem::is_regular_file(cluster, ignored))
+    texts.push_back({formats::ReadFile(cluster), formats::SourceOf(cluster), true});
+  return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
 }
 
 void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets) {

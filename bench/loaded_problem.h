@@ -52,7 +52,7 @@ void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets);
 std::unique_ptr<cost_models::Catalogue> LoadSheets(const std::vector<std::string>& paths);
 // And with those that the cluster describes, if it is a file.
 std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster,
-                                                      std::vector<std::string> sheets);
+                                                      const std::vector<std::string>& sheets);
 
 // Immutable once loaded; threads may share it.
 class LoadedProblem {

@@ -236,7 +236,7 @@ class ExtendedCatalogue : public Catalogue {
  public:
   ExtendedCatalogue(const Catalogue& base, const std::vector<SheetText>& more)
       : base_(base), names_(base.DeviceNames()) {
-    for (const SheetText& text : more) Read(formats::ParseYaml(text.yaml, text.source));
+    for (const SheetText& text : more) Read(formats::ParseYaml(text.yaml, text.source), text.is_cluster);
   }
 
   const sim::DeviceKind* FindDevice(const std::string& kind) const override {
@@ -257,7 +257,8 @@ class ExtendedCatalogue : public Catalogue {
   const std::vector<Tile>& Tiles() const override { return base_.Tiles(); }
 
  private:
-  void Read(const formats::Document& document) {
+  void Read(const formats::Document& document, bool is_cluster) {
+    if (is_cluster) formats::CheckFormat(document, "berth.cluster", 1);
     const auto kinds = KindsOf(document);
     if (!kinds) return;
     for (const Value entry : kinds->items()) {

@@ -121,7 +121,8 @@ std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::
 // is there already.
 struct SheetText {
   std::string yaml;
-  std::string source;  // what messages call it
+  std::string source;       // what messages call it
+  bool is_cluster = false;  // must be a berth.cluster; else either
 };
 std::unique_ptr<Catalogue> CatalogueWith(const Catalogue& base, const std::vector<SheetText>& more);
 

@@ -397,6 +397,14 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
           "5: expert: 'nobody' is neither a placement file nor an agent");
 }
 
+TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "c.yaml",
+                     "format: berth.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", folder / "c.yaml", "--placement", "single_gpu"},
+                "c.yaml:1: format is \"berth.clutser\", but must be \"berth.cluster\" here");
+}
+
 TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
   const TempFolder folder;
   const std::string graph = folder / "g.json";

@@ -81,7 +81,15 @@ TEST(Catalogue, TakesKindsOfOtherFilesAndOfClusters) {
   EXPECT_THAT(InputErrorOf([&] {
                 CatalogueWith(BuiltinCatalogue(), {{"a: 1\n", "x.yaml"}});
               }),
-              HasSubstr("x.yaml"));
+              HasSubstr("the file has no \"format\", which must be \"berth.devices\""));
+  // What was given as a cluster is told that it is to be one, not a file of devices.
+  for (const char* text :
+       {"version: 1\n", "format: berth.clutser\nversion: 1\n", "format: berth.devices\nversion: 1\n"}) {
+    EXPECT_THAT(InputErrorOf([&] {
+                  CatalogueWith(BuiltinCatalogue(), {{text, "c.yaml", true}});
+                }),
+                HasSubstr("must be \"berth.cluster\""));
+  }
 }
 
 TEST(Catalogue, IsCompiledInFromTheFilesOfTheTree) {
