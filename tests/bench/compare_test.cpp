@@ -95,6 +95,49 @@ TEST(Compare, ReportNamesAgentsBoundAndSeeds) {
               Not(HasSubstr("no difference is decided")));
 }
 
+CellRecord Search(const char* column, int seed, double runtime_us) {
+  CellRecord record;
+  record.block = "compare";
+  record.row = "compare";
+  record.column = column;
+  record.agent = column;
+  record.kind = "searched";
+  record.status = "ok";
+  record.seed = seed;
+  record.budget = 40;
+  record.runtime_us = runtime_us;
+  record.lower_bound_us = 1e6;
+  return record;
+}
+
+// Whose median is the best need not have found the fastest placement.
+TEST(Compare, LeadsWithTheBestMedianAndTheLuckiestSeed) {
+  TableDefinition table;
+  table.name = "compare";
+  table.blocks.emplace_back();
+  TableBlock& block = table.blocks.front();
+  block.key = "compare";
+  for (const char* agent : {"expert", "local_search"}) {
+    TableColumn& column = block.columns.emplace_back();
+    column.key = column.title = column.agent = agent;
+    column.kind = CellKind::kSearched;
+    column.sampled = true;
+  }
+  block.lines.emplace_back().key = "compare";
+  const auto page = [&](double luckiest) {
+    return MakeComparison(TableResults(table, {Search("expert", 1, 1.329e6), Search("local_search", 1, 1.4e6),
+                                               Search("local_search", 2, luckiest)}),
+                          {});
+  };
+  EXPECT_EQ(page(1.325e6).lead,
+            "expert has the best median: 1.329 s, 1.33 times the proven lower bound; the fastest placement "
+            "was found by "
+            "local_search, seed 2: 1.325 s.");
+  EXPECT_EQ(page(1.36e6).lead,
+            "expert found the fastest placement: 1.329 s, 1.33 times the proven lower bound.");
+  EXPECT_THAT(PrintReportText(page(1.36e6)), HasSubstr("of an even number the larger of the two"));
+}
+
 TEST(Compare, ScreensStandBesideSamplesWhereThereAreAny) {
   const auto result = RunBerth(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1"}));
   EXPECT_EQ(result.status, 0) << result.err;
