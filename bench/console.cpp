@@ -59,6 +59,15 @@ std::string BytesText(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
 }
 
+std::string NeedText(std::int64_t needed, std::int64_t capacity) {
+  const std::string need = BytesText(static_cast<double>(needed)),
+                    limit = BytesText(static_cast<double>(capacity));
+  std::string text = fmt::format("{} of {}", need, limit);
+  if (need == limit && needed > capacity)
+    text += fmt::format(", {} too much", BytesText(static_cast<double>(needed - capacity)));
+  return text;
+}
+
 std::string CountText(std::int64_t count) {
   std::string digits = std::to_string(count < 0 ? -count : count);
   for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {

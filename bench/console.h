@@ -18,6 +18,8 @@ std::string TimeText(sim::Picos picos);
 std::string SecondsDigits(double seconds);
 // "9.12 GB": powers of 1000, as data sheets and the papers count.
 std::string BytesText(double bytes);
+// "11.70 GB of 11.68 GB"; what is too much besides, where the two would read as equal: "…, 1.25 MB too much".
+std::string NeedText(std::int64_t needed, std::int64_t capacity);
 // "12,345,678"
 std::string CountText(std::int64_t count);
 // "12.3 M/s"; `unit` is what is counted: RateText(1.2e7, "ops") = "12.0 M ops/s".

@@ -157,12 +157,10 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
   if (!outcome.oom) return "fits, " + TimeText(outcome.runtime);
   const sim::OutOfMemory& oom = *outcome.oom;
-  return fmt::format(
-      "out of memory on {} at op {} ({}) after {}: needs {} of {}; without limit it would take {}",
-      problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
-      problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what), TimeText(oom.time),
-      BytesText(static_cast<double>(oom.needed)), BytesText(static_cast<double>(oom.capacity)),
-      TimeText(outcome.runtime));
+  return fmt::format("out of memory on {} at op {} ({}) after {}: needs {}; without limit it would take {}",
+                     problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
+                     problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what),
+                     TimeText(oom.time), NeedText(oom.needed, oom.capacity), TimeText(outcome.runtime));
 }
 
 std::string PricesText(const sim::Problem& problem, const sim::Placement& placement) {

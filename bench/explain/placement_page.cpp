@@ -108,9 +108,7 @@ class PagePrinter {
     }
     const sim::Device& device = cluster_.devices[fullest];
     return Card("fullest memory", fmt::format("{:.0f} % of {}", 100 * part(fullest), device.name),
-                fmt::format("{} of {}", BytesText(static_cast<double>(outcome_.devices[fullest].peak)),
-                            BytesText(static_cast<double>(device.capacity()))),
-                part(fullest) > 1);
+                NeedText(outcome_.devices[fullest].peak, device.capacity()), part(fullest) > 1);
   }
 
   // ---- drawings -----------------------------------------------------------------------------------

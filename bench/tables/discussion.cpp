@@ -155,8 +155,8 @@ void AddCloseSections(const TableResults& results, CellKind kind, const std::str
 std::string MemoryText(const CellSummary& cell) {
   const CellRecord& record = cell.records.front();
   if (!record.fullest_peak_bytes || !record.fullest_capacity_bytes) return "-";
-  return fmt::format("{} of {} on {}", BytesText(static_cast<double>(*record.fullest_peak_bytes)),
-                     BytesText(static_cast<double>(*record.fullest_capacity_bytes)), record.fullest_device);
+  return fmt::format("{} on {}", NeedText(*record.fullest_peak_bytes, *record.fullest_capacity_bytes),
+                     record.fullest_device);
 }
 
 // A CPU has memory for everything: that it fits there agrees with nobody.

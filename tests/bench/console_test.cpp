@@ -20,6 +20,14 @@ TEST(Console, CountsBytesAsDataSheetsDo) {
   EXPECT_EQ(BytesText(11'681'136'640.0), "11.68 GB");
 }
 
+TEST(Console, WhatLacksLittleIsSaidWhereNeedAndCapacityReadAlike) {
+  constexpr std::int64_t kCapacity = 11'681'136'640;
+  EXPECT_EQ(NeedText(12'500'000'000, kCapacity), "12.50 GB of 11.68 GB");
+  EXPECT_EQ(NeedText(kCapacity + 1'250'000, kCapacity), "11.68 GB of 11.68 GB, 1.25 MB too much");
+  EXPECT_EQ(NeedText(kCapacity, kCapacity), "11.68 GB of 11.68 GB");
+  EXPECT_EQ(NeedText(1001, 1000), "1.00 kB of 1.00 kB, 1 B too much");
+}
+
 TEST(Console, GroupsThousands) {
   EXPECT_EQ(CountText(0), "0");
   EXPECT_EQ(CountText(999), "999");
