@@ -165,7 +165,10 @@ std::string Unknown(const CLI::App& app, const std::string& name) {
                          name == "berth" ? word : name.substr(name.find(' ') + 1) + " " + word,
                          DidYouMean(word, verbs), JoinNames(verbs));
     }
-    return fmt::format("{} does not take \"{}\"", name, word);
+    const CLI::Option* graph = app.get_option_no_throw("--graph");
+    return fmt::format(
+        "{} does not take \"{}\"{}", name, word,
+        graph != nullptr && graph->count() == 0 ? " (a graph is given as --graph " + word + ")" : "");
   }
   return {};
 }

@@ -43,19 +43,32 @@ bool IsFile(const std::string& name_or_path) {
   return name_or_path == "-" || std::filesystem::exists(name_or_path, ignored);
 }
 
+// The folder of a run stands for its placement.
+std::string FileOf(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  const std::filesystem::path file = std::filesystem::path(path) / "placement.json";
+  if (!std::filesystem::exists(file))
+    throw InputError(path +
+                     ": is a folder without a placement.json; give a placement file, or the folder of a run "
+                     "that found a placement.");
+  return file.string();
+}
+
 }  // namespace
 
 void DeclarePlacedProblem(CLI::App& app, ProblemSource& source, std::string& placement) {
   DeclareProblem(app, source);
-  app.add_option("--placement", placement,
-                 "a placement file (- is standard input), a human-expert file of "
-                 "msr-fiddle/dnn-partitioning, or an agent that needs no search")
+  app.add_option(
+         "--placement", placement,
+         "a placement file (- is standard input), the folder of a run (berth place --out), a human-expert "
+         "file of msr-fiddle/dnn-partitioning, or an agent that needs no search")
       ->required()
       ->option_text("P");
 }
 
 sim::Placement LoadPlacement(const std::string& name_or_path, const sim::Problem& problem) {
-  if (IsFile(name_or_path)) return scenarios::LoadPlacement(name_or_path, problem.graph(), problem.cluster());
+  if (IsFile(name_or_path))
+    return scenarios::LoadPlacement(FileOf(name_or_path), problem.graph(), problem.cluster());
   return LoadPlacement(name_or_path, agents::MakeTask(problem, "colocation"));
 }
 

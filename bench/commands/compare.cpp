@@ -168,12 +168,27 @@ class CompareCommand : public Command {
     if (resume_ && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (resume_ && force_) throw InputError("--resume goes on with what --force replaces; give one of them.");
+    for (const std::string& spec : agents_) RefuseList(spec);
     if (agents_.size() < 2) throw InputError("--agents: two or more are wanted; `berth place` runs one.");
     std::set<std::string> names;
     for (const std::string& spec : agents_) {
       const std::string name = agents::MakeAgent(spec)->name();
       if (!names.insert(name).second) throw InputError(fmt::format("--agents: {} is given twice.", name));
     }
+  }
+
+  // "random,heft": commas stand between an agent's parameters.
+  static void RefuseList(std::string spec) {
+    const std::size_t open = std::min(spec.find('('), spec.size());
+    const std::size_t close = spec.rfind(')');
+    const auto outside = [&](std::size_t at) { return at < open || (close != spec.npos && at > close); };
+    bool list = false;
+    for (std::size_t at = spec.find(','); at != spec.npos; at = spec.find(',', at + 1)) {
+      if (!outside(at)) continue;
+      list = true;
+      spec[at] = ' ';
+    }
+    if (list) throw InputError(fmt::format("--agents: several are separated by blanks, --agents {}.", spec));
   }
 
   std::vector<CellPlan> Plans(const TableDefinition& table) const {

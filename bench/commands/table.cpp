@@ -1,4 +1,5 @@
 // berth table: runs the cells of a table, keeps each finished one, renders what there is.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -35,6 +36,8 @@ namespace berth::bench {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kRuns = ".berth";  // where what is not exported stands
 
 class TableCommand : public Command {
  public:
@@ -123,6 +126,7 @@ class TableCommand : public Command {
       own_ = ReadTable(name_);
       file_ = std::exchange(name_, own_->name);
     }
+    if (!own_) RefuseOtherFiles();
     CheckFolder();
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
@@ -184,7 +188,16 @@ class TableCommand : public Command {
 
   fs::path Folder() const {
     if (!out_.empty()) return out_;
-    return fs::path(export_ || render_ ? "results" : ".berth") / name_;
+    return fs::path(export_ || render_ ? "results" : kRuns) / name_;
+  }
+
+  // A file under a name that is no table's.
+  void RefuseOtherFiles() const {
+    std::error_code ignored;
+    const auto known = [&](const TableName& table) { return table.name == name_; };
+    if (std::ranges::any_of(TableNames(), known) || !fs::is_regular_file(name_, ignored)) return;
+    throw InputError(fmt::format("{}: a table's file has a name that ends in .yaml; rename it, or give ./{}.",
+                                 name_, name_));
   }
 
   // Another table's folder or none of a table, by mistake: its rows would be replaced.
@@ -262,6 +275,11 @@ class TableCommand : public Command {
 
   std::vector<CellRecord> ReadRows() const {
     const std::string path = (Folder() / "rows.csv").string();
+    const std::string ran = (fs::path(kRuns) / name_).string();
+    if (out_.empty() && !fs::exists(path) && fs::exists(fs::path(ran) / "rows.csv")) {
+      throw InputError(
+          fmt::format("--render: there is no {}; --out {} renders what was run here last.", path, ran));
+    }
     return ParseRows(formats::ReadFile(path), path);
   }
 

@@ -57,10 +57,12 @@ constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000, k
 constexpr std::int64_t kMaxGpus = 4096;
 constexpr double kPicosPerSecond = 1e12;
 
+constexpr std::string_view kGpusMark = "{gpus}";
+
+// Without a number the mark stays, for CheckMachine(): the row's block may give another cluster.
 std::string ForGpus(std::string cluster, int gpus) {
-  constexpr std::string_view kMark = "{gpus}";
-  if (const std::size_t at = cluster.find(kMark); at != std::string::npos)
-    cluster.replace(at, kMark.size(), std::to_string(gpus));
+  if (const std::size_t at = cluster.find(kGpusMark); at != std::string::npos && gpus > 0)
+    cluster.replace(at, kGpusMark.size(), std::to_string(gpus));
   return cluster;
 }
 
@@ -418,6 +420,9 @@ class TableReader {
 
   // The cluster is one, and has the devices that columns name.
   void CheckMachine(TableLine& line, const std::vector<TableColumn>& columns) {
+    if (line.cluster.find(kGpusMark) != std::string::npos)
+      throw InputError(
+          fmt::format("{} has no `gpus`, which its cluster {} asks for", line.place, line.cluster));
     auto [found, is_new] = clusters_.try_emplace(line.cluster);
     if (is_new) {
       found->second = At(

@@ -284,7 +284,10 @@ Fields::Fields(Value object, std::span<const std::string_view> known)
   for (const auto [key, member] : object.members()) {
     const auto found = std::find(known.begin(), known.end(), key);
     if (found == known.end()) {
-      member.Fail("is not known here; the known keys are " + JoinNames({known.begin(), known.end()}));
+      // YAML without a value: {title: Local search (300, seed=2)} ends the title at its comma.
+      const bool cut = member.IsNull() && member.line() != 0;
+      member.Fail("is not known here; the known keys are " + JoinNames({known.begin(), known.end()}) +
+                  (cut ? "; a text with commas needs quotes around it" : ""));
     }
     node_[static_cast<std::size_t>(found - known.begin())] = member.node_;
   }

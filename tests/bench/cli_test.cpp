@@ -83,6 +83,8 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"fly"}, "fly");
   ExpectRefused({"simulate", "--graph", "x"},
                 "--cluster is required; `berth simulate --help` lists what there is.");
+  ExpectRefused({"simulate", "net.json", "--cluster", "k40"},
+                "berth simulate does not take \"net.json\" (a graph is given as --graph net.json);");
   ExpectRefused({"list", "agents", "--wrong"}, "berth list has no option --wrong;");
   ExpectRefused({"list", "agents", "tables"}, "berth list does not take \"tables\"");
   ExpectRefused({"list", "planets"}, "planets");
@@ -364,6 +366,19 @@ TEST(Cli, OutOfMemoryIsAResult) {
                                        kCluster, "--placement", "single_gpu", "--memory", "gpu=301MiB"});
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out, HasSubstr("out of memory on gpu0 at op "));
+}
+
+TEST(Cli, TheFolderOfARunStandsForItsPlacement) {
+  const TempFolder folder;
+  const std::vector<std::string> what = {"--graph", "diamond(width=6)", "--cluster", kCluster};
+  const auto call = [&](std::vector<std::string> words) {
+    words.insert(words.end(), what.begin(), what.end());
+    return words;
+  };
+  ASSERT_EQ(RunBerth(call({"place", "--agent", "heft", "--out", folder / "run"})).status, 0);
+  EXPECT_EQ(RunBerth(call({"simulate", "--placement", folder / "run"})).out,
+            RunBerth(call({"simulate", "--placement", folder / "run/placement.json"})).out);
+  ExpectRefused(call({"explain", "--placement", folder.path()}), "is a folder without a placement.json");
 }
 
 TEST(Cli, SavedPlacementsRunTheSame) {

@@ -248,6 +248,9 @@ TEST(Compare, LooksAtTheOutputFirst) {
 
 TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random"}, {}), "--agents: two or more are wanted");
+  ExpectRefused(Compare({"random,local_search"}, {}), "separated by blanks, --agents random local_search.");
+  ExpectRefused(Compare({"placeto(rounds=8,width=4),random"}, {}),
+                "--agents placeto(rounds=8,width=4) random.");
   ExpectRefused(Compare({"random", "random(unit=op)"}, {}), "is given twice");
   ExpectRefused(Compare({"random", "psychic"}, {}), "agent 'psychic' is not known");
   ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}),

@@ -136,6 +136,11 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
     return RefusalOf(head + "columns: [single_gpu, random]\nrows:\n  - " + row + "\n");
   };
   EXPECT_EQ(RefusalOf(head + rest), "read");
+  EXPECT_THAT(with_row("{workload: chain(ops=4,bytes=3)}"),
+              HasSubstr("a text with commas needs quotes around it"));
+  EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), ::testing::Not(HasSubstr("quotes")));
+  EXPECT_THAT(with_row("{workload: chain, cluster: 'k40(gpus={gpus})'}"),
+              HasSubstr("mine.yaml:7: rows[0] has no `gpus`, which its cluster k40(gpus={gpus}) asks for"));
   EXPECT_THAT(RefusalOf("format: berth.scenario\nversion: 1\n"), HasSubstr("berth.experiment"));
   EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), HasSubstr("mine.yaml:8: "));
   EXPECT_THAT(RefusalOf(head + "columns: [single_gpo]\nrows: [{workload: nmt}]\n"),
@@ -448,6 +453,23 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
+}
+
+TEST(TableFile, WhatIsNearlyRightIsToldWhatWouldBe) {
+  const TempFolder folder;
+  const std::string text = std::string(kHead) + kRest;
+  formats::WriteFile(folder / "mine.yaml", text);
+  formats::WriteFile(folder / "mine.txt", text);
+  const auto run = [&](const std::vector<std::string>& call) {
+    return testing::RunBerth(call, folder.path());
+  };
+  EXPECT_THAT(run({"table", "mine.txt"}).err,
+              HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
+  EXPECT_EQ(run({"table", "mine.yaml", "--samples", "2"}).status, 0);
+  const auto render = run({"table", "mine.yaml", "--render"});
+  EXPECT_EQ(render.status, 2);
+  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .berth/mine renders"));
+  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".berth/mine"}).status, 0);
 }
 
 // Nothing is run whose results could not be written.
