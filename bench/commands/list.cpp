@@ -64,7 +64,7 @@ Listing WithWhat(const std::vector<Row>& table) {
 
 ListingCell Peak(double flops) {
   if (flops == 0) return ListingCell::Nothing();
-  return {fmt::format("{:.4g} TFLOP/s", flops / 1e12), flops};
+  return {fmt::format("{:.4g} T", flops / 1e12), flops};
 }
 
 ListingCell Bandwidth(double bytes) {
@@ -80,8 +80,8 @@ Listing ListDevices() {
   Listing listing{{"name",
                    "class",
                    {"memory_bytes", "memory"},
-                   {"f32_flops", "f32"},
-                   {"f16_flops", "f16"},
+                   {"f32_flops", "f32 FLOP/s"},
+                   {"f16_flops", "f16 FLOP/s"},
                    {"bandwidth_bytes_per_s", "bandwidth"},
                    {"launch_us", "launch"},
                    "what"},
@@ -174,38 +174,58 @@ class ListCommand : public Command {
 
  private:
   void Print(const Listing& listing) const {
-    if (!json_.empty()) {
-      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-      for (const auto& row : listing.rows) {
-        nlohmann::ordered_json object;
-        for (std::size_t c = 0; c < listing.columns.size(); ++c) {
-          std::visit([&](const auto& value) { object[listing.columns[c].key] = value; }, row[c].value);
-        }
-        for (const std::string& mark : listing.marks) {
-          object[mark] = nlohmann::ordered_json::array();
-          for (std::size_t c = 0; c < listing.columns.size(); ++c) {
-            if (row[c].mark == mark) object[mark].push_back(listing.columns[c].key);
-          }
-        }
-        rows.push_back(std::move(object));
-      }
-      return formats::WriteFile(json_, rows.dump(1) + "\n");
-    }
-    const auto sentence = [&](std::size_t column) {
-      const std::string& key = listing.columns[column].key;
-      return key == "what" || key == "source" || key == "parameters";
-    };
-    const bool folded = std::ranges::any_of(
+    if (!json_.empty()) return formats::WriteFile(json_, RowsJson(listing).dump(1) + "\n");
+    const bool parameters = std::ranges::any_of(
         listing.columns, [](const ListingColumn& column) { return column.key == "parameters"; });
+    const std::string whole = TableText(listing, true);
+    if (parameters || WidestLine(whole) > kLineWidth) {
+      PrintFolded(listing);
+    } else {
+      fmt::print("{}", whole);
+    }
+    if (!listing.legend.empty()) fmt::print("\n{}", Wrapped(listing.legend, 0, kLineWidth));
+  }
+
+  static nlohmann::ordered_json RowsJson(const Listing& listing) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const auto& row : listing.rows) {
+      nlohmann::ordered_json object;
+      for (std::size_t c = 0; c < listing.columns.size(); ++c) {
+        std::visit([&](const auto& value) { object[listing.columns[c].key] = value; }, row[c].value);
+      }
+      for (const std::string& mark : listing.marks) {
+        object[mark] = nlohmann::ordered_json::array();
+        for (std::size_t c = 0; c < listing.columns.size(); ++c) {
+          if (row[c].mark == mark) object[mark].push_back(listing.columns[c].key);
+        }
+      }
+      rows.push_back(std::move(object));
+    }
+    return rows;
+  }
+
+  static bool IsSentence(const ListingColumn& column) {
+    return column.key == "what" || column.key == "source" || column.key == "parameters";
+  }
+
+  static std::size_t WidestLine(const std::string& text) {
+    std::istringstream lines(text);
+    std::size_t widest = 0;
+    for (std::string line; std::getline(lines, line);) widest = std::max(widest, TextWidth(line));
+    return widest;
+  }
+
+  static std::string TableText(const Listing& listing, bool sentences) {
+    const auto shown = [&](std::size_t c) { return sentences || !IsSentence(listing.columns[c]); };
     TextTable table;
     for (std::size_t c = 0; c < listing.columns.size(); ++c) {
-      if (!folded || !sentence(c)) table.AddColumn(listing.columns[c].title, listing.columns[c].align);
+      if (shown(c)) table.AddColumn(listing.columns[c].title, listing.columns[c].align);
     }
     std::string above;  // the last row whose name has no parameters
     for (const auto& row : listing.rows) {
       std::vector<std::string> cells;
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!folded || !sentence(c)) cells.push_back(row[c].text);
+        if (shown(c)) cells.push_back(row[c].text);
       }
       // Another of the same name says just what is different.
       if (!above.empty() && cells[0].starts_with(above + "(")) {
@@ -215,12 +235,12 @@ class ListCommand : public Command {
       }
       table.AddRow(cells);
     }
-    if (!folded) {
-      fmt::print("{}", table.ToString());
-      return;
-    }
-    // Sentences would make lines that no screen holds: each has its own below its row.
-    std::istringstream lines(table.ToString());
+    return table.ToString();
+  }
+
+  // Sentences would make lines that no screen holds: each has its own below its row.
+  static void PrintFolded(const Listing& listing) {
+    std::istringstream lines(TableText(listing, false));
     std::string line;
     std::getline(lines, line);
     fmt::print("{}\n", line);
@@ -228,12 +248,11 @@ class ListCommand : public Command {
       std::getline(lines, line);
       fmt::print("{}\n", line);
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!sentence(c) || row[c].text.empty()) continue;
+        if (!IsSentence(listing.columns[c]) || row[c].text.empty()) continue;
         const std::string& key = listing.columns[c].key;
         fmt::print("{}", Wrapped((key == "what" ? "" : key + ": ") + row[c].text, 4, kLineWidth));
       }
     }
-    if (!listing.legend.empty()) fmt::print("\n{}", Wrapped(listing.legend, 0, kLineWidth));
   }
 
   std::string kind_;

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/command.h"
+#include "bench/commands/listing.h"
+#include "bench/console.h"
 #include "sim/formats/formats.h"
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
@@ -301,6 +303,16 @@ TEST(Cli, EveryKindIsListedAsTextAndJson) {
     const auto rows = JsonOf(RunBerth({"list", kind, "--json", "-"}));
     ASSERT_FALSE(rows.empty()) << kind;
     EXPECT_TRUE(rows[0].contains("name")) << kind;
+  }
+}
+
+// But workloads, whose eleven columns are numbers.
+TEST(Cli, ListingsFitEightyColumns) {
+  for (const std::string& kind : ListedKinds()) {
+    if (kind == "workloads") continue;
+    std::istringstream lines(RunBerth({"list", kind}).out);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(TextWidth(line), 80u) << kind << ": " << line;
   }
 }
 
