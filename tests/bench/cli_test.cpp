@@ -521,6 +521,22 @@ TEST(Cli, SpeedDrawsDifferentPlacements) {
   ExpectRefused(ten, "only 9 different placements");
 }
 
+TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
+  const std::string page = formats::ReadFile(std::string(BERTH_SOURCE_DIR) + "/docs/formats.md");
+  const TempFolder folder;
+  for (const auto& [title, file] :
+       {std::pair{"\n## Graph\n", "graph.json"}, std::pair{"\n## Cluster\n", "cluster.yaml"},
+        std::pair{"\n## Placement\n", "placement.json"}}) {
+    const std::size_t fence = page.find("```", page.find(title));
+    ASSERT_NE(fence, std::string::npos) << title;
+    const std::size_t begin = page.find('\n', fence) + 1;
+    formats::WriteFile(folder / file, page.substr(begin, page.find("```", begin) - begin));
+  }
+  const auto run = RunBerth({"simulate", "--graph", folder / "graph.json", "--cluster",
+                             folder / "cluster.yaml", "--placement", folder / "placement.json"});
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
 TEST(Cli, ReferenceInTheDocsIsWhatTheProgramPrints) {
   const std::string path = std::string(BERTH_SOURCE_DIR) + "/docs/cli.md";
   EXPECT_EQ(formats::ReadFile(path), PrintCliReference())
