@@ -102,7 +102,7 @@ const std::vector<AgentRow>& Agents() {
        "preset=tuned|transfer|walk|paper|code, rounds=2 (transfer: 4; others: 8), episodes=4, passes=1, "
        "every=16 (walk, paper, code: 1), repeats=no (walk, paper, code: yes), "
        "moves=2.5 (others: 0 = not steered), moves_end=1 (of other moves: moves), "
-       "reach=1 (others: 0 = unbounded), offers=yes (tuned, transfer alone), "
+       "reach=1 (others: 0 = unbounded), offers=yes (tuned, transfer alone; transfer with lr=0: greedy), "
        "lr=3e-3 (walk: 1e-2; paper, code: 1e-3), lr_end=lr/10, entropy=0 (transfer, walk: 0.01; paper, code: "
        "1), "
        "entropy_end=0 (walk: 0.001, code: 1), entropy_floor=0 (paper, code: 0.001), clip=1.25, "

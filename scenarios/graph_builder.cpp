@@ -24,8 +24,8 @@ std::int64_t Elements(const Shape& shape) {
 }
 
 std::int64_t BitsPerElement(std::string_view dtype) {
-  const auto* known = std::ranges::find(sim::kDtypes, dtype);
-  return known != std::end(sim::kDtypes) ? sim::kDtypeBits[known - sim::kDtypes] : 0;
+  const auto* known = std::ranges::find(sim::kDtypes, dtype, &sim::Dtype::name);
+  return known != std::end(sim::kDtypes) ? known->bits : 0;
 }
 
 sim::Bytes BytesOf(const Shape& shape, std::string_view dtype) {

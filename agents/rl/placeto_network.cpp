@@ -72,6 +72,7 @@ PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& ini
     parameters_.insert(parameters_.end(), part->parameters().begin(), part->parameters().end());
   }
   if (sizes.offers == 0) return;
+  BERTH_CHECK(sizes.follows.empty() || std::ssize(sizes.follows) == sizes.offers);
   readers_ = {at::zeros({8 * sizes.features, sizes.offers}, type),
               sizes.follows.empty() ? at::zeros({sizes.offers}, type) : at::tensor(sizes.follows).to(type)};
   for (at::Tensor& reader : readers_) reader.set_requires_grad(true);

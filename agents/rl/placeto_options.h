@@ -38,7 +38,7 @@ struct PlacetoOptions {
   LinearSchedule moves;
   double reach = 0;            // the network's logits are kept within it by a tanh; 0 = without
   bool offers = false;         // it sees what a list schedule offers the unit in turn, placeto_state.h
-  bool greedy_offers = false;  // and takes the best of it until it learns otherwise: a control, with lr=0
+  bool greedy_offers = false;  // and takes the best of it: a control, at rate 0
   LinearSchedule learning_rate;
   LinearSchedule entropy;    // weight
   double entropy_floor = 0;  // reinforce.h, TermsOfActions

@@ -179,14 +179,13 @@ class CompareCommand : public Command {
 
   // "random,heft": commas stand between an agent's parameters.
   static void RefuseList(std::string spec) {
-    const std::size_t open = std::min(spec.find('('), spec.size());
-    const std::size_t close = spec.rfind(')');
-    const auto outside = [&](std::size_t at) { return at < open || (close != spec.npos && at > close); };
     bool list = false;
-    for (std::size_t at = spec.find(','); at != spec.npos; at = spec.find(',', at + 1)) {
-      if (!outside(at)) continue;
+    int depth = 0;
+    for (char& c : spec) {
+      depth += (c == '(') - (c == ')');
+      if (c != ',' || depth > 0) continue;
+      c = ' ';
       list = true;
-      spec[at] = ' ';
     }
     if (list) throw InputError(fmt::format("--agents: several are separated by blanks, --agents {}.", spec));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -144,15 +145,7 @@ class TableCommand : public Command {
     plan_.size = Size();
     const StaleRows stale = ParseStaleRows(stale_);
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
-    if (!testbed_.empty() && !testbed.calibrated())
-      throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
-    if (own_ && !table.testbed.empty() && !testbed.calibrated()) {
-      throw InputError(
-          fmt::format("{}: testbed {}: there is no {} here; go to the folder that has it, or give "
-                      "--testbed FILE.",
-                      file_, table.testbed, TestbedPath(table)));
-    }
+    const Testbed testbed = OpenTestbed(table);
     if (ranks.first()) PrepareOutputs();
     if (salvage_ && ranks.first()) Salvage();
     if (salvage_) ranks.Exchange({});  // no other rank opens the store before
@@ -175,6 +168,19 @@ class TableCommand : public Command {
   }
 
  private:
+  Testbed OpenTestbed(const TableDefinition& table) const {
+    Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
+    if (!testbed_.empty() && !testbed.calibrated())
+      throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
+    if (own_ && !table.testbed.empty() && !testbed.calibrated()) {
+      throw InputError(
+          fmt::format("{}: testbed {}: there is no {} here; go to the folder that has it, or give "
+                      "--testbed FILE.",
+                      file_, table.testbed, TestbedPath(table)));
+    }
+    return testbed;
+  }
+
   BudgetSize Size() const {
     if (quick_) return BudgetSize::kQuick;
     for (const BudgetSize size : BudgetSizes()) {
@@ -384,35 +390,35 @@ class TableCommand : public Command {
   // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's. Rows
   // may be of several calls, each with its budget.
   void RefuseOtherScenarios(const TableDefinition& table, const std::vector<CellRecord>& rows) const {
-    const Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
-    std::set<std::int64_t> budgets;
+    std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
     std::set<std::string> other;
     PlanOptions all;
+    all.cells = {"*/*"};
     for (const CellRecord& row : rows) {
       if (!row.note.empty()) continue;
       budgets.insert(row.budget);
       all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
       other.insert(NameOf(row));
     }
+    const Testbed testbed = OpenTestbed(table);
     RunOptions options;
     options.threads = threads_;
     options.resume = options.only_done = true;
     options.done = rows;
     for (const BudgetSize size : BudgetSizes()) {
       all.size = size;
-      all.cells = {"*/*"};
       for (const std::int64_t samples : budgets) {
         all.samples = samples;
+        if (other.empty()) return;
         for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
           other.erase(NameOf(row));
       }
     }
-    if (!other.empty())
-      throw InputError(
-          fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
-                      "--resume, which runs "
-                      "what has changed anew.",
-                      (Folder() / "rows.csv").string(), *other.begin(), file_));
+    if (other.empty()) return;
+    throw InputError(
+        fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
+                    "--resume, which runs what has changed anew.",
+                    (Folder() / "rows.csv").string(), *other.begin(), file_));
   }
 
   static std::string NameOf(const CellRecord& row) {

@@ -204,9 +204,8 @@ Verdicts Opponents(const TableResults& results, const Claim& claim) {
     verdicts.push_back(BeatsAll(results, claim.block, learner, RandomColumns(), "random",
                                 title + " beats the best of three kinds of random search at equal samples in "
                                         "every row (ours)"));
-    verdicts.push_back(
-        BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
-                 title + " beats both local searches at equal samples in every row (ours)"));
+    verdicts.push_back(BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
+                                title + " beats both local searches at equal samples in every row (ours)"));
   }
   return verdicts;
 }

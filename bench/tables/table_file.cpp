@@ -396,7 +396,14 @@ class TableReader {
             throw InputError(
                 fmt::format("{}.fitted: {} has no published time that could be met.", line.place, column));
         }
-        for (const TableColumn& column : block.columns) CheckAgent(line, column);
+        for (const TableColumn& column : block.columns) {
+          CheckAgent(line, column);
+          for (const BudgetSize size :
+               BudgetSizes()) {  // a budget's own units are those of columns without any
+            const std::string& grouper = table_.BudgetOf(size).grouper;
+            if (column.grouper.empty() && !grouper.empty()) CheckPass(line, column, grouper);
+          }
+        }
         CheckMachine(line, block.columns);
       }
     }
@@ -410,7 +417,10 @@ class TableReader {
     if (agents::Samples(*agents::FindAgent(Spec::Parse(agent).name)) != column.sampled)
       throw InputError(fmt::format("{}.agents.{}: {} {} samples, and the column's others do otherwise.",
                                    line.place, column.key, agent, column.sampled ? "draws no" : "draws"));
-    const std::string& grouper = line.GrouperOf(column);
+    CheckPass(line, column, line.GrouperOf(column));
+  }
+
+  static void CheckPass(const TableLine& line, const TableColumn& column, const std::string& grouper) {
     if (column.pass_every > 0 && At(line.place, [&] { return GroupsOf(grouper); }) == 0)
       throw InputError(fmt::format(
           "{}: column {} takes a pass over groups, but grouper {} gives no number of them; expected one "

@@ -42,11 +42,11 @@ class UnitMeans {
   struct Spread {
     std::vector<double> over_units, over_agents;  // by row
   };
-  Spread SpreadOfRows() const {
+  Spread SpreadOfRows(bool with_blind) const {
     Spread spread;
     std::vector<const TableColumn*> compared;
     for (const TableColumn* column : Compared()) {
-      if (!IsBlind(*column)) compared.push_back(column);
+      if (with_blind || !IsBlind(*column)) compared.push_back(column);
     }
     if (compared.size() < 2) return spread;
     for (const std::string& line : LinesOf(compared.front()->key)) {
@@ -73,7 +73,9 @@ class UnitMeans {
  private:
   // Random draws, and the control that learns no more than they know: who would place so?
   static bool IsBlind(const TableColumn& column) {
-    return Spec::Parse(column.agent).name == "random" || column.agent == "factored";
+    const Spec agent = Spec::Parse(column.agent);
+    const auto action = std::ranges::find(agent.named, "action", &std::pair<std::string, std::string>::first);
+    return agent.name == "random" || (agent.name == "factored" && action == agent.named.end());
   }
   static double WorstOverBest(const std::vector<double>& seconds) {
     return *std::ranges::max_element(seconds) / *std::ranges::min_element(seconds);
@@ -154,23 +156,45 @@ RenderedBlock Summary(const TableResults& results) {
   return summary;
 }
 
-std::vector<std::string> Outcome(const TableResults& results) {
-  const UnitMeans::Spread spread = UnitMeans(results).SpreadOfRows();
-  if (spread.over_units.empty()) return {};
+// How many times more the unit explains than the agent, over rows.
+Estimate UnitOverAgent(const UnitMeans::Spread& spread) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < spread.over_units.size(); ++i)
     ratios.push_back(spread.over_units[i] / spread.over_agents[i]);
-  const Estimate ratio = EstimateMean(ratios);
-  return {fmt::format(
+  return EstimateMean(ratios);
+}
+
+int Larger(const Estimate& ratio) {
+  return ratio.low > 1 ? 1 : (ratio.high < 1 ? -1 : 0);
+}
+
+std::string RatioOf(const Estimate& ratio) {
+  return fmt::format("ratio {}, 90 % interval [{}, {}]", RatioText(ratio.value), RatioText(ratio.low),
+                     RatioText(ratio.high));
+}
+
+// Which columns are compared decides much, so the answer counts if it is the same with those that know nothing.
+std::vector<std::string> Outcome(const TableResults& results) {
+  const UnitMeans means(results);
+  const UnitMeans::Spread all = means.SpreadOfRows(true), seeing = means.SpreadOfRows(false);
+  if (all.over_units.empty()) return {};
+  const Estimate ratio = UnitOverAgent(all);
+  std::string text = fmt::format(
       "In a row an agent with its worst unit takes {:.2f} times as long as with its best, a unit with its "
       "worst "
-      "agent {:.2f} times as long as with its best (geometric means; random draws and the plain control left "
-      "out): {} (ratio {}, 90 % interval [{}, {}] over {} rows).",
-      GeometricMean(spread.over_units), GeometricMean(spread.over_agents),
-      ratio.low > 1    ? "the unit explains more than the agent"
-      : ratio.high < 1 ? "the agent explains more than the unit"
-                       : "which of them explains more is open",
-      RatioText(ratio.value), RatioText(ratio.low), RatioText(ratio.high), ratios.size())};
+      "agent {:.2f} times (geometric means over {} rows, {})",
+      GeometricMean(all.over_units), GeometricMean(all.over_agents), all.over_units.size(), RatioOf(ratio));
+  int larger = Larger(ratio);
+  if (!seeing.over_units.empty() && seeing.over_units != all.over_units) {
+    const Estimate without = UnitOverAgent(seeing);
+    text +=
+        fmt::format("; random draws and the plain control left out {:.2f} and {:.2f} ({})",
+                    GeometricMean(seeing.over_units), GeometricMean(seeing.over_agents), RatioOf(without));
+    if (Larger(without) != larger) larger = 0;
+  }
+  return {text + (larger > 0   ? ": the unit explains more than the agent."
+                  : larger < 0 ? ": the agent explains more than the unit."
+                               : ": which of them explains more is open.")};
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ class OpsReader {
     Output output;
     output.bytes = fields.Int("bytes", 0, 0, sim::kMaxBytes);
     // Cost models ask for the format by its name: one that they do not know would be priced as another.
-    if (const auto dtype = fields.Find("dtype")) output.dtype = sim::kDtypes[dtype->Choice(sim::kDtypes)];
+    if (const auto dtype = fields.Find("dtype"))
+      output.dtype = sim::kDtypeNames[dtype->Choice(sim::kDtypeNames)];
     if (const auto shape = fields.Find("shape")) output.shape = ReadShape(*shape);
     if (op.type == "Variable") output.storage = Output::Storage::kPersistent;
     if (const auto alias = fields.Find("alias")) ReadAlias(*alias, op, output);

@@ -58,7 +58,7 @@ TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
   ASSERT_EQ(table.claims.size(), 1u);
 }
 
-TEST(TableFile, APassHasTheSizeOfTheCellsGroups) {
+TEST(TableFile, APassIsOneSampleForEachGroupThatTheCellsGrouperNames) {
   const std::string head = std::string(kHead) + "rows:\n  - {key: a, workload: chain(ops=4)}\n";
   const std::string row = "  - {key: b, workload: chain(ops=4), grouper: neighbour(groups=16)}\n";
   const auto column = [](const std::string& samples) {
@@ -87,6 +87,8 @@ TEST(TableFile, APassHasTheSizeOfTheCellsGroups) {
   EXPECT_THAT(
       RefusalOf(head + column("pass")),
       HasSubstr("column random takes a pass over groups, but grouper colocation gives no number of them"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass") + "budgets: {paper: {grouper: colocation}}\n"),
+              HasSubstr("grouper colocation gives no number of them"));
 }
 
 TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {

@@ -11,10 +11,16 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::MakeRecord;
+using ::testing::Not;
 using ::testing::SizeIs;
 
-TableDefinition TwoUnits() {
+// Two agents that search; `first` in place of the first.
+TableDefinition TwoUnits(const std::string& first = "annealing") {
   TableDefinition table = testing::TinyTable();
+  for (TableColumn& column : table.blocks[0].columns) {
+    if (column.key == "random") column.agent = first;
+    if (column.key == "learner") column.agent = "local_search";
+  }
   table.analysis = &kUnits;
   for (TableLine& line : table.blocks[0].lines) line.published.clear();
   table.blocks.push_back(table.blocks.front());
@@ -41,12 +47,27 @@ TEST(Units, SpreadsOverUnitsAndOverAgents) {
   EXPECT_THAT(
       rendered.outcome.front(),
       HasSubstr(
-          "worst unit takes 4.00 times as long as with its best, one unit with its worst agent 2.00 times"));
-  EXPECT_THAT(rendered.outcome.front(), HasSubstr("the unit explains more than the agent"));
+          "worst unit takes 4.00 times as long as with its best, a unit with its worst agent 2.00 times "
+          "(geometric means over 2 rows, ratio 2.00, 90 % interval [2.00, 2.00])"));
+  EXPECT_THAT(rendered.outcome.front(), HasSubstr(": the unit explains more than the agent."));
   ASSERT_TRUE(rendered.summary.has_value());
   ASSERT_THAT(rendered.summary->lines, SizeIs(2));
   EXPECT_EQ(rendered.summary->lines[0].cells[0].ours, "8.00");
   EXPECT_EQ(rendered.summary->lines[1].cells[1].ours, "1.000");
+}
+
+TEST(Units, WhoExplainsMoreIsOpenUnlessItIsSoWithoutBlindDrawsToo) {
+  const auto outcome = [](const std::string& first, std::vector<CellRecord> records) {
+    const TableDefinition table = TwoUnits(first);
+    return BuildRenderedTable(TableResults(table, records)).outcome.front();
+  };
+  EXPECT_THAT(outcome("annealing", Rows("rnnlm", 8, 1, 16, 2)),
+              HasSubstr(": the agent explains more than the unit."));
+  std::vector<CellRecord> mixed = Rows("rnnlm", 8, 1, 16, 2);
+  for (CellRecord& record : Rows("nmt_2", 2, 1, 16, 8)) mixed.push_back(std::move(record));
+  EXPECT_THAT(outcome("annealing", mixed), HasSubstr(": which of them explains more is open."));
+  // One agent is left where random draws are: none to compare it with.
+  EXPECT_THAT(outcome("random", Rows("rnnlm", 8, 1, 16, 2)), Not(HasSubstr("left out")));
 }
 
 // A row that a unit cannot place, or where a column was not run, is left out of that column, which says so.

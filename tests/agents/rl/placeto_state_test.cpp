@@ -43,7 +43,8 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_EQ(transfer.baseline, PlacetoOptions::Baseline::kStep);
   EXPECT_TRUE(transfer.offers);
   EXPECT_FALSE(transfer.greedy_offers);
-  EXPECT_TRUE(Options("placeto(preset=transfer,offers=greedy)").greedy_offers);
+  EXPECT_TRUE(Options("placeto(preset=transfer,offers=greedy,lr=0)").greedy_offers);
+  EXPECT_THROW(Options("placeto(preset=transfer,offers=greedy)"), InputError);
   EXPECT_FALSE(Options("placeto(preset=transfer,offers=no)").offers);
 
   const PlacetoOptions walk = Options("placeto(preset=walk)");
