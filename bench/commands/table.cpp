@@ -145,7 +145,8 @@ class TableCommand : public Command {
     plan_.size = Size();
     const StaleRows stale = ParseStaleRows(stale_);
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
-    const Testbed testbed = OpenTestbed(table);
+    const Testbed testbed(TestbedFile(table));
+    CheckTestbed(table, testbed);
     if (ranks.first()) PrepareOutputs();
     if (salvage_ && ranks.first()) Salvage();
     if (salvage_) ranks.Exchange({});  // no other rank opens the store before
@@ -168,8 +169,10 @@ class TableCommand : public Command {
   }
 
  private:
-  Testbed OpenTestbed(const TableDefinition& table) const {
-    Testbed testbed(testbed_.empty() ? TestbedPath(table) : testbed_);
+  std::string TestbedFile(const TableDefinition& table) const {
+    return testbed_.empty() ? TestbedPath(table) : testbed_;
+  }
+  void CheckTestbed(const TableDefinition& table, const Testbed& testbed) const {
     if (!testbed_.empty() && !testbed.calibrated())
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
     if (own_ && !table.testbed.empty() && !testbed.calibrated()) {
@@ -178,7 +181,6 @@ class TableCommand : public Command {
                       "--testbed FILE.",
                       file_, table.testbed, TestbedPath(table)));
     }
-    return testbed;
   }
 
   BudgetSize Size() const {
@@ -400,7 +402,8 @@ class TableCommand : public Command {
       all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
       other.insert(NameOf(row));
     }
-    const Testbed testbed = OpenTestbed(table);
+    const Testbed testbed(TestbedFile(table));
+    CheckTestbed(table, testbed);
     RunOptions options;
     options.threads = threads_;
     options.resume = options.only_done = true;
