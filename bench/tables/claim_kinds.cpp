@@ -202,7 +202,7 @@ Verdicts Opponents(const TableResults& results, const Claim& claim) {
   for (const std::string& learner : claim.columns) {
     const std::string& title = TitleOf(BlockOf(results, claim.block), learner);
     verdicts.push_back(BeatsAll(results, claim.block, learner, RandomColumns(), "random",
-                                title + " beats the best of three kinds of random search at equal samples in "
+                                title + " beats three kinds of random search at equal samples in "
                                         "every row (ours)"));
     verdicts.push_back(BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
                                 title + " beats both local searches at equal samples in every row (ours)"));

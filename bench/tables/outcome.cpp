@@ -58,7 +58,7 @@ std::string MemoryText(const TableResults& results) {
   });
   if (agreement.cells == 0 || !any_oom) return {};
   return fmt::format(
-      "Whether a fixed placement fits in memory is said as published in {} of {} cells, as sizes were chosen "
+      "Fixed placements fit in memory as published in {} of {} cells, as sizes were chosen "
       "to.",
       agreement.same, agreement.cells);
 }

@@ -152,7 +152,7 @@ std::string RenderMarkdown(const RenderedTable& table) {
       rows.push_back({claim.claim, claim.Brief(), claim.verdict});
     text += MarkdownTable({"claim", "ours", "verdict"}, rows);
   }
-  return text + "\nEvery column, block, sample count and interval is in [details.md](details.md).\n";
+  return text + "\nAll else: [details.md](details.md).\n";
 }
 
 std::string RenderMarkdownDetails(const RenderedTable& table) {

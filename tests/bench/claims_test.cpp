@@ -102,7 +102,7 @@ std::vector<CellRecord> Searched(const char* row,
   return records;
 }
 
-constexpr char kBeatsRandom[] = "Placeto beats the best of three kinds of random search";
+constexpr char kBeatsRandom[] = "Placeto beats three kinds of random search";
 
 // docs/protocol.md#random-search: one opponent of three that is better is enough to lose, one that does not
 // fit is no excuse.

@@ -148,7 +148,7 @@ TEST(Learned, AClaimAboutManyRowsIsJudgedUntilMoreThanHalfOfThemAreLost) {
             Row({{"random_op", 2}, {"random_group", 2}, {"random_block", 2}}, line.key.c_str())})
         records.insert(records.end(), more.begin(), more.end());
     }
-    return About("Placeto beats the best of three kinds of random search", records);
+    return About("Placeto beats three kinds of random search", records);
   };
   EXPECT_EQ(word_with(3).word, ClaimWord::kHolds);
   const ClaimVerdict verdict = word_with(4);
