@@ -158,10 +158,11 @@ Spent SpentOn(const TableResults& results) {
   return spent;
 }
 
-// How many seeds most cells have.
+// How many seeds most cells have; of two counts that as many have the larger.
 std::size_t SeedsOf(const Spent& spent) {
-  const auto most = std::ranges::max_element(spent.seeds_of, {}, &std::pair<const std::size_t, int>::second);
-  return most == spent.seeds_of.end() ? 0 : most->first;
+  std::pair<int, std::size_t> most;
+  for (const auto& [seeds, cells] : spent.seeds_of) most = std::max(most, {cells, seeds});
+  return most.second;
 }
 
 // What makes rows with these budgets and seeds again. Where they differ, several calls made them; this one gives all cells
@@ -180,15 +181,18 @@ std::string ExportCommand(const TableDefinition& table, const Spent& spent) {
 // "seeds 1 to 3; 4 of 196 cells have up to 10"
 std::string SeedsText(const Spent& spent) {
   const std::size_t seeds = SeedsOf(spent);
-  int cells = 0, more = 0;
+  int cells = 0, more = 0, fewer = 0;
   for (const auto& [count, of_count] : spent.seeds_of) {
     cells += of_count;
     if (count > seeds) more += of_count;
+    if (count < seeds) fewer += of_count;
   }
-  const std::string text = seeds > 1 ? fmt::format("seeds 1 to {}", seeds) : "seed 1";
-  return more == 0 ? text
-                   : fmt::format("{}; {} of {} cells have up to {}", text, more, cells,
-                                 spent.seeds_of.rbegin()->first);
+  std::string text = seeds > 1 ? fmt::format("seeds 1 to {}", seeds) : "seed 1";
+  if (more > 0)
+    text += fmt::format("; {} of {} cells have up to {}", more, cells, spent.seeds_of.rbegin()->first);
+  if (fewer > 0)
+    text += fmt::format("; {} of {} cells have but {}", fewer, cells, spent.seeds_of.begin()->first);
+  return text;
 }
 
 std::string BudgetText(const Spent& spent) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/tables/claims.h"
+#include "bench/tables/rendered_table.h"
 #include "bench/tables/runner.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -372,6 +373,18 @@ TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
   EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
+}
+
+TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
+  const std::string claim =
+      "  - {kind: ratio, row: chain_ops_4, column: random, than: single_gpu, at_most: 1, claim: ";
+  const auto counts = [&](const std::string& claims) {
+    const TableDefinition table = Parse(std::string(kHead) + kRest + "claims:\n" + claims);
+    return BuildOutcome(TableResults(table, {})).back();
+  };
+  EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z (ours)}\n"),
+            "Of 2 claims of the paper 2 cannot be tested here; of 1 claim of ours 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "z (ours)}\n"), "Of 1 claim 1 cannot be tested here.");
 }
 
 TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {
