@@ -144,11 +144,9 @@ std::string CountsOf(const std::vector<ClaimVerdict>& claims, const std::string&
 std::string ClaimsText(const TableResults& results) {
   const std::vector<ClaimVerdict> claims = JudgeClaims(results);
   if (claims.empty()) return {};
-  std::vector<ClaimVerdict> papers = claims, ours;
-  const auto own = std::ranges::stable_partition(
-      papers, [](const ClaimVerdict& claim) { return claim.claim.find("(ours") == std::string::npos; });
-  ours.assign(own.begin(), own.end());
-  papers.erase(own.begin(), own.end());
+  std::vector<ClaimVerdict> papers, ours;
+  for (const ClaimVerdict& claim : claims)
+    (claim.claim.find("(ours") == std::string::npos ? papers : ours).push_back(claim);
   const std::string who = WhoDidNotLearn(results, claims);
   return fmt::format(
       "Of {}{}.",
