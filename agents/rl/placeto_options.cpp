@@ -125,7 +125,7 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   }
   options.learning_rate.first = read.Double("lr", options.learning_rate.first, 0, 10);
   options.learning_rate.last = read.Double("lr_end", options.learning_rate.first / 10, 0, 10);
-  if (options.greedy_offers && options.learning_rate.first > 0)
+  if (options.greedy_offers && (options.learning_rate.first > 0 || options.learning_rate.last > 0))
     throw InputError("placeto: offers=greedy is a control that learns nothing; expected lr=0 with it");
   options.entropy.first = read.Double("entropy", options.entropy.first, 0, 1000);
   options.entropy.last =

@@ -44,7 +44,7 @@ std::vector<Race> RacesOf(const TableResults& results, const TableBlock& block) 
     Race race{&block, &line};
     for (const TableColumn& column : block.columns) {
       const CellSummary& cell = results.At(block.key, line.key, column.key);
-      if (!column.sampled || column.samples > 0 || column.pass_every > 0 || !cell.was_run()) continue;
+      if (!column.sampled || column.has_own_budget() || !cell.was_run()) continue;
       race.cells.emplace_back(&column, &cell);
       // What has spent more is read where the others ended.
       race.budget = race.budget == 0 ? cell.budget() : std::min(race.budget, cell.budget());

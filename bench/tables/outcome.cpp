@@ -29,8 +29,8 @@ std::optional<Best> BestOf(const TableResults& results, const TableBlock& block,
   std::optional<Best> best;
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
-    if (GroupOf(column) != group || ((column.samples > 0 || column.pass_every > 0) && !own_budgets) ||
-        !cell.median || IsUntrained(line.AgentOf(column)) || (best && *best->cell->median <= *cell.median))
+    if (GroupOf(column) != group || (column.has_own_budget() && !own_budgets) || !cell.median ||
+        IsUntrained(line.AgentOf(column)) || (best && *best->cell->median <= *cell.median))
       continue;
     best = Best{&cell, &column};
   }
@@ -58,8 +58,7 @@ std::string MemoryText(const TableResults& results) {
   });
   if (agreement.cells == 0 || !any_oom) return {};
   return fmt::format(
-      "Fixed placements fit in memory as published in {} of {} cells, as sizes were chosen "
-      "to.",
+      "Fixed placements fit in memory as published in {} of {} cells, as sizes were chosen to.",
       agreement.same, agreement.cells);
 }
 

@@ -150,8 +150,7 @@ Spent SpentOn(const TableResults& results) {
         if (!cell.was_run() || !cell.sampled) continue;
         ++spent.seeds_of[cell.records.size()];
         if (cell.budget() > 1) spent.budgets.insert(cell.budget());
-        if (column.samples == 0 && column.pass_every == 0)
-          spent.samples = std::max(spent.samples, cell.budget());
+        if (!column.has_own_budget()) spent.samples = std::max(spent.samples, cell.budget());
       }
     }
   }

@@ -39,13 +39,15 @@ struct TableColumn {
   bool learner = false;      // needs a build with learners; run last
   std::string devices;       // what the agent may choose from ("gpu"); empty = all
   std::string grouper;       // empty = the row's
-  std::int64_t samples = 0;  // budget of its own; 0 = the table's, or
-  std::int64_t pass_every =
-      0;                   // a pass over the cell's groups: the start and a sample for each so many; 0 = none
+  std::int64_t samples = 0;  // budget of its own, or
+  // that of a pass over the groups of its cell: the start and a sample for each so many. Both 0: the table's.
+  std::int64_t pass_every = 0;
   bool trained = false;    // starts from the policy of its block's training
   bool zero_shot = false;  // and learns nothing more
   bool last = false;       // the cell is the last placement tried, not the best
   std::string place;       // "sgdp.yaml:7: columns[0]", for messages; may be empty
+
+  bool has_own_budget() const { return samples > 0 || pass_every > 0; }
 };
 
 struct TableLine {       // a row of the table
