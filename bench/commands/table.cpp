@@ -26,6 +26,7 @@
 #include "bench/tables/stale.h"
 #include "bench/tables/store.h"
 #include "bench/tables/table_file.h"
+#include "bench/tables/verify.h"
 #include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -38,6 +39,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMaxVerified = 100'000;
 constexpr const char* kRuns = ".berth";  // where what is not exported stands
 
 class TableCommand : public Command {
@@ -77,6 +79,11 @@ class TableCommand : public Command {
                    "scenario changed: refuse to export, keep them, drop them")
         ->capture_default_str()
         ->option_text("refuse|keep|drop");
+    Whole(app.add_option("--verify", verify_,
+                         "run N rows of the rows.csv that --out holds again, every column in turn, and "
+                         "write nothing: is it what this build computes?"),
+          1, kMaxVerified)
+        ->option_text("N");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option("--out", out_,
                    "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
@@ -112,6 +119,7 @@ class TableCommand : public Command {
     if (salvage_ && !runs_cells && !render_)
       throw InputError(
           fmt::format("--salvage: table {} is made of what others ran and has no store.", name_));
+    if (verify_ > 0) RefuseBesideVerify(runs_cells);
     if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
       throw InputError(fmt::format("--adopt: table {} {}.", name_,
                                    name_ == "gate"
@@ -132,6 +140,7 @@ class TableCommand : public Command {
     if (name_ == kAccuracyTable) return RenderAccuracy();
     if (const DerivedRow* derived = FindDerived(name_)) return Derive(*derived);
     const TableDefinition& table = own_ ? *own_ : FindTable(name_);
+    if (verify_ > 0) return Verify(table);
     if (render_ && export_)
       throw InputError("--render: renders rows that were exported before, so not together with --export.");
     if (render_ && !adopted_.empty())
@@ -196,7 +205,7 @@ class TableCommand : public Command {
 
   fs::path Folder() const {
     if (!out_.empty()) return out_;
-    return fs::path(export_ || render_ ? "results" : kRuns) / name_;
+    return fs::path(export_ || render_ || verify_ > 0 ? "results" : kRuns) / name_;
   }
 
   // A file under a name that is no table's.
@@ -223,12 +232,30 @@ class TableCommand : public Command {
           fmt::format("{}: holds {}; give another --out, or --force to replace it.", out_, found));
     }
     for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
-      const bool begun = (render_ || resume_) && std::string_view(file) == "rows.csv";
+      const bool begun = (render_ || resume_ || verify_ > 0) && std::string_view(file) == "rows.csv";
       if (begun || !fs::exists(fs::path(out_) / file)) continue;
       throw InputError(
           fmt::format("{}: holds {} and no table.md that says what it is of; give another --out, or --force "
                       "to replace what is there.",
                       out_, file));
+    }
+  }
+
+  void RefuseBesideVerify(bool runs_cells) const {
+    if (!runs_cells && !render_)
+      throw InputError(fmt::format("--verify: table {} is made of what others ran and has no cells.", name_));
+    for (const auto& [given, option] :
+         {std::pair{render_, "--render"},
+          {export_, "--export"},
+          {resume_, "--resume"},
+          {salvage_, "--salvage"},
+          {!adopted_.empty(), "--adopt"},
+          {!json_.empty(), "--json"},
+          {plan_.samples > 0 || plan_.seeds > 0, "--samples and --seeds: those of the rows hold"},
+          {quick_ || budget_ != "standard", "--budget: that of the rows holds"}}) {
+      if (given)
+        throw InputError(
+            fmt::format("--verify: runs rows again and writes nothing, so not together with {}.", option));
     }
   }
 
@@ -295,15 +322,24 @@ class TableCommand : public Command {
                                  const std::vector<CellPlan>& plans, TableStore& store,
                                  const agents::Ranks& ranks) const {
     RunOptions options;
-    options.threads = threads_;
-    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.resume = resume_ || salvage_ || !adopted_.empty();
     if (options.resume) options.done = store.All(table.name);
+    return RunPlans(table, testbed, plans, options,
+                    {.threads = threads_, .known = store.All(table.name), .quiet = !ranks.first()},
+                    [&](const CellRecord& record) { store.Put(table.name, record); });
+  }
+
+  // With progress; each new result is handed to `keep`.
+  std::vector<CellRecord> RunPlans(const TableDefinition& table, const Testbed& testbed,
+                                   const std::vector<CellPlan>& plans, RunOptions options,
+                                   const CellProgress::Options& drawn,
+                                   const std::function<void(const CellRecord&)>& keep) const {
+    options.threads = threads_;
+    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.stop = &StopRequested();
-    CellProgress progress("table " + table.name + ", cells", plans,
-                          {.threads = threads_, .known = store.All(table.name), .quiet = !ranks.first()});
+    CellProgress progress("table " + table.name + ", cells", plans, drawn);
     options.on_cell = [&](const CellRecord& record, bool skipped) {
-      if (!skipped && record.note.empty()) store.Put(table.name, record);
+      if (!skipped && record.note.empty()) keep(record);
       progress.Cell(record, skipped);
     };
     options.on_samples = [&](const CellPlan& plan, std::int64_t samples) { progress.Samples(plan, samples); };
@@ -392,40 +428,42 @@ class TableCommand : public Command {
   // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's. Rows
   // may be of several calls, each with its budget.
   void RefuseOtherScenarios(const TableDefinition& table, const std::vector<CellRecord>& rows) const {
-    std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
-    std::set<std::string> other;
-    PlanOptions all;
-    all.cells = {"*/*"};
-    for (const CellRecord& row : rows) {
-      if (!row.note.empty()) continue;
-      budgets.insert(row.budget);
-      all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
-      other.insert(NameOf(row));
-    }
     const Testbed testbed(TestbedFile(table));
     CheckTestbed(table, testbed);
-    RunOptions options;
-    options.threads = threads_;
-    options.resume = options.only_done = true;
-    options.done = rows;
-    for (const BudgetSize size : BudgetSizes()) {
-      all.size = size;
-      for (const std::int64_t samples : budgets) {
-        all.samples = samples;
-        if (other.empty()) return;
-        for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
-          other.erase(NameOf(row));
-      }
-    }
-    if (other.empty()) return;
+    const TodaysRows today = FindTodaysRows(table, testbed, rows, {}, threads_);
+    if (today.other.empty()) return;
     throw InputError(
         fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
                     "--resume, which runs what has changed anew.",
-                    (Folder() / "rows.csv").string(), *other.begin(), file_));
+                    (Folder() / "rows.csv").string(), NameOf(today.other.front()), file_));
   }
 
-  static std::string NameOf(const CellRecord& row) {
-    return fmt::format("{}:{}/{}, seed {}", row.block, row.row, row.column, row.seed);
+  // Runs some of the rows again. Nothing is written.
+  void Verify(const TableDefinition& table) {
+    const std::vector<CellRecord> rows = ReadRows();
+    const Testbed testbed(TestbedFile(table));
+    CheckTestbed(table, testbed);
+    const TodaysRows today = FindTodaysRows(table, testbed, rows, plan_.cells, threads_);
+    if (today.plans.empty())
+      throw InputError(fmt::format("{}: has no row of a cell as it is asked for today.",
+                                   (Folder() / "rows.csv").string()));
+    const std::vector<CellPlan> plans = DrawPlans(today.plans, static_cast<std::size_t>(verify_));
+    const std::vector<CellRecord> again =
+        RunPlans(table, testbed, plans, {}, {.threads = threads_, .known = rows}, [](const CellRecord&) {});
+    const Comparison compared = CompareRows(rows, again);
+    fmt::print("{}", compared.text);
+    if (StopRequested())
+      throw Interrupted(fmt::format("stopped after {} of {} cells.", again.size(), plans.size()));
+    std::string counts = fmt::format("{} of {} rows run again: {} equal, {} different", again.size(),
+                                     rows.size(), compared.equal, compared.different);
+    if (compared.not_run > 0) counts += fmt::format(", {} cannot be run in this build", compared.not_run);
+    if (const std::size_t other = today.other.size(); other > 0)
+      counts += fmt::format("; {} row{} of settings before today's and not drawn", other,
+                            other == 1 ? " is" : "s are");
+    if (compared.different > 0)
+      throw RunError(fmt::format("{}: this build does not compute what the file holds. {}.",
+                                 (Folder() / "rows.csv").string(), counts));
+    fmt::print("{}\n", counts);
   }
 
   // What stands in the file that an export replaces, and what was adopted for it.
@@ -485,6 +523,7 @@ class TableCommand : public Command {
   bool salvage_ = false;
   bool export_ = false;
   bool render_ = false;
+  int verify_ = 0;
   std::string out_;
   std::string from_ = "results";
   std::string stale_ = "refuse";

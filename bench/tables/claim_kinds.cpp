@@ -55,7 +55,12 @@ const std::string& TitleOf(const TableBlock& block, const std::string& key) {
 }
 
 ClaimVerdict Unread(const Claim& claim) {
-  return {claim.text, "not run", ClaimWord::kCannotBeTested, claim.experiment};
+  return {.claim = claim.text,
+          .ours = "not run",
+          .experiment = claim.experiment,
+          .of_paper = claim.of_paper,
+          .family = claim.family,
+          .member = claim.member};
 }
 
 ClaimWord HoldsIf(bool holds) {
@@ -148,6 +153,7 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     verdict.word = ClaimWord::kUndecided;
   } else {
     const Estimate ratio = EstimateRatio({&a}, {&b});
+    verdict.figure = ratio.value;
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
     JudgeAtMost(ratio, claim, verdict);
@@ -162,14 +168,12 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
 }
 
 // Holds if every row is won, does not hold if one is lost; equal is not better.
-ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, const std::string& ours,
-                      const std::vector<std::string>& opponents, const std::string& opponent,
-                      const std::string& text) {
-  ClaimVerdict verdict{text,
-                       "not run",
-                       ClaimWord::kCannotBeTested,
-                       fmt::format("columns of {}, equal samples", opponent),
-                       {ours}};
+ClaimVerdict BeatsAll(const TableResults& results, const Claim& claim, const std::string& ours,
+                      const std::vector<std::string>& opponents, const std::string& opponent) {
+  const std::string& block = claim.block;
+  ClaimVerdict verdict = Unread(claim);
+  verdict.experiment = fmt::format("columns of {}, equal samples", opponent);
+  verdict.subjects = {ours};
   Tally tally;
   for (const TableLine& line : BlockOf(results, block).lines) {
     const CellSummary& learner = results.At(block, line.key, ours);
@@ -193,19 +197,27 @@ ClaimVerdict BeatsAll(const TableResults& results, const std::string& block, con
 }
 
 Verdicts Beats(const TableResults& results, const Claim& claim) {
-  return {BeatsAll(results, claim.block, claim.columns.front(), claim.than, claim.named, claim.text)};
+  return {BeatsAll(results, claim, claim.columns.front(), claim.than, claim.named)};
 }
 
-// docs/protocol.md#random-search, #local-search. Ours, not the papers'.
+// docs/protocol.md#random-search, #local-search.
 Verdicts Opponents(const TableResults& results, const Claim& claim) {
   Verdicts verdicts;
   for (const std::string& learner : claim.columns) {
     const std::string& title = TitleOf(BlockOf(results, claim.block), learner);
-    verdicts.push_back(BeatsAll(results, claim.block, learner, RandomColumns(), "random",
-                                title + " beats three kinds of random search at equal samples in "
-                                        "every row (ours)"));
-    verdicts.push_back(BeatsAll(results, claim.block, learner, LocalSearchColumns(), "local search",
-                                title + " beats both local searches at equal samples in every row (ours)"));
+    for (const auto& [opponents, opponent, beats] :
+         {std::tuple{RandomColumns(), "random",
+                     " beats three kinds of random search at equal samples in every row"},
+          {LocalSearchColumns(), "local search",
+           " beats both local searches at equal samples in every row"}}) {
+      Claim one = claim;
+      one.text = title + beats;
+      if (claim.columns.size() > 1) {
+        one.family = std::string("each learner") + beats;
+        one.member = title;
+      }
+      verdicts.push_back(BeatsAll(results, one, learner, opponents, opponent));
+    }
   }
   return verdicts;
 }
@@ -259,7 +271,9 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
 Verdicts FewerSamples(const TableResults& results, const Claim& claim) {
   const ClaimVerdict unread = Unread(claim);
   ClaimVerdict to_best = unread;
-  to_best.claim += "; counted to the own best, as papers do";
+  for (std::string* text : {&to_best.claim, &to_best.family}) {
+    if (!text->empty()) *text += "; counted to the own best, as papers do";
+  }
   const TableBlock& rows_of = BlockOf(results, claim.block);
   const std::string ratio = fmt::format("samples of {} / {}", TitleOf(rows_of, claim.than.front()),
                                         TitleOf(rows_of, claim.columns.front()));
@@ -327,6 +341,7 @@ Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
     verdict.ours = kNoCommonSeed;
     return {verdict};
   }
+  verdict.figure = mean.value;
   verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
   JudgeAtMost(mean, claim, verdict);
   return {verdict};

@@ -21,9 +21,12 @@ namespace berth::bench {
 namespace {
 
 constexpr std::string_view kKeys[] = {
-    "claim", "kind",    "see",    "block",   "row",    "rows",         "column",      "columns",
-    "cells", "than",    "by",     "at_most", "below",  "at_least",     "above",       "within",
-    "takes", "in_rows", "except", "named",   "beside", "beside_block", "beside_named"};
+    "claim",  "kind",  "see",     "block",        "row",          "rows",  "column", "columns", "cells",
+    "than",   "by",    "at_most", "below",        "at_least",     "above", "within", "takes",   "in_rows",
+    "except", "named", "beside",  "beside_block", "beside_named", "ours",  "blocks", "each"};
+
+// What any kind may have.
+constexpr std::string_view kCommonKeys[] = {"kind", "see", "block", "blocks", "claim", "ours", "each"};
 
 // A sentence may name the title of its row many times, and each cell is looked for.
 constexpr std::size_t kMaxText = 2'000, kMaxCellsNamed = 50;
@@ -106,21 +109,31 @@ void RefuseMoreThan(std::size_t room, std::size_t claims, const formats::Value& 
   if (claims > room) value.Fail("makes more claims than the 1,000 that a table may have");
 }
 
-using Titles = std::vector<std::pair<std::string, std::string>>;  // by key
+// What makes several claims of one: the mark in its text that the title of each stands for, and what stands there in the text
+// of all.
+struct Family {
+  const char* mark;
+  std::string each;
+  std::vector<std::pair<std::string, std::string>> titles;  // by key
+};
 
-// A claim for each key, alone in `field`; its title stands for `mark` in the text.
-std::vector<Claim> OneOfEach(const formats::Value& value, const Claim& claim, const char* mark,
-                             const Titles& titles, std::vector<std::string> Claim::*field, std::size_t room) {
-  RefuseMoreThan(room, titles.size(), value);
-  if (titles.size() > 1 && claim.text.find(mark) == std::string::npos)
-    value.Fail(fmt::format("makes several claims of one text; {} in it stands for what each is of", mark));
+// A claim for each key of a family, as `make` reads it.
+template <typename Make>
+std::vector<Claim> OneOfEach(const formats::Value& value, const Family& family, std::size_t room, Make make) {
+  RefuseMoreThan(room, family.titles.size(), value);
   std::vector<Claim> claims;
-  for (const auto& [key, title] : titles) {
-    Claim& one = claims.emplace_back(claim);
-    one.*field = {key};
-    one.text = Replaced(claim.text, mark, title);
+  for (const auto& [key, title] : family.titles) {
+    Claim& one = claims.emplace_back(make(key));
+    const std::string text = one.text;
+    if (family.titles.size() > 1 && text.find(family.mark) == std::string::npos)
+      value.Fail(
+          fmt::format("makes several claims of one text; {} in it stands for what each is of", family.mark));
+    one.text = Replaced(text, family.mark, title);
     if (one.text.size() > kMaxText)
       value.Fail(fmt::format("has more than {} characters with the title of {}", kMaxText, key));
+    if (family.titles.size() == 1) continue;
+    one.family = Replaced(text, family.mark, family.each);
+    one.member = title;
   }
   return claims;
 }
@@ -129,7 +142,7 @@ std::vector<Claim> OneOfEach(const formats::Value& value, const Claim& claim, co
 void CheckFields(const formats::Value& value, const formats::Fields& fields, const ClaimKind& kind) {
   for (const std::string_view key : kKeys) {
     if (Has(kind, key) == 2) fields.Require(key);
-    if (key == "kind" || key == "see" || key == "block" || key == "claim") continue;
+    if (std::ranges::find(kCommonKeys, key) != std::end(kCommonKeys)) continue;
     if (Has(kind, key) == 0 && fields.Has(key))
       value.Fail(fmt::format("has {}, which a claim of kind {} has not; its fields are {}", key, kind.name,
                              Replaced(kind.fields, "!", "")));
@@ -141,6 +154,14 @@ void CheckFields(const formats::Value& value, const formats::Fields& fields, con
     if (Has(kind, one) == 1 && Has(kind, other) == 1 && fields.Has(one) == fields.Has(other))
       value.Fail(fmt::format("takes `{}` or `{}`, one of them", one, of_other));
   }
+  if (!fields.Has("blocks")) return;
+  if (fields.Has("block")) value.Fail("takes `block` or `blocks`, one of them");
+  if (kind.name == std::string_view("opponents"))
+    value.Fail("has `blocks`, which a claim of kind opponents has not");
+  if (kind.name == std::string_view("ratio") && fields.Has("rows"))
+    value.Fail("takes `rows: all` or `blocks`, one of them");
+  if (kind.name == std::string_view("mean_ratio") && fields.Has("columns"))
+    value.Fail("takes `columns` or `blocks`, one of them");
 }
 
 // "ROW/COLUMN", into rows and columns of one length.
@@ -182,20 +203,53 @@ void ReadSubjects(const formats::Fields& fields, const TableDefinition& table, c
 std::vector<Claim> Expanded(const formats::Value& value, const formats::Fields& fields, const Claim& claim,
                             const TableBlock& block, std::size_t room) {
   const auto rows = claim.kind == "ratio" ? fields.Find("rows") : std::nullopt;
+  const auto of = [&](std::vector<std::string> Claim::*field) {
+    return [&claim, field](const std::string& key) {
+      Claim one = claim;
+      one.*field = {key};
+      return one;
+    };
+  };
   if (rows && !rows->IsList()) {
     if (rows->Text() != "all") rows->Fail("must be `all`; one row is a `row`");
-    Titles titles;
+    Family family{"{row}", fields.Name("each", "each row"), {}};
     for (const TableLine& line : block.lines)
-      titles.emplace_back(line.key, fmt::format("{}, {} GPUs", line.title, line.gpus));
-    return OneOfEach(value, claim, "{row}", titles, &Claim::rows, room);
+      family.titles.emplace_back(line.key, fmt::format("{}, {} GPUs", line.title, line.gpus));
+    return OneOfEach(value, family, room, of(&Claim::rows));
   }
   if (claim.kind == "mean_ratio" && fields.Has("columns")) {
-    Titles titles;
+    Family family{"{column}", fields.Name("each", "each agent"), {}};
     for (const std::string& key : claim.columns)
-      titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
-    return OneOfEach(value, claim, "{column}", titles, &Claim::columns, room);
+      family.titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
+    return OneOfEach(value, family, room, of(&Claim::columns));
   }
+  if (fields.Has("each"))
+    value.Fail("has `each`, which names what `rows: all`, `columns` or `blocks` make of one");
   return {claim};
+}
+
+const TableBlock& BlockOf(const TableDefinition& table, const std::string& key) {
+  return *std::ranges::find(table.blocks, key, &TableBlock::key);
+}
+
+// As it says of one block.
+Claim ReadOfBlock(const formats::Value& value, const formats::Fields& fields, const ClaimKind& kind,
+                  const TableDefinition& table, const TableBlock& block) {
+  Claim claim;
+  claim.kind = kind.name;
+  claim.of_paper = claim.kind != "opponents" && !fields.Bool("ours", false);
+  if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
+  if (claim.text.size() > kMaxText) value.Fail(fmt::format("has more than {} characters", kMaxText));
+  claim.experiment = fields.Name("see", "local search and bound in the same row");
+  claim.block = block.key;
+  ReadSubjects(fields, table, block, claim);
+  CheckColumns(value, claim, block);
+  ReadLimit(fields, claim);
+  claim.in_rows =
+      static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
+  claim.named = fields.Name("named", "");
+  claim.beside_named = fields.Name("beside_named", "");
+  return claim;
 }
 
 }  // namespace
@@ -205,22 +259,18 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   const formats::Fields fields(value, kKeys);
   const ClaimKind& kind = KindIn(fields.Require("kind"));
   CheckFields(value, fields, kind);
-  Claim claim;
-  claim.kind = kind.name;
-  if (claim.kind != "opponents") claim.text = fields.Require("claim").Name();  // which words its own
-  if (claim.text.size() > kMaxText) value.Fail(fmt::format("has more than {} characters", kMaxText));
-  claim.experiment = fields.Name("see", "local search and bound in the same row");
-  claim.block = table.blocks.front().key;
-  if (const auto block = fields.Find("block")) claim.block = KeyIn(*block, table.blocks, "block");
-  const TableBlock& block = *std::ranges::find(table.blocks, claim.block, &TableBlock::key);
-  ReadSubjects(fields, table, block, claim);
-  CheckColumns(value, claim, block);
-  ReadLimit(fields, claim);
-  claim.in_rows =
-      static_cast<int>(fields.Int("in_rows", 0, 1, static_cast<std::int64_t>(block.lines.size())));
-  claim.named = fields.Name("named", "");
-  claim.beside_named = fields.Name("beside_named", "");
-  return Expanded(value, fields, claim, block, room);
+  const auto of_block = [&](const std::string& key) {
+    return ReadOfBlock(value, fields, kind, table, BlockOf(table, key));
+  };
+  if (const auto blocks = fields.Find("blocks")) {
+    Family family{"{block}", fields.Name("each", "each block"), {}};
+    for (const std::string& key : KeysIn(*blocks, table.blocks, "block"))
+      family.titles.emplace_back(key, BlockOf(table, key).title);
+    return OneOfEach(value, family, room, of_block);
+  }
+  const auto block = fields.Find("block");
+  const std::string key = block ? KeyIn(*block, table.blocks, "block") : table.blocks.front().key;
+  return Expanded(value, fields, of_block(key), BlockOf(table, key), room);
 }
 
 }  // namespace berth::bench

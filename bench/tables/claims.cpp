@@ -13,6 +13,11 @@
 namespace berth::bench {
 namespace {
 
+const std::string& TitleOf(const TableResults& results, const std::string& block, const std::string& column) {
+  const TableBlock& in = *std::ranges::find(results.table().blocks, block, &TableBlock::key);
+  return std::ranges::find(in.columns, column, &TableColumn::key)->title;
+}
+
 // A claim is not judged for a learner that did not learn; it is not lost where settings have changed since, nor won against
 // an opponent whose settings have. The first subject is the claim's, the others its opponents. No block: settings of
 // all blocks, learners of the first.
@@ -24,7 +29,12 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
     const std::optional<std::string> why = WhyNotLearned(results, in, rows, subject);
     if (!why) continue;
     verdict.word = ClaimWord::kDidNotLearn;
-    verdict.ours += "; " + *why;
+    verdict.ours = *why + "; " + verdict.ours;
+    verdict.figure.reset();  // it says nothing
+    if (verdict.family.empty()) {
+      verdict.family = TitleOf(results, in, subject) + ": what else is claimed of it";
+      verdict.member = verdict.claim;
+    }
     return;
   }
   std::span<const std::string> asked;

@@ -144,8 +144,7 @@ std::string ClaimsText(const TableResults& results) {
   const std::vector<ClaimVerdict> claims = JudgeClaims(results);
   if (claims.empty()) return {};
   std::vector<ClaimVerdict> papers, ours;
-  for (const ClaimVerdict& claim : claims)
-    (claim.claim.find("(ours") == std::string::npos ? papers : ours).push_back(claim);
+  for (const ClaimVerdict& claim : claims) (claim.of_paper ? papers : ours).push_back(claim);
   const std::string who = WhoDidNotLearn(results, claims);
   return fmt::format(
       "Of {}{}.",

@@ -150,22 +150,27 @@ std::string SectionHtml(const RenderedSection& section) {
   return FoldHtml(section.title, text);
 }
 
-std::string ClaimsHtml(const RenderedTable& table) {
-  std::vector<std::vector<std::string>> details;
-  std::string text =
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Claims\"><table class=\"plain\" "
-      "aria-label=\"Claims\">\n<thead><tr><th scope=\"col\">claim</th><th scope=\"col\">ours</th><th "
-      "scope=\"col\">verdict</th></tr></thead>\n<tbody>\n";
-  for (const RenderedClaim& claim : table.claims) {
+std::string ClaimsHtml(const RenderedClaims& claims) {
+  std::string text = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table class=\"plain\" "
+      "aria-label=\"{0}\">\n<thead><tr><th scope=\"col\">claim</th><th scope=\"col\">ours</th><th "
+      "scope=\"col\">verdict</th></tr></thead>\n<tbody>\n",
+      claims.title);
+  for (const RenderedClaim& claim : claims.claims) {
     const char* style = claim.verdict == "holds" ? " yes" : claim.verdict == "does not hold" ? " no" : "";
     text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"verdict{}\">{}</td></tr>\n",
-                        EscapeHtml(claim.claim), EscapeHtml(claim.Brief()), style, claim.verdict);
-    details.push_back({claim.claim, claim.ours, claim.experiment});
+                        EscapeHtml(claim.claim), EscapeHtml(claim.ours), style, claim.verdict);
   }
-  return text + "</tbody></table></div>\n" +
-         FoldHtml("How each was judged",
-                  Paragraph(table.claims_note) +
-                      TableHtml("How each was judged", "plain", {"claim", "ours", "experiment"}, details));
+  return text + "</tbody></table></div>\n";
+}
+
+std::string EachClaimHtml(const RenderedTable& table) {
+  std::vector<std::vector<std::string>> rows;
+  for (const RenderedClaim& claim : table.claims)
+    rows.push_back({claim.claim, claim.ours, claim.verdict, claim.experiment});
+  return FoldHtml("How each was judged",
+                  Paragraph(table.claims_note) + TableHtml("How each was judged", "plain",
+                                                           {"claim", "ours", "verdict", "experiment"}, rows));
 }
 
 std::string FoldMany(std::size_t count, const std::string& what, const std::string& html) {
@@ -205,7 +210,10 @@ std::string RenderHtml(const RenderedTable& table) {
       page.Add("Beside the best found", FoldMany(verdict->lines.size(), "figures", dots));
   }
   AddFigures(table, page);
-  if (!table.claims.empty()) page.Add("Claims", ClaimsHtml(table));
+  for (const RenderedClaims& claims : table.claims_in_brief) {
+    const bool last = &claims == &table.claims_in_brief.back();
+    page.Add(claims.title, ClaimsHtml(claims) + (last ? EachClaimHtml(table) : ""));
+  }
   for (const RenderedBlock& block : table.blocks) {
     if (&block != verdict) page.Add(block.title, BlockHtml(block));
   }

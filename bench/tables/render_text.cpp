@@ -145,12 +145,10 @@ std::string RenderMarkdown(const RenderedTable& table) {
                         table.short_legend, MarkdownVerdict(*verdict));
   }
   text += MarkdownFacts(table.facts);
-  if (!table.claims.empty()) {
-    text += "\n## Claims\n\n";
+  for (const RenderedClaims& claims : table.claims_in_brief) {
     std::vector<std::vector<std::string>> rows;
-    for (const RenderedClaim& claim : table.claims)
-      rows.push_back({claim.claim, claim.Brief(), claim.verdict});
-    text += MarkdownTable({"claim", "ours", "verdict"}, rows);
+    for (const RenderedClaim& claim : claims.claims) rows.push_back({claim.claim, claim.ours, claim.verdict});
+    text += fmt::format("\n## {}\n\n{}", claims.title, MarkdownTable({"claim", "ours", "verdict"}, rows));
   }
   return text + "\nAll else: [details.md](details.md).\n";
 }

@@ -177,6 +177,36 @@ std::string ExportCommand(const TableDefinition& table, const Spent& spent) {
   return command;
 }
 
+// What makes the rows of cells that have more seeds than most: a call for each number of them, behind the other.
+std::vector<std::string> MoreSeedsCommands(const TableResults& results, const Spent& spent) {
+  const TableDefinition& table = results.table();
+  std::map<std::size_t, std::vector<std::string>> cells;  // by seeds
+  for (const TableBlock& block : table.blocks) {
+    for (const TableColumn& column : block.columns) {
+      std::map<std::size_t, std::vector<std::string>> rows;
+      for (const TableLine& line : block.lines) {
+        const CellSummary& cell = results.At(block.key, line.key, column.key);
+        if (cell.sampled && cell.records.size() > SeedsOf(spent))
+          rows[cell.records.size()].push_back(line.key);
+      }
+      for (const auto& [seeds, keys] : rows) {
+        const bool all = keys.size() == block.lines.size();
+        for (const std::string& row : all ? std::vector<std::string>{"*"} : keys)
+          cells[seeds].push_back(fmt::format("{}:{}/{}", block.key, row, column.key));
+      }
+    }
+  }
+  std::vector<std::string> commands;
+  for (const auto& [seeds, patterns] : cells) {
+    commands.push_back(fmt::format("berth table {} --cells '{}' --seeds {}", table.called(),
+                                   fmt::join(patterns, ","), seeds));
+    if (spent.samples > 0 && spent.samples != table.standard.samples)
+      commands.back() += fmt::format(" --samples {}", spent.samples);
+    commands.back() += table.path.empty() ? " --resume --export" : " --resume";
+  }
+  return commands;
+}
+
 // "seeds 1 to 3; 4 of 196 cells have up to 10"
 std::string SeedsText(const Spent& spent) {
   const std::size_t seeds = SeedsOf(spent);
@@ -213,12 +243,17 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
     wall += record->wall_seconds.value_or(0);
   }
   const Spent spent = SpentOn(results);
-  return {{"command", ExportCommand(results.table(), spent)},
-          {"cost model", Joined(models)},
-          {"revision", Joined(revisions)},
-          {"machine", Joined(machines)},
-          {"date", Joined(dates)},
-          {"time of all cells, one thread each", TimeText(wall * 1e6)}};
+  std::vector<std::pair<std::string, std::string>> provenance = {
+      {"command", ExportCommand(results.table(), spent)}};
+  for (const std::string& command : MoreSeedsCommands(results, spent))
+    provenance.emplace_back("then", command);
+  for (const auto& [what, value] : {std::pair{"cost model", Joined(models)},
+                                    {"revision", Joined(revisions)},
+                                    {"machine", Joined(machines)},
+                                    {"date", Joined(dates)},
+                                    {"time of all cells, one thread each", TimeText(wall * 1e6)}})
+    provenance.emplace_back(what, value);
+  return provenance;
 }
 
 std::string ClaimsNote() {
@@ -234,6 +269,22 @@ std::string ClaimsNote() {
       "for "
       "what is level are younger than the rows.",
       kSeedsForBootstrap, kSeedsForClaim, 100 * kTie);
+}
+
+void AddClaims(const std::vector<ClaimVerdict>& verdicts, RenderedTable& rendered) {
+  if (verdicts.empty()) return;
+  rendered.claims_note = ClaimsNote();
+  std::vector<ClaimVerdict> papers, ours;
+  for (const ClaimVerdict& verdict : verdicts) {
+    rendered.claims.push_back({verdict.claim, verdict.ours, ToString(verdict.word), verdict.experiment});
+    (verdict.of_paper ? papers : ours).push_back(verdict);
+  }
+  if (papers.empty() || ours.empty()) {
+    rendered.claims_in_brief = {{"Claims", ClaimsInBrief(papers.empty() ? ours : papers)}};
+  } else {
+    rendered.claims_in_brief = {{"Claims of the paper", ClaimsInBrief(papers)},
+                                {"Claims of ours", ClaimsInBrief(ours)}};
+  }
 }
 
 }  // namespace
@@ -354,9 +405,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     rendered.charts = analysis->charts(results);
   }
   rendered.timelines = BuildTimelines(results);
-  for (const ClaimVerdict& claim : JudgeClaims(results))
-    rendered.claims.push_back({claim.claim, claim.ours, ToString(claim.word), claim.experiment});
-  if (!rendered.claims.empty()) rendered.claims_note = ClaimsNote();
+  AddClaims(JudgeClaims(results), rendered);
   rendered.discussion = BuildDiscussion(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

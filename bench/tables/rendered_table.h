@@ -99,14 +99,18 @@ struct RenderedSection {
   std::vector<std::vector<std::string>> rows;
 };
 
-// A claim and what became of it: one line of the page, the rest on demand.
+// A claim and what became of it.
 struct RenderedClaim {
   std::string claim;
-  std::string ours;     // first what the verdict is about; behind a semicolon what else there is to know
-  std::string verdict;  // "does not hold"
-  std::string experiment;
+  std::string ours;             // our number and what else there is to know
+  std::string verdict;          // "does not hold"; of several "holds 5, undecided 1"
+  std::string experiment = {};  // where all is told
+};
 
-  std::string Brief() const { return ours.substr(0, ours.find(';')); }
+// What a page says of claims: short, several that differ in one thing alone in one line.
+struct RenderedClaims {
+  std::string title;  // "Claims of the paper"
+  std::vector<RenderedClaim> claims;
 };
 
 struct RenderedTable {
@@ -122,7 +126,8 @@ struct RenderedTable {
   std::vector<RenderedChart> charts;
   std::vector<RenderedTimeline> timelines;
   std::string claims_note;
-  std::vector<RenderedClaim> claims;
+  std::vector<RenderedClaims> claims_in_brief;  // the paper's, ours
+  std::vector<RenderedClaim> claims;            // each one
   std::vector<RenderedSection> discussion;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value
 
@@ -145,6 +150,7 @@ std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
 // The discussion: what was fitted, what is predicted, where memory verdicts agree, samples, clocks, assumptions.
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
+std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts);
 // The outcome in at most five sentences, and what the table was made with.
 std::vector<std::string> BuildOutcome(const TableResults& results);
 std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results);

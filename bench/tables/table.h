@@ -100,6 +100,11 @@ struct ClaimVerdict {
   std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
   // Keys of the columns that it says something about: where one is a learner that did not learn, nothing is judged.
   std::vector<std::string> subjects = {};
+  bool of_paper = true;  // else we set it
+  // Claims that differ in one thing alone have one family, each its member: "each row: …" and "NMT, 2 layers". A page shows
+  // a line for each family. Empty: it stands alone.
+  std::string family = {}, member = {};
+  std::optional<double> figure = {};  // what is judged, where it is one number
 };
 
 // A claim as a table's file states it; its kind says which fields count (claims.h).
@@ -112,6 +117,8 @@ struct Claim {
   std::string except, named;
   std::vector<std::string> beside;  // columns shown with it; of kind close: a block
   std::string beside_named;
+  bool of_paper = true;        // else we set it
+  std::string family, member;  // as of its verdict
 };
 
 // What a table has of its own that its file cannot say: computed sections, figures, claims.

@@ -199,13 +199,13 @@ ClaimVerdict FewerSamples(int fewer, const std::string& claim) {
 
 TEST(Claims, RowsAreCountedAsTheClaimCountsThem) {
   const auto word = [](int fewer) {
-    return FewerSamples(fewer, "Placeto needs fewer samples than the RNN in 5 of 6 rows (native)").word;
+    return FewerSamples(fewer, "Native: Placeto needs fewer samples than the RNN in 5 of 6 rows").word;
   };
   EXPECT_EQ(word(6), ClaimWord::kHolds);
   EXPECT_EQ(word(5), ClaimWord::kHolds);
   EXPECT_EQ(word(4), ClaimWord::kDoesNotHold);
-  EXPECT_EQ(FewerSamples(1, "in one of them 6.1 times fewer (native)").word, ClaimWord::kHolds);
-  EXPECT_EQ(FewerSamples(0, "in one of them 6.1 times fewer (native)").word, ClaimWord::kDoesNotHold);
+  EXPECT_EQ(FewerSamples(1, "Native: in one row 6.1 times fewer").word, ClaimWord::kHolds);
+  EXPECT_EQ(FewerSamples(0, "Native: in one row 6.1 times fewer").word, ClaimWord::kDoesNotHold);
 }
 
 // Placeto ends at 2 s after 10 samples, the RNN at 1 s after 100: never as good, and ten times sooner done.
@@ -223,14 +223,14 @@ TEST(Claims, TheOwnBestIsAnInterpretationOfItsOwn) {
     }
   }
   const ClaimVerdict to_match =
-      ClaimOf(FindTable("placeto"), records, "Placeto needs fewer samples than the RNN");
+      ClaimOf(FindTable("placeto"), records, "Native: Placeto needs fewer samples than the RNN");
   EXPECT_EQ(to_match.word, ClaimWord::kDoesNotHold);
   EXPECT_THAT(
       to_match.ours,
       HasSubstr(
           "not won 6, never reached in 6; samples of RNN / Placeto to be as good as the other (0 = never)"));
   const ClaimVerdict to_best = ClaimOf(FindTable("placeto"), records,
-                                       "Placeto needs fewer samples than the RNN in 5 of 6 rows (native); "
+                                       "Native: Placeto needs fewer samples than the RNN in 5 of 6 rows; "
                                        "counted to the own best");
   EXPECT_EQ(to_best.word, ClaimWord::kHolds);
   EXPECT_THAT(to_best.ours, HasSubstr("inception_v3_2 10.0 [10.0, 10.0]"));
@@ -306,7 +306,7 @@ TEST(Claims, AnOpponentThatFindsNothingIsARowWon) {
     }
   }
   const ClaimVerdict verdict = ClaimOf(FindTable("placeto"), records,
-                                       "Placeto needs fewer samples than the RNN in 5 of 6 rows (native)");
+                                       "Native: Placeto needs fewer samples than the RNN in 5 of 6 rows");
   EXPECT_EQ(verdict.word, ClaimWord::kHolds);
   EXPECT_THAT(verdict.ours, HasSubstr("rows won 6"));
 }
@@ -387,7 +387,7 @@ TEST(Claims, ARatioThatIsMetIsMet) {
   records.clear();
   add("placeto", "placeto", 25);
   add("placeto", "rnn", 25);
-  EXPECT_EQ(ClaimOf(FindTable("placeto"), records, "Placeto needs fewer samples").word,
+  EXPECT_EQ(ClaimOf(FindTable("placeto"), records, "Native: Placeto needs fewer samples").word,
             ClaimWord::kDoesNotHold);
 }
 

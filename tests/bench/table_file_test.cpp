@@ -260,6 +260,28 @@ TEST(TableFile, OneClaimOfEachColumn) {
               HasSubstr("takes `column` or `columns`, one of them"));
 }
 
+TEST(TableFile, OneClaimOfEachBlock) {
+  const std::string head = std::string(kHead) +
+                           "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}]\nblocks:\n"
+                           "  - {key: native, title: Native}\n  - {key: process, title: One thread}\n";
+  const auto claim = [&](const std::string& fields) {
+    return head +
+           "claims: [{claim: \"{block}: random ends first\", kind: beats, column: random, "
+           "than: single_gpu, named: one, " +
+           fields + "}]\n";
+  };
+  const TableDefinition table = Parse(claim("blocks: [native, process], each: either"));
+  ASSERT_EQ(table.claims.size(), 2U);
+  EXPECT_EQ(table.claims[1].text, "One thread: random ends first");
+  EXPECT_EQ(table.claims[1].block, "process");
+  EXPECT_EQ(table.claims[1].family, "either: random ends first");
+  EXPECT_EQ(table.claims[1].member, "One thread");
+  EXPECT_EQ(Parse(claim("blocks: [native]")).claims[0].family, "");
+  EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block there"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native], block: native")), HasSubstr("takes `block` or `blocks`"));
+  EXPECT_THAT(RefusalOf(claim("each: either")), HasSubstr("has `each`, which names what"));
+}
+
 TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
   std::string text = std::string(kHead) + kRest + "claims:\n";
   for (const ClaimKind& kind : ClaimKinds()) {
@@ -382,9 +404,9 @@ TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
     const TableDefinition table = Parse(std::string(kHead) + kRest + "claims:\n" + claims);
     return BuildOutcome(TableResults(table, {})).back();
   };
-  EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z (ours)}\n"),
+  EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z, ours: true}\n"),
             "Of 2 claims of the paper 2 cannot be tested here; of 1 claim of ours 1 cannot be tested here.");
-  EXPECT_EQ(counts(claim + "z (ours)}\n"), "Of 1 claim 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim 1 cannot be tested here.");
 }
 
 TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {

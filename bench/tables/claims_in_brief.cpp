@@ -1,0 +1,94 @@
+// Claims as a page shows them: a line for each, and one for all that differ in one thing alone.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/console.h"
+#include "bench/tables/bootstrap.h"
+#include "bench/tables/rendered_table.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr ClaimWord kWords[] = {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided,
+                                ClaimWord::kDidNotLearn, ClaimWord::kCannotBeTested};
+
+// First what the verdict is about; behind a semicolon what else there is to know.
+std::string Brief(const ClaimVerdict& verdict) {
+  return verdict.ours.substr(0, verdict.ours.find(';'));
+}
+
+using Members = std::vector<const ClaimVerdict*>;
+
+// "; undecided: NMT, 2 layers (1.04), GNMT (1.06)", of each word but the most frequent one.
+std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
+  const auto most =
+      std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); });
+  std::string text;
+  for (const ClaimWord word : kWords) {
+    const auto found = by_word.find(word);
+    if (found == by_word.end() || found == most) continue;
+    std::vector<std::string> names;
+    for (const ClaimVerdict* member : found->second)
+      names.push_back(member->member +
+                      (member->figure ? fmt::format(" ({})", RatioText(*member->figure)) : ""));
+    text += fmt::format("; {}: {}", ToString(word), fmt::join(names, ", "));
+  }
+  return text;
+}
+
+std::string OursOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
+  std::set<std::string> briefs;
+  std::vector<double> figures;
+  std::vector<std::string> texts;
+  for (const ClaimVerdict* member : members) {
+    briefs.insert(Brief(*member));
+    if (member->figure) figures.push_back(*member->figure);
+    const std::string brief = Brief(*member);
+    texts.push_back(brief.starts_with(member->member) ? brief : member->member + ": " + brief);
+  }
+  if (briefs.size() == 1) return *briefs.begin();
+  if (figures.empty()) return fmt::format("{}", fmt::join(texts, "; "));
+  const auto [low, high] = std::ranges::minmax(figures);
+  return fmt::format("{} to {} times{}", RatioText(low), RatioText(high), Exceptions(by_word));
+}
+
+RenderedClaim OneOfFamily(const Members& members) {
+  std::map<ClaimWord, Members> by_word;
+  for (const ClaimVerdict* member : members) by_word[member->word].push_back(member);
+  std::vector<std::string> counts;
+  for (const ClaimWord word : kWords) {
+    if (const auto found = by_word.find(word); found != by_word.end())
+      counts.push_back(fmt::format("{} {}", ToString(word), found->second.size()));
+  }
+  const bool agreed = by_word.size() == 1;
+  return {members.front()->family,
+          (!agreed               ? ""
+           : members.size() == 2 ? "both: "
+                                 : fmt::format("all {}: ", members.size())) +
+              OursOf(members, by_word),
+          agreed ? ToString(by_word.begin()->first) : fmt::format("{}", fmt::join(counts, ", "))};
+}
+
+}  // namespace
+
+std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts) {
+  std::map<std::string, Members> families;
+  for (const ClaimVerdict& verdict : verdicts) {
+    if (!verdict.family.empty()) families[verdict.family].push_back(&verdict);
+  }
+  std::vector<RenderedClaim> brief;
+  for (const ClaimVerdict& verdict : verdicts) {
+    const auto family = families.find(verdict.family);
+    if (family == families.end() || family->second.size() == 1) {
+      brief.push_back({verdict.claim, Brief(verdict), ToString(verdict.word)});
+    } else if (family->second.front() == &verdict) {
+      brief.push_back(OneOfFamily(family->second));
+    }
+  }
+  return brief;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,76 @@
+// Claims that differ in one thing alone are one line of a page.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/tables/rendered_table.h"
+
+namespace berth::bench {
+namespace {
+
+using ::testing::SizeIs;
+
+ClaimVerdict Member(const std::string& name, ClaimWord word, std::optional<double> figure) {
+  return {.claim = name + ": a is no slower than b",
+          .ours = (figure ? std::to_string(*figure) + " times" : "rows won 1") + "; and more of " + name,
+          .word = word,
+          .family = "each row: a is no slower than b",
+          .member = name,
+          .figure = figure};
+}
+
+RenderedClaim OneLineOf(const std::vector<ClaimVerdict>& verdicts) {
+  const std::vector<RenderedClaim> brief = ClaimsInBrief(verdicts);
+  EXPECT_THAT(brief, SizeIs(1));
+  return brief.front();
+}
+
+TEST(ClaimsInBrief, AClaimAloneIsToldUpToItsSemicolon) {
+  const RenderedClaim line =
+      OneLineOf({{.claim = "a", .ours = "1.00 times; of 3", .word = ClaimWord::kHolds}});
+  EXPECT_EQ(line.claim, "a");
+  EXPECT_EQ(line.ours, "1.00 times");
+  EXPECT_EQ(line.verdict, "holds");
+}
+
+TEST(ClaimsInBrief, AFamilyThatAgreesIsARange) {
+  const RenderedClaim line =
+      OneLineOf({Member("x", ClaimWord::kHolds, 0.9), Member("y", ClaimWord::kHolds, 0.7),
+                 Member("z", ClaimWord::kHolds, 0.8)});
+  EXPECT_EQ(line.claim, "each row: a is no slower than b");
+  EXPECT_EQ(line.ours, "all 3: 0.700 to 0.900 times");
+  EXPECT_EQ(line.verdict, "holds");
+}
+
+TEST(ClaimsInBrief, WhoeverDiffersIsNamed) {
+  ClaimVerdict unlearned = Member("u", ClaimWord::kDidNotLearn, std::nullopt);
+  const RenderedClaim line =
+      OneLineOf({Member("x", ClaimWord::kHolds, 0.9), Member("y", ClaimWord::kUndecided, 1.02),
+                 Member("z", ClaimWord::kHolds, 0.8), unlearned});
+  EXPECT_EQ(line.ours, "0.800 to 1.020 times; undecided: y (1.020); did not learn: u");
+  EXPECT_EQ(line.verdict, "holds 2, undecided 1, did not learn 1");
+}
+
+TEST(ClaimsInBrief, WithoutFiguresEachIsTold) {
+  ClaimVerdict other = Member("y", ClaimWord::kHolds, std::nullopt);
+  other.ours = "rows won 2";
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, std::nullopt), other}).ours,
+            "both: x: rows won 1; y: rows won 2");
+  other.ours = "y lost";
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kUndecided, std::nullopt), other}).ours,
+            "x: rows won 1; y lost");
+  other.ours = "rows won 1; of 3";
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, std::nullopt), other}).ours, "both: rows won 1");
+}
+
+TEST(ClaimsInBrief, AFamilyStandsWhereItsFirstStood) {
+  const ClaimVerdict alone{.claim = "alone", .ours = "1", .word = ClaimWord::kHolds};
+  const std::vector<RenderedClaim> brief =
+      ClaimsInBrief({Member("x", ClaimWord::kHolds, 0.9), alone, Member("y", ClaimWord::kHolds, 0.9)});
+  ASSERT_THAT(brief, SizeIs(2));
+  EXPECT_EQ(brief[1].claim, "alone");
+  // One member is no family.
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9)}).claim, "x: a is no slower than b");
+}
+
+}  // namespace
+}  // namespace berth::bench
