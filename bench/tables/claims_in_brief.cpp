@@ -22,7 +22,7 @@ std::string Brief(const ClaimVerdict& verdict) {
 
 using Members = std::vector<const ClaimVerdict*>;
 
-// "; undecided: NMT, 2 layers (1.04), GNMT (1.06)", of each word but the most frequent one.
+// "; undecided: NMT, 2 layers (1.04); GNMT (1.06)", of each word but the most frequent one.
 std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
   const auto most =
       std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); });
@@ -34,7 +34,7 @@ std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
     for (const ClaimVerdict* member : found->second)
       names.push_back(member->member +
                       (member->figure ? fmt::format(" ({})", RatioText(*member->figure)) : ""));
-    text += fmt::format("; {}: {}", ToString(word), fmt::join(names, ", "));
+    text += fmt::format("; {}: {}", ToString(word), fmt::join(names, "; "));
   }
   return text;
 }
