@@ -100,7 +100,8 @@ TEST_F(VerifyProgram, SaysThatRowsAreEqualAndWritesNothing) {
   EXPECT_EQ(verified.status, 0) << verified.err;
   EXPECT_THAT(verified.out, HasSubstr("3 of 3 rows run again: 3 equal, 0 different\n"));
   EXPECT_EQ(Rows(), rows);
-  EXPECT_THAT(Call({"--verify", "10", "--cells", "*/random"}).out, HasSubstr("2 of 3 rows run again: 2 equal"));
+  EXPECT_THAT(Call({"--verify", "10", "--cells", "*/random"}).out,
+              HasSubstr("2 of 3 rows run again: 2 equal"));
 }
 
 TEST_F(VerifyProgram, FailsWhereARowIsAnother) {
@@ -141,14 +142,12 @@ TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
 
 // Drift of machines, prices, partitioners and schedulers is seen here: rows of the papers' tables that cost little.
 TEST(Verify, CommittedRowsAreWhatThisBuildComputes) {
-  for (const auto& [table, cells] :
-       {std::pair{"hierarchical", "*/expert,*/scotch,*/mincut,*/heft,*/m_etf"},
-        {"placeto", "*/expert,*/scotch,*/metis,*/heft,*/m_etf"},
-        {"sgdp", "*/human,*/metis,*/heft,*/m_etf"},
-        {"mars", "*/expert,*/heft,*/m_etf"},
-        {"baechi", "*/m_sct,*/m_etf,*/m_topo"}}) {
-    const auto verified =
-        RunBerth({"table", table, "--verify", "5", "--cells", cells}, BERTH_SOURCE_DIR);
+  for (const auto& [table, cells] : {std::pair{"hierarchical", "*/expert,*/scotch,*/mincut,*/heft,*/m_etf"},
+                                     {"placeto", "*/expert,*/scotch,*/metis,*/heft,*/m_etf"},
+                                     {"sgdp", "*/human,*/metis,*/heft,*/m_etf"},
+                                     {"mars", "*/expert,*/heft,*/m_etf"},
+                                     {"baechi", "*/m_sct,*/m_etf,*/m_topo"}}) {
+    const auto verified = RunBerth({"table", table, "--verify", "5", "--cells", cells}, BERTH_SOURCE_DIR);
     EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
     EXPECT_THAT(verified.out, Not(HasSubstr("settings before"))) << table;
   }
