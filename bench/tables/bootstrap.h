@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,11 @@ inline constexpr AtMost kFaster{1, true};
 ClaimWord Judge(const Estimate& estimate, AtMost claimed);
 // ", level" of a tie where that is judged, ", worse" where "as good as" does not hold; else nothing.
 std::string RemarkOn(const Estimate& estimate, AtMost claimed);
+
+// How many seeds would set the interval apart from a limit, were the ratio what it is: it narrows as Student's does. Nothing
+// where more than kMostSeeds were needed, or where no seeds or no ends say it.
+inline constexpr int kMostSeeds = 1'000;
+std::optional<int> SeedsToDecide(const Estimate& estimate, double limit);
 
 std::string RatioText(double ratio);  // "0.943", "1.004", "1.35", "∞": near 1 three decimals on both sides
 

@@ -72,10 +72,16 @@ ClaimWord JudgeAtLeast(const Estimate& estimate, const Claim& claim) {
                [&](double r) { return HoldsIf(claim.beyond ? r > claim.limit : r >= claim.limit); });
 }
 
-void JudgeAtMost(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdict) {
+// `of_more_graphs`: the interval is one over graphs too, which no seed makes narrower.
+void JudgeAtMost(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdict,
+                 bool of_more_graphs = false) {
   const AtMost claimed{claim.limit, claim.beyond};
   verdict.word = Judge(ratio, claimed);
   verdict.ours += RemarkOn(ratio, claimed);
+  if (verdict.word != ClaimWord::kUndecided || ratio.open() || of_more_graphs) return;
+  const std::optional<int> seeds = SeedsToDecide(ratio, claim.limit);
+  verdict.ours += seeds ? fmt::format(", some {} would decide", *seeds)
+                        : fmt::format(", more than {} would decide", CountText(kMostSeeds));
 }
 
 // What was found in seconds, infinite where nothing else fits, and the verdict with its numbers. Empty where
@@ -336,14 +342,15 @@ Verdicts MeanRatio(const TableResults& results, const Claim& claim) {
     verdict.ours = "no mean, out of memory in " + JoinNames(paired.do_not_fit);
     return {verdict};
   }
-  const Estimate mean = EstimateMeanRatio(paired.pairs, !block.training.workloads.empty());
+  const bool of_more_graphs = !block.training.workloads.empty();
+  const Estimate mean = EstimateMeanRatio(paired.pairs, of_more_graphs);
   if (mean.unpaired()) {
     verdict.ours = kNoCommonSeed;
     return {verdict};
   }
   verdict.figure = mean.value;
   verdict.ours = fmt::format("{} times{}", RatioText(mean.value), IntervalText(mean));
-  JudgeAtMost(mean, claim, verdict);
+  JudgeAtMost(mean, claim, verdict, of_more_graphs);
   return {verdict};
 }
 

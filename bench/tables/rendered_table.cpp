@@ -260,7 +260,8 @@ std::string ClaimsNote() {
   return fmt::format(
       "Where seeds decide, our number has its 90 % interval (bootstrap; with fewer than {} seeds it also "
       "holds Student's) and the number of seeds. A claim is decided only where the whole interval agrees; "
-      "with fewer than {} seeds only where the columns without seeds decide it alone. Level, an interval "
+      "with fewer than {} seeds only where the columns without seeds decide it alone. How many seeds would "
+      "decide an open one is told as if the ratio stayed. Level, an interval "
       "around 1 that leaves it by at most {} %, is no slower and not faster. That a placement exists is "
       "shown "
       "by any seed that found it, or excluded by the bound. Nothing is judged on a learner that missed a "

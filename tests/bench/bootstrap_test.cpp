@@ -331,5 +331,18 @@ TEST(Bootstrap, MeanOverGraphsIsGeometricAndItsIntervalHoldsIt) {
   EXPECT_NEAR(same.high, 1.25, 1e-12);
 }
 
+TEST(Bootstrap, SeedsToDecideAreThoseAtWhichTheIntervalLeavesTheLimit) {
+  const Estimate ratio{.value = 0.98, .low = 0.95, .high = 1.02, .sampled = true, .seeds = 4};
+  // ln(1.02 / 0.98) = 0.0400 reaches over ln(1 / 0.98) = 0.0202: Student's 2.353 / sqrt(4) must fall below 0.594; at nine
+  // seeds it is 1.860 / sqrt(9) = 0.620, at ten 1.834 / sqrt(10) = 0.580.
+  EXPECT_EQ(SeedsToDecide(ratio, 1), 10);
+  EXPECT_EQ(SeedsToDecide(ratio, 0.96), 7);
+  EXPECT_EQ(SeedsToDecide(ratio, 0.98), std::nullopt) << "no number of seeds tells equals apart";
+  EXPECT_EQ(SeedsToDecide({.value = 1, .low = 0, .high = 2, .sampled = true, .seeds = 4}, 1.1), std::nullopt);
+  EXPECT_EQ(SeedsToDecide({.value = 1, .low = 0.5, .high = 2, .sampled = true, .seeds = 2}, 1.1),
+            std::nullopt);
+  EXPECT_EQ(SeedsToDecide({.value = 1, .low = 1, .high = 1}, 1.1), std::nullopt) << "rules have no seeds";
+}
+
 }  // namespace
 }  // namespace berth::bench
