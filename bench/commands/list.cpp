@@ -240,7 +240,7 @@ class ListCommand : public Command {
     return table.ToString();
   }
 
-  // "published: 24,713 ops, 23.82 M weights"; empty where nothing is.
+  // "known: 24,713 ops, 23.82 M weights"; empty where nothing is.
   static std::string BelowText(const Listing& listing, const std::vector<ListingCell>& row) {
     std::string text;
     for (std::size_t c = 0; c < row.size(); ++c) {

@@ -18,7 +18,7 @@ struct ListingColumn {
   ListingColumn(const char* in_json, const char* in_text)
       : key(in_json), title(in_text), align(TextTable::Align::kRight) {}
 
-  // A column of numbers that stand below their row in text: "published: 24,713 ops, 23.82 M weights".
+  // A column of numbers that stand below their row in text: "known: 24,713 ops, 23.82 M weights".
   static ListingColumn Below(const char* what, const char* in_json, const char* unit) {
     ListingColumn column(in_json, unit);
     column.below = what;

@@ -27,6 +27,7 @@
 #include "bench/tables/store.h"
 #include "bench/tables/table_file.h"
 #include "bench/tables/verify.h"
+#include "bench/temp_folder.h"
 #include "bench/validate/accuracy_table.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
@@ -85,8 +86,9 @@ class TableCommand : public Command {
           1, kMaxVerified)
         ->option_text("N");
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
-    app.add_option("--out", out_,
-                   "folder for the renderings; else .berth/NAME, with --export or --render results/NAME")
+    app.add_option(
+           "--out", out_,
+           "folder for the renderings; else .berth/NAME, with --export, --render or --verify results/NAME")
         ->option_text("DIR");
     app.add_option("--from", from_,
                    "the folder with the other tables' folders: what bounds, budget and robustness are made "
@@ -115,17 +117,13 @@ class TableCommand : public Command {
   void Run() override {
     agents::Ranks& ranks = agents::World();
     const bool runs_cells = !render_ && name_ != kAccuracyTable && FindDerived(name_) == nullptr;
-    if (!runs_cells && !ranks.first()) return;
+    if ((!runs_cells || verify_ > 0) && !ranks.first()) return;
     if (salvage_ && !runs_cells && !render_)
       throw InputError(
           fmt::format("--salvage: table {} is made of what others ran and has no store.", name_));
     if (verify_ > 0) RefuseBesideVerify(runs_cells);
     if (!adopted_.empty() && (name_ == kAccuracyTable || FindDerived(name_) != nullptr))
-      throw InputError(fmt::format("--adopt: table {} {}.", name_,
-                                   name_ == "gate"
-                                       ? "has runs, no cells: with --resume it takes those of the "
-                                         "rows.csv in its folder"
-                                       : "is made of what others ran and has no cells"));
+      throw InputError(fmt::format("--adopt: table {} {}.", name_, WhyNoCells()));
     if (name_ == kAccuracyTable && !json_.empty()) {
       throw InputError(
           "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "
@@ -205,7 +203,7 @@ class TableCommand : public Command {
 
   fs::path Folder() const {
     if (!out_.empty()) return out_;
-    return fs::path(export_ || render_ || verify_ > 0 ? "results" : kRuns) / name_;
+    return fs::path(export_ || render_ || (verify_ > 0 && !own_) ? "results" : kRuns) / name_;
   }
 
   // A file under a name that is no table's.
@@ -241,9 +239,13 @@ class TableCommand : public Command {
     }
   }
 
+  const char* WhyNoCells() const {
+    return name_ == "gate" ? "has runs, no cells: with --resume it takes those of the rows.csv in its folder"
+                           : "is made of what others ran and has no cells";
+  }
+
   void RefuseBesideVerify(bool runs_cells) const {
-    if (!runs_cells && !render_)
-      throw InputError(fmt::format("--verify: table {} is made of what others ran and has no cells.", name_));
+    if (!runs_cells && !render_) throw InputError(fmt::format("--verify: table {} {}.", name_, WhyNoCells()));
     for (const auto& [given, option] :
          {std::pair{render_, "--render"},
           {export_, "--export"},
@@ -252,7 +254,8 @@ class TableCommand : public Command {
           {!adopted_.empty(), "--adopt"},
           {!json_.empty(), "--json"},
           {plan_.samples > 0 || plan_.seeds > 0, "--samples and --seeds: those of the rows hold"},
-          {quick_ || budget_ != "standard", "--budget: that of the rows holds"}}) {
+          {quick_ || budget_ != "standard", "--budget: that of the rows holds"},
+          {stale_ != "refuse", "--stale"}}) {
       if (given)
         throw InputError(
             fmt::format("--verify: runs rows again and writes nothing, so not together with {}.", option));
@@ -322,6 +325,7 @@ class TableCommand : public Command {
                                  const std::vector<CellPlan>& plans, TableStore& store,
                                  const agents::Ranks& ranks) const {
     RunOptions options;
+    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.resume = resume_ || salvage_ || !adopted_.empty();
     if (options.resume) options.done = store.All(table.name);
     return RunPlans(table, testbed, plans, options,
@@ -335,7 +339,6 @@ class TableCommand : public Command {
                                    const CellProgress::Options& drawn,
                                    const std::function<void(const CellRecord&)>& keep) const {
     options.threads = threads_;
-    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
     options.stop = &StopRequested();
     CellProgress progress("table " + table.name + ", cells", plans, drawn);
     options.on_cell = [&](const CellRecord& record, bool skipped) {
@@ -428,41 +431,75 @@ class TableCommand : public Command {
   // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's. Rows
   // may be of several calls, each with its budget.
   void RefuseOtherScenarios(const TableDefinition& table, const std::vector<CellRecord>& rows) const {
+    std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
+    std::set<std::string> other;
+    PlanOptions all;
+    all.cells = {"*/*"};
+    for (const CellRecord& row : rows) {
+      if (!row.note.empty()) continue;
+      budgets.insert(row.budget);
+      all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
+      other.insert(NameOf(row));
+    }
     const Testbed testbed(TestbedFile(table));
     CheckTestbed(table, testbed);
-    const TodaysRows today = FindTodaysRows(table, testbed, rows, {}, threads_);
-    if (today.other.empty()) return;
+    RunOptions options;
+    options.threads = threads_;
+    options.resume = options.only_done = true;
+    options.done = rows;
+    for (const BudgetSize size : BudgetSizes()) {
+      all.size = size;
+      for (const std::int64_t samples : budgets) {
+        all.samples = samples;
+        if (other.empty()) return;
+        for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
+          other.erase(NameOf(row));
+      }
+    }
+    if (other.empty()) return;
     throw InputError(
         fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
                     "--resume, which runs what has changed anew.",
-                    (Folder() / "rows.csv").string(), NameOf(today.other.front()), file_));
+                    (Folder() / "rows.csv").string(), *other.begin(), file_));
   }
 
-  // Runs some of the rows again. Nothing is written.
-  void Verify(const TableDefinition& table) {
-    const std::vector<CellRecord> rows = ReadRows();
+  static std::string NameOf(const CellRecord& row) {
+    return fmt::format("{}:{}/{}, seed {}", row.block, row.row, row.column, row.seed);
+  }
+
+  // Runs some of the rows again. Nothing is written but policies that cells start from, in a folder that is removed.
+  void Verify(const TableDefinition& table) const {
+    const std::string path = (Folder() / "rows.csv").string();
+    if (!fs::exists(path))
+      throw InputError(
+          fmt::format("--verify: there is no {}; --out DIR names the folder of the rows.", path));
+    const std::vector<CellRecord> rows = ParseRows(formats::ReadFile(path), path);
+    const DrawnRows drawn =
+        DrawRows(TableResults(table, rows), rows, plan_.cells, static_cast<std::size_t>(verify_));
+    if (drawn.rows.empty())
+      throw InputError(
+          fmt::format("{}: has no row of these cells that was run with today's settings.", path));
     const Testbed testbed(TestbedFile(table));
     CheckTestbed(table, testbed);
-    const TodaysRows today = FindTodaysRows(table, testbed, rows, plan_.cells, threads_);
-    if (today.plans.empty())
-      throw InputError(fmt::format("{}: has no row of a cell as it is asked for today.",
-                                   (Folder() / "rows.csv").string()));
-    const std::vector<CellPlan> plans = DrawPlans(today.plans, static_cast<std::size_t>(verify_));
-    const std::vector<CellRecord> again =
-        RunPlans(table, testbed, plans, {}, {.threads = threads_, .known = rows}, [](const CellRecord&) {});
-    const Comparison compared = CompareRows(rows, again);
+    std::vector<CellPlan> plans;
+    for (const CellRecord& row : drawn.rows) plans.push_back(PlanOfRow(table, row));
+    const TempFolder folder;
+    RunOptions options;
+    options.checkpoints = folder.path();
+    const std::vector<CellRecord> again = RunPlans(
+        table, testbed, plans, options, {.threads = threads_, .known = rows}, [](const CellRecord&) {});
+    const Comparison compared = CompareRows(drawn.rows, again);
     fmt::print("{}", compared.text);
     if (StopRequested())
       throw Interrupted(fmt::format("stopped after {} of {} cells.", again.size(), plans.size()));
     std::string counts = fmt::format("{} of {} rows run again: {} equal, {} different", again.size(),
                                      rows.size(), compared.equal, compared.different);
     if (compared.not_run > 0) counts += fmt::format(", {} cannot be run in this build", compared.not_run);
-    if (const std::size_t other = today.other.size(); other > 0)
-      counts += fmt::format("; {} row{} of settings before today's and not drawn", other,
-                            other == 1 ? " is" : "s are");
+    if (drawn.before > 0)
+      counts += fmt::format("; {} row{} of settings before today's and not drawn", drawn.before,
+                            drawn.before == 1 ? " is" : "s are");
     if (compared.different > 0)
-      throw RunError(fmt::format("{}: this build does not compute what the file holds. {}.",
-                                 (Folder() / "rows.csv").string(), counts));
+      throw RunError(fmt::format("{}: this build does not compute what the file holds. {}.", path, counts));
     fmt::print("{}\n", counts);
   }
 

@@ -60,7 +60,8 @@ ClaimVerdict Unread(const Claim& claim) {
           .experiment = claim.experiment,
           .of_paper = claim.of_paper,
           .family = claim.family,
-          .member = claim.member};
+          .member = claim.member,
+          .entry = claim.entry};
 }
 
 ClaimWord HoldsIf(bool holds) {
@@ -159,7 +160,7 @@ Verdicts IsRatio(const TableResults& results, const Claim& claim) {
     verdict.word = ClaimWord::kUndecided;
   } else {
     const Estimate ratio = EstimateRatio({&a}, {&b});
-    verdict.figure = ratio.value;
+    if (a.median && b.median) verdict.figure = ratio.value;
     verdict.ours = fmt::format("{} times as long as {}{}", RatioText(ratio.value), TitleOf(block, theirs),
                                IntervalText(ratio));
     JudgeAtMost(ratio, claim, verdict);

@@ -64,8 +64,12 @@ std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entr
   std::unordered_set<std::string_view> known;  // both lists may be long
   for (const auto& entry : entries) known.insert(entry.key);
   std::vector<std::string> keys;
-  for (const formats::Value item : value.items())
+  std::unordered_set<std::string> listed;
+  for (const formats::Value item : value.items()) {
     keys.push_back(known.contains(item.Text()) ? item.Name() : KeyIn(item, entries, what));
+    if (!listed.insert(keys.back()).second)
+      item.Fail(fmt::format("is {} again; once is enough", keys.back()));
+  }
   if (keys.empty()) value.Fail("is empty");
   return keys;
 }
@@ -154,6 +158,8 @@ void CheckFields(const formats::Value& value, const formats::Fields& fields, con
     if (Has(kind, one) == 1 && Has(kind, other) == 1 && fields.Has(one) == fields.Has(other))
       value.Fail(fmt::format("takes `{}` or `{}`, one of them", one, of_other));
   }
+  if (kind.name == std::string_view("opponents") && fields.Has("ours"))
+    value.Fail("has `ours`; claims of kind opponents always are");
   if (!fields.Has("blocks")) return;
   if (fields.Has("block")) value.Fail("takes `block` or `blocks`, one of them");
   if (kind.name == std::string_view("opponents"))
@@ -252,9 +258,8 @@ Claim ReadOfBlock(const formats::Value& value, const formats::Fields& fields, co
   return claim;
 }
 
-}  // namespace
-
-std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
+// All that an entry makes.
+std::vector<Claim> ReadAll(const formats::Value& value, const TableDefinition& table, std::size_t room) {
   RefuseMoreThan(room, 1, value);
   const formats::Fields fields(value, kKeys);
   const ClaimKind& kind = KindIn(fields.Require("kind"));
@@ -271,6 +276,22 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   const auto block = fields.Find("block");
   const std::string key = block ? KeyIn(*block, table.blocks, "block") : table.blocks.front().key;
   return Expanded(value, fields, of_block(key), BlockOf(table, key), room);
+}
+
+}  // namespace
+
+std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition& table, std::size_t room) {
+  std::vector<Claim> claims = ReadAll(value, table, room);
+  for (const Claim& claim : claims) {
+    for (const auto& [mark, field] :
+         {std::pair{"{row}", "rows: all"}, {"{column}", "columns"}, {"{block}", "blocks"}}) {
+      for (const std::string& text : {claim.text, claim.family}) {
+        if (text.find(mark) != std::string::npos)
+          value.Fail(fmt::format("has {} in its text, for which only `{}` puts a title", mark, field));
+      }
+    }
+  }
+  return claims;
 }
 
 }  // namespace berth::bench

@@ -31,9 +31,10 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
     verdict.word = ClaimWord::kDidNotLearn;
     verdict.ours = *why + "; " + verdict.ours;
     verdict.figure.reset();  // it says nothing
-    if (verdict.family.empty()) {
-      verdict.family = TitleOf(results, in, subject) + ": what else is claimed of it";
+    if (verdict.family.empty() && subject == verdict.subjects.front()) {
+      verdict.family = TitleOf(results, in, subject) + ": all that is claimed of it alone";
       verdict.member = verdict.claim;
+      verdict.entry = -1;
     }
     return;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,12 @@ constexpr ClaimWord kWords[] = {ClaimWord::kHolds, ClaimWord::kDoesNotHold, Clai
 // First what the verdict is about; behind a semicolon what else there is to know.
 std::string Brief(const ClaimVerdict& verdict) {
   return verdict.ours.substr(0, verdict.ours.find(';'));
+}
+
+// "NMT, 2 layers: neither fits"
+std::string Told(const ClaimVerdict& member) {
+  const std::string brief = Brief(member);
+  return brief.starts_with(member.member) ? brief : member.member + ": " + brief;
 }
 
 using Members = std::vector<const ClaimVerdict*>;
@@ -39,20 +46,33 @@ std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
   return text;
 }
 
+// Of members that are told by a number: its range, who differs, and who has none.
+std::string RangeOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
+  std::vector<double> figures;
+  std::string without;
+  for (const ClaimVerdict* member : members) {
+    if (member->figure) figures.push_back(*member->figure);
+    // An exception is told as one.
+    if (!member->figure && member->word != ClaimWord::kDidNotLearn && by_word.size() == 1)
+      without += "; " + Told(*member);
+  }
+  const auto [low, high] = std::ranges::minmax(figures);
+  const std::string from = RatioText(low), to = RatioText(high);
+  return fmt::format("{} times{}{}", from == to ? from : from + " to " + to, Exceptions(by_word), without);
+}
+
 std::string OursOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
   std::set<std::string> briefs;
-  std::vector<double> figures;
+  bool any_figure = false;
   std::vector<std::string> texts;
   for (const ClaimVerdict* member : members) {
     briefs.insert(Brief(*member));
-    if (member->figure) figures.push_back(*member->figure);
-    const std::string brief = Brief(*member);
-    texts.push_back(brief.starts_with(member->member) ? brief : member->member + ": " + brief);
+    any_figure = any_figure || member->figure.has_value();
+    texts.push_back(Told(*member) +
+                    (by_word.size() == 1 ? "" : fmt::format(" ({})", ToString(member->word))));
   }
-  if (briefs.size() == 1) return *briefs.begin();
-  if (figures.empty()) return fmt::format("{}", fmt::join(texts, "; "));
-  const auto [low, high] = std::ranges::minmax(figures);
-  return fmt::format("{} to {} times{}", RatioText(low), RatioText(high), Exceptions(by_word));
+  if (briefs.size() == 1 && by_word.size() == 1) return *briefs.begin();
+  return any_figure ? RangeOf(members, by_word) : fmt::format("{}", fmt::join(texts, "; "));
 }
 
 RenderedClaim OneOfFamily(const Members& members) {
@@ -75,13 +95,13 @@ RenderedClaim OneOfFamily(const Members& members) {
 }  // namespace
 
 std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts) {
-  std::map<std::string, Members> families;
+  std::map<std::pair<int, std::string>, Members> families;
   for (const ClaimVerdict& verdict : verdicts) {
-    if (!verdict.family.empty()) families[verdict.family].push_back(&verdict);
+    if (!verdict.family.empty()) families[{verdict.entry, verdict.family}].push_back(&verdict);
   }
   std::vector<RenderedClaim> brief;
   for (const ClaimVerdict& verdict : verdicts) {
-    const auto family = families.find(verdict.family);
+    const auto family = families.find({verdict.entry, verdict.family});
     if (family == families.end() || family->second.size() == 1) {
       brief.push_back({verdict.claim, Brief(verdict), ToString(verdict.word)});
     } else if (family->second.front() == &verdict) {

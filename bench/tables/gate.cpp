@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -21,6 +20,7 @@
 #include "bench/provenance.h"
 #include "bench/tables/fingerprint.h"
 #include "bench/tables/runner.h"
+#include "bench/temp_folder.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/parallel.h"
@@ -30,25 +30,6 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kSamples = 5'000;  // 250 updates of a learner with 20 placements each
-// A fresh folder that is removed at the end.
-class TempFolder {
- public:
-  TempFolder() : path_((std::filesystem::temp_directory_path() / "berth-gate-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw RunError(fmt::format("{}: the folder cannot be made.", path_));
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Ops of 10 ms whose copies take microseconds: source, sink and an equal share of the rest.
 GateCase Balance(int ops, int devices) {

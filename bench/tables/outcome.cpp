@@ -149,7 +149,9 @@ std::string ClaimsText(const TableResults& results) {
   return fmt::format(
       "Of {}{}.",
       ours.empty() || papers.empty()
-          ? CountsOf(claims, "")
+          ? CountsOf(claims, !results.table().path.empty() && ours.empty() ? ""
+                             : ours.empty()                                ? " of the paper"
+                                                                           : " of ours")
           : fmt::format("{}; of {}", CountsOf(papers, " of the paper"), CountsOf(ours, " of ours")),
       who.empty() ? "" : ": " + who);
 }

@@ -167,10 +167,11 @@ std::string ClaimsHtml(const RenderedClaims& claims) {
 std::string EachClaimHtml(const RenderedTable& table) {
   std::vector<std::vector<std::string>> rows;
   for (const RenderedClaim& claim : table.claims)
-    rows.push_back({claim.claim, claim.ours, claim.verdict, claim.experiment});
-  return FoldHtml("How each was judged",
-                  Paragraph(table.claims_note) + TableHtml("How each was judged", "plain",
-                                                           {"claim", "ours", "verdict", "experiment"}, rows));
+    rows.push_back({claim.claim, claim.whose, claim.ours, claim.verdict, claim.experiment});
+  return FoldHtml(
+      "How each was judged",
+      Paragraph(table.claims_note) + TableHtml("How each was judged", "plain",
+                                               {"claim", "whose", "ours", "verdict", "experiment"}, rows));
 }
 
 std::string FoldMany(std::size_t count, const std::string& what, const std::string& html) {
@@ -210,10 +211,8 @@ std::string RenderHtml(const RenderedTable& table) {
       page.Add("Beside the best found", FoldMany(verdict->lines.size(), "figures", dots));
   }
   AddFigures(table, page);
-  for (const RenderedClaims& claims : table.claims_in_brief) {
-    const bool last = &claims == &table.claims_in_brief.back();
-    page.Add(claims.title, ClaimsHtml(claims) + (last ? EachClaimHtml(table) : ""));
-  }
+  for (const RenderedClaims& claims : table.claims_in_brief) page.Add(claims.title, ClaimsHtml(claims));
+  if (!table.claims.empty()) page.Add("Each claim", EachClaimHtml(table));
   for (const RenderedBlock& block : table.blocks) {
     if (&block != verdict) page.Add(block.title, BlockHtml(block));
   }

@@ -166,9 +166,8 @@ std::size_t SeedsOf(const Spent& spent) {
 
 // What makes rows with these budgets and seeds again. Where they differ, several calls made them; this one gives all cells
 // the largest budget and as many seeds as most have.
-std::string ExportCommand(const TableDefinition& table, const Spent& spent) {
-  std::string command =
-      fmt::format("berth table {}{}", table.called(), table.path.empty() ? " --export" : "");
+std::string ExportCommand(const TableDefinition& table, const Spent& spent, bool exports) {
+  std::string command = fmt::format("berth table {}{}", table.called(), exports ? " --export" : "");
   const auto seeds = static_cast<std::int64_t>(SeedsOf(spent));
   if (spent.samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
   if (spent.samples > 0 && spent.samples != table.standard.samples)
@@ -177,9 +176,11 @@ std::string ExportCommand(const TableDefinition& table, const Spent& spent) {
   return command;
 }
 
-// What makes the rows of cells that have more seeds than most: a call for each number of them, behind the other.
+// What then makes the rows of cells that have more seeds than most: a call for each number of them. The last one exports
+// what all have run; before, the export would lose the other seeds.
 std::vector<std::string> MoreSeedsCommands(const TableResults& results, const Spent& spent) {
   const TableDefinition& table = results.table();
+  if (!table.path.empty()) return {};                     // its user knows
   std::map<std::size_t, std::vector<std::string>> cells;  // by seeds
   for (const TableBlock& block : table.blocks) {
     for (const TableColumn& column : block.columns) {
@@ -202,8 +203,9 @@ std::vector<std::string> MoreSeedsCommands(const TableResults& results, const Sp
                                    fmt::join(patterns, ","), seeds));
     if (spent.samples > 0 && spent.samples != table.standard.samples)
       commands.back() += fmt::format(" --samples {}", spent.samples);
-    commands.back() += table.path.empty() ? " --resume --export" : " --resume";
+    commands.back() += " --resume";
   }
+  if (!commands.empty()) commands.back() += " --export";
   return commands;
 }
 
@@ -218,9 +220,11 @@ std::string SeedsText(const Spent& spent) {
   }
   std::string text = seeds > 1 ? fmt::format("seeds 1 to {}", seeds) : "seed 1";
   if (more > 0)
-    text += fmt::format("; {} of {} cells have up to {}", more, cells, spent.seeds_of.rbegin()->first);
+    text += fmt::format("; {} of {} cells {} up to {}", more, cells, more == 1 ? "has" : "have",
+                        spent.seeds_of.rbegin()->first);
   if (fewer > 0)
-    text += fmt::format("; {} of {} cells have but {}", fewer, cells, spent.seeds_of.begin()->first);
+    text += fmt::format("; {} of {} cells {} but {}", fewer, cells, fewer == 1 ? "has" : "have",
+                        spent.seeds_of.begin()->first);
   return text;
 }
 
@@ -243,10 +247,10 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
     wall += record->wall_seconds.value_or(0);
   }
   const Spent spent = SpentOn(results);
+  const std::vector<std::string> more = MoreSeedsCommands(results, spent);
   std::vector<std::pair<std::string, std::string>> provenance = {
-      {"command", ExportCommand(results.table(), spent)}};
-  for (const std::string& command : MoreSeedsCommands(results, spent))
-    provenance.emplace_back("then", command);
+      {"command", ExportCommand(results.table(), spent, more.empty() && results.table().path.empty())}};
+  for (const std::string& command : more) provenance.emplace_back("then", command);
   for (const auto& [what, value] : {std::pair{"cost model", Joined(models)},
                                     {"revision", Joined(revisions)},
                                     {"machine", Joined(machines)},
@@ -272,20 +276,23 @@ std::string ClaimsNote() {
       kSeedsForBootstrap, kSeedsForClaim, 100 * kTie);
 }
 
-void AddClaims(const std::vector<ClaimVerdict>& verdicts, RenderedTable& rendered) {
+// `users`: of a table of theirs, which needs no paper.
+void AddClaims(const std::vector<ClaimVerdict>& verdicts, bool users, RenderedTable& rendered) {
   if (verdicts.empty()) return;
   rendered.claims_note = ClaimsNote();
   std::vector<ClaimVerdict> papers, ours;
   for (const ClaimVerdict& verdict : verdicts) {
-    rendered.claims.push_back({verdict.claim, verdict.ours, ToString(verdict.word), verdict.experiment});
+    rendered.claims.push_back({verdict.claim, verdict.ours, ToString(verdict.word), verdict.experiment,
+                               verdict.of_paper ? "the paper's" : "ours"});
     (verdict.of_paper ? papers : ours).push_back(verdict);
   }
-  if (papers.empty() || ours.empty()) {
-    rendered.claims_in_brief = {{"Claims", ClaimsInBrief(papers.empty() ? ours : papers)}};
-  } else {
-    rendered.claims_in_brief = {{"Claims of the paper", ClaimsInBrief(papers)},
-                                {"Claims of ours", ClaimsInBrief(ours)}};
+  if (users && ours.empty()) {
+    rendered.claims_in_brief = {{"Claims", ClaimsInBrief(papers)}};
+    for (RenderedClaim& claim : rendered.claims) claim.whose.clear();
+    return;
   }
+  if (!papers.empty()) rendered.claims_in_brief.push_back({"Claims of the paper", ClaimsInBrief(papers)});
+  if (!ours.empty()) rendered.claims_in_brief.push_back({"Claims of ours", ClaimsInBrief(ours)});
 }
 
 }  // namespace
@@ -406,7 +413,7 @@ RenderedTable BuildRenderedTable(const TableResults& results) {
     rendered.charts = analysis->charts(results);
   }
   rendered.timelines = BuildTimelines(results);
-  AddClaims(JudgeClaims(results), rendered);
+  AddClaims(JudgeClaims(results), !table.path.empty(), rendered);
   rendered.discussion = BuildDiscussion(results);
   rendered.provenance = BuildProvenance(results);
   return rendered;

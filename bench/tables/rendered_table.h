@@ -105,6 +105,7 @@ struct RenderedClaim {
   std::string ours;             // our number and what else there is to know
   std::string verdict;          // "does not hold"; of several "holds 5, undecided 1"
   std::string experiment = {};  // where all is told
+  std::string whose = {};       // "the paper's", "ours"
 };
 
 // What a page says of claims: short, several that differ in one thing alone in one line.

@@ -102,8 +102,9 @@ struct ClaimVerdict {
   std::vector<std::string> subjects = {};
   bool of_paper = true;  // else we set it
   // Claims that differ in one thing alone have one family, each its member: "each row: …" and "NMT, 2 layers". A page shows
-  // a line for each family. Empty: it stands alone.
+  // a line for each family of an entry of the table's file. Empty: it stands alone.
   std::string family = {}, member = {};
+  int entry = -1;                     // of the file's claims; -1 = of none
   std::optional<double> figure = {};  // what is judged, where it is one number
 };
 
@@ -119,6 +120,7 @@ struct Claim {
   std::string beside_named;
   bool of_paper = true;        // else we set it
   std::string family, member;  // as of its verdict
+  int entry = -1;
 };
 
 // What a table has of its own that its file cannot say: computed sections, figures, claims.

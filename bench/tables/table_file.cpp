@@ -109,9 +109,13 @@ class TableReader {
       if (!table_.over.empty()) name->Fail("and `over` both say what the page opens with; give one of them");
     }
     if (const auto claims = top.Find("claims")) {
+      int entry = 0;
       for (const Value claim : claims->items()) {
-        for (Claim& one : ReadClaim(claim, table_, kMaxClaims - table_.claims.size()))
+        for (Claim& one : ReadClaim(claim, table_, kMaxClaims - table_.claims.size())) {
+          one.entry = entry;
           table_.claims.push_back(std::move(one));
+        }
+        ++entry;
       }
     }
     return std::move(table_);

@@ -8,29 +8,23 @@
 
 #include <fmt/format.h>
 
+#include "agents/task.h"
 #include "bench/console.h"
 #include "bench/tables/fingerprint.h"
+#include "bench/tables/policies.h"
+#include "bench/tables/settings_before.h"
 #include "sim/error.h"
 
 namespace berth::bench {
 namespace {
 
-// The part of the key that a plan knows.
-using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t>;
+using Cell = std::tuple<std::string, std::string, std::string>;
 
-Key KeyOf(const CellPlan& plan) {
-  return {plan.block->key, plan.line->key, plan.column->key, plan.seed, plan.budget};
-}
-
-Key KeyOf(const CellRecord& record) {
-  return {record.block, record.row, record.column, record.seed, record.budget};
-}
-
-std::string HashOf(const CellPlan& plan) {
+std::string HashOf(const CellRecord& row) {
   Fingerprint hash;
-  for (const std::string& text : {plan.block->key, plan.line->key, plan.column->key}) hash.Add(text);
-  hash.Add(plan.seed);
-  hash.Add(plan.budget);
+  for (const std::string& text : {row.block, row.row, row.column}) hash.Add(text);
+  hash.Add(row.seed);
+  hash.Add(row.budget);
   return hash.ToString();
 }
 
@@ -38,100 +32,119 @@ std::string RuntimeText(const CellRecord& record) {
   return record.runtime_us ? SecondsDigits(*record.runtime_us / 1e6) + " s" : record.status;
 }
 
-}  // namespace
-
-TodaysRows FindTodaysRows(const TableDefinition& table, const Testbed& testbed,
-                          const std::vector<CellRecord>& rows, const std::vector<std::string>& cells,
-                          int threads) {
-  PlanOptions all;
-  all.cells = cells.empty() ? std::vector<std::string>{"*/*"} : cells;
-  std::set<std::tuple<std::string, std::string, std::string>> asked;
-  for (const CellPlan& plan : PlanCells(table, all))
-    asked.insert({plan.block->key, plan.line->key, plan.column->key});
-  std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
-  std::map<Key, CellRecord> left;
-  for (const CellRecord& row : rows) {
-    if (!row.note.empty() || (!cells.empty() && !asked.contains({row.block, row.row, row.column}))) continue;
-    budgets.insert(row.budget);
-    all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
-    left.emplace(KeyOf(row), row);
-  }
-  RunOptions options;
-  options.threads = threads;
-  options.resume = options.only_done = true;
-  options.done = rows;
-  TodaysRows today;
-  for (const BudgetSize size : BudgetSizes()) {
-    all.size = size;
-    for (const std::int64_t samples : budgets) {
-      if (left.empty()) return today;
-      all.samples = samples;
-      std::map<Key, CellPlan> plans;
-      std::vector<CellPlan> wanted;
-      for (const CellPlan& plan : PlanCells(table, all)) {
-        if (left.contains(KeyOf(plan)) && plans.emplace(KeyOf(plan), plan).second) wanted.push_back(plan);
-      }
-      for (const CellRecord& record : RunCells(table, testbed, wanted, options)) {
-        if (left.erase(KeyOf(record)) > 0) today.plans.push_back(plans.at(KeyOf(record)));
-      }
-    }
-  }
-  for (auto& [key, row] : left) today.other.push_back(std::move(row));
-  return today;
+// Numbers and words of a field stand between blanks; long ones are told from the first that differs.
+std::pair<std::string, std::string> FromWhereTheyDiffer(const std::string& was, const std::string& is) {
+  constexpr std::size_t kMost = 30;
+  const auto differs = std::ranges::mismatch(was, is);
+  const auto at = static_cast<std::size_t>(differs.in1 - was.begin());
+  const std::size_t blank = at == 0 ? std::string::npos : was.rfind(' ', at - 1);
+  const std::size_t start =
+      std::max(was.size(), is.size()) <= kMost || blank == std::string::npos ? 0 : blank + 1;
+  const auto shown = [&](const std::string& text) {
+    if (text.empty()) return std::string("nothing");
+    const std::string part = start < text.size() ? text.substr(start, kMost) : "the end";
+    return (start > 0 ? "… " : "") + part + (start + kMost < text.size() ? " …" : "");
+  };
+  return {shown(was), shown(is)};
 }
 
-std::vector<CellPlan> DrawPlans(const std::vector<CellPlan>& plans, std::size_t count) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, const CellPlan*>>> columns;
-  for (const CellPlan& plan : plans)
-    columns[{plan.block->key, plan.column->key}].emplace_back(HashOf(plan), &plan);
+bool IsOf(const CellRecord& again, const CellRecord& row) {
+  return again.block == row.block && again.row == row.row && again.column == row.column &&
+         again.seed == row.seed;
+}
+
+}  // namespace
+
+DrawnRows DrawRows(const TableResults& results, const std::vector<CellRecord>& rows,
+                   const std::vector<std::string>& cells, std::size_t count) {
+  std::map<Cell, bool> before;  // of the cells asked for
+  const std::vector<std::string> all = {"*/*"};
+  for (const CellPlan& plan :
+       PlanCells(results.table(), {.cells = cells.empty() ? all : cells, .seeds = 1})) {
+    const Cell cell = {plan.block->key, plan.line->key, plan.column->key};
+    before[cell] = AnyBefore(results, plan.block->key, {plan.line->key}, plan.column->key);
+  }
+  DrawnRows drawn;
+  std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, const CellRecord*>>>
+      columns;
+  for (const CellRecord& row : rows) {
+    const auto cell = before.find({row.block, row.row, row.column});
+    if (!row.note.empty() || cell == before.end()) continue;
+    if (cell->second) {
+      ++drawn.before;
+    } else {
+      columns[{row.block, row.column}].emplace_back(HashOf(row), &row);
+    }
+  }
   // By turns, then by hash: first one of each column.
-  std::vector<std::tuple<std::size_t, std::string, const CellPlan*>> order;
-  for (auto& [column, cells] : columns) {
-    std::ranges::sort(cells);
-    for (std::size_t turn = 0; turn < cells.size(); ++turn)
-      order.emplace_back(turn, cells[turn].first, cells[turn].second);
+  std::vector<std::tuple<std::size_t, std::string, const CellRecord*>> order;
+  for (auto& [column, of_column] : columns) {
+    std::ranges::sort(of_column);
+    for (std::size_t turn = 0; turn < of_column.size(); ++turn)
+      order.emplace_back(turn, of_column[turn].first, of_column[turn].second);
   }
   std::ranges::sort(order);
-  std::vector<CellPlan> drawn;
-  for (const auto& [turn, hash, plan] : order) {
-    if (drawn.size() < count) drawn.push_back(*plan);
+  for (const auto& [turn, hash, row] : order) {
+    if (drawn.rows.size() < count) drawn.rows.push_back(*row);
   }
   return drawn;
+}
+
+CellPlan PlanOfRow(const TableDefinition& table, const CellRecord& row) {
+  PlanOptions options;
+  options.cells = {fmt::format("{}:{}/{}", row.block, row.row, row.column)};
+  options.seeds = 1;
+  options.samples = row.budget;
+  std::vector<CellPlan> plans;
+  for (const BudgetSize size : BudgetSizes()) {
+    options.size = size;
+    plans.push_back(PlanCells(table, options).front());
+  }
+  const auto same = std::ranges::find_if(plans, [&](const CellPlan& plan) {
+    return plan.budget == row.budget && agents::GrouperName(plan.grouper) == row.units &&
+           (!plan.column->trained || row.agent.ends_with(TrainingText(plan)));
+  });
+  CellPlan plan = same != plans.end() ? *same : plans[static_cast<std::size_t>(BudgetSize::kStandard)];
+  plan.seed = row.seed;
+  return plan;
 }
 
 std::string DifferenceOf(const CellRecord& was, const CellRecord& is) {
   const std::vector<std::string>& names = RecordFields();
   const std::vector<std::string> before = ToFields(was), now = ToFields(is);
   bool result = true;
+  std::string first;
+  int more = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     result = result && names[i] != "command";  // what follows says where it comes from
     if (names[i] == "lower_bound_us" || (!result && names[i] != "screens") || before[i] == now[i]) continue;
-    constexpr std::size_t kMost = 40;  // of a curve or a placement
-    return fmt::format("{} was {}, is {}", names[i], before[i].substr(0, kMost), now[i].substr(0, kMost));
+    if (!first.empty()) {
+      ++more;
+      continue;
+    }
+    const auto [then, today] = FromWhereTheyDiffer(before[i], now[i]);
+    first = fmt::format("{} was {}, is {}", names[i], then, today);
   }
-  return {};
+  return more > 0 ? fmt::format("{}; so {} more", first, more) : first;
 }
 
 Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<CellRecord>& again) {
   Comparison compared;
   TextTable table;
   for (const char* title : {"cell", "seed", "in rows.csv", "run again", ""}) table.AddColumn(title);
+  auto was = rows.begin();
   for (const CellRecord& is : again) {
-    const auto was =
-        std::ranges::find_if(rows, [&](const CellRecord& row) { return KeyOf(row) == KeyOf(is); });
+    was = std::find_if(was, rows.end(), [&](const CellRecord& row) { return IsOf(is, row); });
     BERTH_CHECK(was != rows.end());
     std::string said = is.note;
     if (is.note.empty()) said = DifferenceOf(*was, is);
     ++(!is.note.empty() ? compared.not_run : said.empty() ? compared.equal : compared.different);
     table.AddRow({fmt::format("{}:{}/{}", is.block, is.row, is.column), std::to_string(is.seed),
                   RuntimeText(*was), RuntimeText(is), said.empty() ? "equal" : said});
+    ++was;
   }
   compared.text = table.ToString();
   return compared;
-}
-
-std::string NameOf(const CellRecord& record) {
-  return fmt::format("{}:{}/{}, seed {}", record.block, record.row, record.column, record.seed);
 }
 
 }  // namespace berth::bench

@@ -57,9 +57,27 @@ TEST(ClaimsInBrief, WithoutFiguresEachIsTold) {
             "both: x: rows won 1; y: rows won 2");
   other.ours = "y lost";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kUndecided, std::nullopt), other}).ours,
-            "x: rows won 1; y lost");
+            "x: rows won 1 (undecided); y lost (holds)");
   other.ours = "rows won 1; of 3";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, std::nullopt), other}).ours, "both: rows won 1");
+}
+
+TEST(ClaimsInBrief, WhoeverHasNoFigureIsNamed) {
+  ClaimVerdict other = Member("y", ClaimWord::kHolds, std::nullopt);
+  other.ours = "neither fits";
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other, Member("z", ClaimWord::kHolds, 0.9)}).ours,
+            "all 3: 0.900 times; y: neither fits");
+}
+
+// Two entries of a file may have one text.
+TEST(ClaimsInBrief, FamiliesAreOfOneEntry) {
+  ClaimVerdict other = Member("y", ClaimWord::kHolds, 0.9), third = Member("z", ClaimWord::kHolds, 0.9);
+  other.entry = third.entry = 1;
+  const std::vector<RenderedClaim> brief =
+      ClaimsInBrief({Member("w", ClaimWord::kHolds, 0.9), Member("x", ClaimWord::kHolds, 0.8), other, third});
+  ASSERT_THAT(brief, SizeIs(2));
+  EXPECT_EQ(brief[0].ours, "both: 0.800 to 0.900 times");
+  EXPECT_EQ(brief[1].ours, "both: 0.900000 times") << "as each of them says";
 }
 
 TEST(ClaimsInBrief, AFamilyStandsWhereItsFirstStood) {

@@ -60,6 +60,16 @@ TEST(Learned, WhoLosesToTheBetterControlWithTheWholeIntervalDidNotLearn) {
       "[0.500, 0.500], 3 seeds");
 }
 
+// What stood alone is told in one line with all else that is claimed of it; what is claimed of another is not.
+TEST(Learned, ClaimsOnWhoDidNotLearnAreAFamily) {
+  const auto lost = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 2}, {"factored_copy", 0.9}});
+  EXPECT_EQ(About(kBelowRnn, lost).family, "Placeto: all that is claimed of it alone");
+  const auto opponent = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 1.2}, {"factored_copy", 1.2}});
+  const ClaimVerdict verdict = About(kBelowRnn, opponent);
+  EXPECT_EQ(verdict.word, ClaimWord::kDidNotLearn);
+  EXPECT_EQ(verdict.family, "");
+}
+
 TEST(Learned, AnOpponentThatDidNotLearnIsNotBeaten) {
   const auto records = Row({{"placeto", 1}, {"rnn", 2}, {"factored", 1.5}, {"factored_copy", 1.2}});
   const ClaimVerdict verdict = About(kBelowRnn, records);

@@ -120,12 +120,12 @@ TEST(Render, ACellSaysWhereItComesFrom) {
 // The verdict has few words, whatever the details have.
 TEST(Render, ClaimsAreShortInTheVerdict) {
   RenderedTable table = Tiny();
-  table.claims = {{"a claim", "2 of 3; a 1.00, b 2.00", "holds", "a column"}};
+  table.claims = {{"a claim", "2 of 3; a 1.00, b 2.00", "holds", "a column", "ours"}};
   table.claims_in_brief = {{"Claims of ours", {{"a claim", "2 of 3", "holds"}}}};
   EXPECT_THAT(RenderMarkdown(table), HasSubstr("## Claims of ours"));
   EXPECT_THAT(RenderMarkdown(table), HasSubstr("| a claim | 2 of 3 | holds |"));
   EXPECT_THAT(RenderMarkdownDetails(table),
-              HasSubstr("| a claim | 2 of 3; a 1.00, b 2.00 | holds | a column |"));
+              HasSubstr("| a claim | ours | 2 of 3; a 1.00, b 2.00 | holds | a column |"));
 }
 
 // The lines in the legend of each chart: "3 random; 0 genetic; ".

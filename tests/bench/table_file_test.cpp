@@ -280,6 +280,31 @@ TEST(TableFile, OneClaimOfEachBlock) {
   EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block there"));
   EXPECT_THAT(RefusalOf(claim("blocks: [native], block: native")), HasSubstr("takes `block` or `blocks`"));
   EXPECT_THAT(RefusalOf(claim("each: either")), HasSubstr("has `each`, which names what"));
+  EXPECT_THAT(RefusalOf(claim("block: process")),
+              HasSubstr("has {block} in its text, for which only `blocks`"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native, process], each: \"{row}\"")),
+              HasSubstr("has {row} in its text"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native, native]")), HasSubstr("is native again; once is enough"));
+}
+
+// Claims of one text under two blocks are two lines.
+TEST(TableFile, EveryClaimKnowsItsEntry) {
+  const std::string claim =
+      "  - {kind: ratio, claim: \"{row} a\", rows: all, column: random, than: single_gpu, at_most: 1}\n";
+  const TableDefinition table = Parse(std::string(kHead) +
+                                      "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}, "
+                                      "{workload: chain(ops=5)}]\nclaims:\n" +
+                                      claim + claim);
+  ASSERT_EQ(table.claims.size(), 4U);
+  EXPECT_EQ(table.claims[1].entry, 0);
+  EXPECT_EQ(table.claims[2].entry, 1);
+}
+
+TEST(TableFile, ClaimsOfTablesWithoutAPaperAreOurs) {
+  for (const char* name : {"agents", "ablations", "modern", "latency", "sgdp-transfer"}) {
+    for (const Claim& claim : FindTable(name).claims)
+      EXPECT_FALSE(claim.of_paper) << name << ": " << claim.text;
+  }
 }
 
 TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
@@ -406,7 +431,8 @@ TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
   };
   EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z, ours: true}\n"),
             "Of 2 claims of the paper 2 cannot be tested here; of 1 claim of ours 1 cannot be tested here.");
-  EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "x}\n"), "Of 1 claim of the paper 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim of ours 1 cannot be tested here.");
 }
 
 TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {
