@@ -24,7 +24,8 @@ DrawnRows DrawRows(const TableResults& results, const std::vector<CellRecord>& r
 CellPlan PlanOfRow(const TableDefinition& table, const CellRecord& row);
 
 // "runtime_us was 1200, is 1300": the first field that differs, from where it does, and how many more do; empty where none
-// does. Times, machine and revision are not compared, nor is the proven bound, which a later build may raise.
+// does. Times, machine, revision and the cost model's file are not compared, nor is the proven bound, which a later build may
+// raise.
 std::string DifferenceOf(const CellRecord& was, const CellRecord& is);
 
 // What was run again beside its row: a line for each. `again`: of `rows`, in their order; some may be missing.

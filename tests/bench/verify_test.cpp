@@ -95,6 +95,7 @@ TEST(Verify, TimesMachinesAndBoundsAreNoResults) {
   is.date = "today";
   is.wall_seconds = 3;
   is.lower_bound_us = 7;
+  is.cost_model = "of another folder";
   EXPECT_EQ(DifferenceOf(was, is), "");
   is.screens = 5;
   EXPECT_EQ(DifferenceOf(was, is), "screens was nothing, is 5");
