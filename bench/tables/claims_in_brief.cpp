@@ -94,6 +94,21 @@ RenderedClaim OneOfFamily(const Members& members) {
 
 }  // namespace
 
+RenderedSection EachClaim(const RenderedTable& table) {
+  // A user's table need not tell them apart.
+  const bool whose =
+      std::ranges::any_of(table.claims, [](const auto& claim) { return !claim.whose.empty(); });
+  RenderedSection section{"Claims", {table.claims_note}, {"claim", "ours", "verdict", "experiment"}, {}};
+  for (const RenderedClaim& claim : table.claims)
+    section.rows.push_back(
+        {claim.claim, claim.ours, claim.verdict, claim.experiment.empty() ? "–" : claim.experiment});
+  if (!whose) return section;
+  section.header.insert(section.header.begin() + 1, "whose");
+  for (std::size_t i = 0; i < section.rows.size(); ++i)
+    section.rows[i].insert(section.rows[i].begin() + 1, table.claims[i].whose);
+  return section;
+}
+
 std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts) {
   std::map<std::pair<int, std::string>, Members> families;
   for (const ClaimVerdict& verdict : verdicts) {

@@ -164,16 +164,6 @@ std::string ClaimsHtml(const RenderedClaims& claims) {
   return text + "</tbody></table></div>\n";
 }
 
-std::string EachClaimHtml(const RenderedTable& table) {
-  std::vector<std::vector<std::string>> rows;
-  for (const RenderedClaim& claim : table.claims)
-    rows.push_back({claim.claim, claim.whose, claim.ours, claim.verdict, claim.experiment});
-  return FoldHtml(
-      "How each was judged",
-      Paragraph(table.claims_note) + TableHtml("How each was judged", "plain",
-                                               {"claim", "whose", "ours", "verdict", "experiment"}, rows));
-}
-
 std::string FoldMany(std::size_t count, const std::string& what, const std::string& html) {
   return count > kMostFigures ? FoldHtml(fmt::format("{} {}", count, what), html) : html;
 }
@@ -212,7 +202,7 @@ std::string RenderHtml(const RenderedTable& table) {
   }
   AddFigures(table, page);
   for (const RenderedClaims& claims : table.claims_in_brief) page.Add(claims.title, ClaimsHtml(claims));
-  if (!table.claims.empty()) page.Add("Each claim", EachClaimHtml(table));
+  if (!table.claims.empty()) page.Add("Each claim", SectionHtml(EachClaim(table)));
   for (const RenderedBlock& block : table.blocks) {
     if (&block != verdict) page.Add(block.title, BlockHtml(block));
   }

@@ -159,14 +159,7 @@ std::string RenderMarkdownDetails(const RenderedTable& table) {
   for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
   text += "\n## Discussion\n";
   for (const RenderedSection& section : table.discussion) text += MarkdownSection(section);
-  if (!table.claims.empty()) {
-    RenderedSection claims{
-        "Claims", {table.claims_note}, {"claim", "whose", "ours", "verdict", "experiment"}, {}};
-    for (const RenderedClaim& claim : table.claims)
-      claims.rows.push_back({claim.claim, claim.whose, claim.ours, claim.verdict,
-                             claim.experiment.empty() ? "–" : claim.experiment});
-    text += MarkdownSection(claims);
-  }
+  if (!table.claims.empty()) text += MarkdownSection(EachClaim(table));
   return text + "\n## Where it comes from\n" + MarkdownFacts(table.provenance);
 }
 

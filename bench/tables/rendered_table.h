@@ -151,6 +151,8 @@ std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
 // The discussion: what was fitted, what is predicted, where memory verdicts agree, samples, clocks, assumptions.
 std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
+// Each claim with all there is to know of it.
+RenderedSection EachClaim(const RenderedTable& table);
 std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts);
 // The outcome in at most five sentences, and what the table was made with.
 std::vector<std::string> BuildOutcome(const TableResults& results);
