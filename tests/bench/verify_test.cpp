@@ -222,11 +222,11 @@ TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
   EXPECT_THAT(none.err, HasSubstr("--verify: there is no "));
 }
 
-// Drift of machines, prices, partitioners and schedulers is seen here: rows of the papers' tables that cost little.
+// Drift of machines, prices, partitioners, schedulers and of a search is seen here: rows of the papers' tables that cost little.
 TEST(Verify, CommittedRowsAreWhatThisBuildComputes) {
   for (const auto& [table, cells] : {std::pair{"hierarchical", "*/expert,*/scotch,*/mincut,*/heft,*/m_etf"},
                                      {"placeto", "*/expert,*/scotch,*/metis,*/heft,*/m_etf"},
-                                     {"sgdp", "*/human,*/metis,*/heft,*/m_etf"},
+                                     {"sgdp", "*/human,*/metis,*/heft,*/m_etf,rnnlm_2/local_search"},
                                      {"mars", "*/expert,*/heft,*/m_etf"},
                                      {"baechi", "*/m_sct,*/m_etf,*/m_topo"}}) {
     const auto verified = RunBerth({"table", table, "--verify", "5", "--cells", cells}, BERTH_SOURCE_DIR);
