@@ -245,6 +245,7 @@ class TableCommand : public Command {
   }
 
   void RefuseBesideVerify(bool runs_cells) const {
+    Size();  // a budget that there is not is told first
     if (!runs_cells && !render_) throw InputError(fmt::format("--verify: table {} {}.", name_, WhyNoCells()));
     for (const auto& [given, option] :
          {std::pair{render_, "--render"},

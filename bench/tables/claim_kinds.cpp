@@ -44,14 +44,11 @@ struct Tally {
 };
 
 const TableBlock& BlockOf(const TableResults& results, const std::string& key) {
-  const std::vector<TableBlock>& blocks = results.table().blocks;
-  return *std::find_if(blocks.begin(), blocks.end(),
-                       [&](const TableBlock& block) { return block.key == key; });
+  return BlockOf(results.table(), key);
 }
 
 const std::string& TitleOf(const TableBlock& block, const std::string& key) {
-  return std::find_if(block.columns.begin(), block.columns.end(), [&](const auto& c) { return c.key == key; })
-      ->title;
+  return ColumnOf(block, key).title;
 }
 
 ClaimVerdict Unread(const Claim& claim) {

@@ -225,17 +225,12 @@ std::vector<Claim> Expanded(const formats::Value& value, const formats::Fields& 
   }
   if (claim.kind == "mean_ratio" && fields.Has("columns")) {
     Family family{"{column}", fields.Name("each", "each agent"), {}};
-    for (const std::string& key : claim.columns)
-      family.titles.emplace_back(key, std::ranges::find(block.columns, key, &TableColumn::key)->title);
+    for (const std::string& key : claim.columns) family.titles.emplace_back(key, ColumnOf(block, key).title);
     return OneOfEach(value, family, room, of(&Claim::columns));
   }
   if (fields.Has("each"))
     value.Fail("has `each`, which names what `rows: all`, `columns` or `blocks` make of one");
   return {claim};
-}
-
-const TableBlock& BlockOf(const TableDefinition& table, const std::string& key) {
-  return *std::ranges::find(table.blocks, key, &TableBlock::key);
 }
 
 // As it says of one block.

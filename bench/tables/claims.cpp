@@ -7,16 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/tables/common.h"
 #include "bench/tables/learned.h"
 #include "bench/tables/settings_before.h"
 
 namespace berth::bench {
 namespace {
-
-const std::string& TitleOf(const TableResults& results, const std::string& block, const std::string& column) {
-  const TableBlock& in = *std::ranges::find(results.table().blocks, block, &TableBlock::key);
-  return std::ranges::find(in.columns, column, &TableColumn::key)->title;
-}
 
 // A claim is not judged for a learner that did not learn; it is not lost where settings have changed since, nor won against
 // an opponent whose settings have. The first subject is the claim's, the others its opponents. No block: settings of
@@ -32,7 +28,8 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
     verdict.ours = *why + "; " + verdict.ours;
     verdict.figure.reset();  // it says nothing
     if (verdict.family.empty() && subject == verdict.subjects.front()) {
-      verdict.family = TitleOf(results, in, subject) + ": all that is claimed of it alone";
+      verdict.family =
+          ColumnOf(BlockOf(results.table(), in), subject).title + ": all that is claimed of it alone";
       verdict.member = verdict.claim;
       verdict.entry = -1;
     }

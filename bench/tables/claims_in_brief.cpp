@@ -29,14 +29,16 @@ std::string Told(const ClaimVerdict& member) {
 
 using Members = std::vector<const ClaimVerdict*>;
 
+ClaimWord MostFrequent(const std::map<ClaimWord, Members>& by_word) {
+  return std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); })->first;
+}
+
 // "; undecided: NMT, 2 layers (1.04); GNMT (1.06)", of each word but the most frequent one.
 std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
-  const auto most =
-      std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); });
   std::string text;
   for (const ClaimWord word : kWords) {
     const auto found = by_word.find(word);
-    if (found == by_word.end() || found == most) continue;
+    if (found == by_word.end() || word == MostFrequent(by_word)) continue;
     std::vector<std::string> names;
     for (const ClaimVerdict* member : found->second)
       names.push_back(member->member +
@@ -52,8 +54,8 @@ std::string RangeOf(const Members& members, const std::map<ClaimWord, Members>& 
   std::string without;
   for (const ClaimVerdict* member : members) {
     if (member->figure) figures.push_back(*member->figure);
-    // An exception is told as one.
-    if (!member->figure && member->word != ClaimWord::kDidNotLearn && by_word.size() == 1)
+    // An exception is told as one; of learners that did not learn the reasons are many.
+    if (!member->figure && member->word == MostFrequent(by_word) && member->word != ClaimWord::kDidNotLearn)
       without += "; " + Told(*member);
   }
   const auto [low, high] = std::ranges::minmax(figures);

@@ -4,7 +4,21 @@
 
 #include <fmt/format.h>
 
+#include "sim/error.h"
+
 namespace berth::bench {
+
+const TableBlock& BlockOf(const TableDefinition& table, const std::string& key) {
+  const auto block = std::ranges::find(table.blocks, key, &TableBlock::key);
+  BERTH_CHECK(block != table.blocks.end());
+  return *block;
+}
+
+const TableColumn& ColumnOf(const TableBlock& block, const std::string& key) {
+  const auto column = std::ranges::find(block.columns, key, &TableColumn::key);
+  BERTH_CHECK(column != block.columns.end());
+  return *column;
+}
 
 bool HasSearch(const TableBlock& block) {
   return std::any_of(block.columns.begin(), block.columns.end(),
@@ -58,8 +72,7 @@ std::string ReductionText(double from, double to) {
 std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
                                   const std::string& line, const std::string& except) {
   std::optional<BestFound> best;
-  for (const TableColumn& column :
-       std::ranges::find(results.table().blocks, block, &TableBlock::key)->columns) {
+  for (const TableColumn& column : BlockOf(results.table(), block).columns) {
     if (column.key == except) continue;
     for (const CellRecord& record : results.At(block, line, column.key).records) {
       if (!record.runtime_us || (best && best->seconds <= *record.runtime_us / 1e6)) continue;

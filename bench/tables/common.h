@@ -11,6 +11,10 @@
 
 namespace berth::bench {
 
+// By their keys, which are there.
+const TableBlock& BlockOf(const TableDefinition& table, const std::string& key);
+const TableColumn& ColumnOf(const TableBlock& block, const std::string& key);
+
 // False of a block of rules alone: no field in which placements compete, so table robustness has none of its
 // rows and the means of table bounds do not either.
 bool HasSearch(const TableBlock& block);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/tables/bootstrap.h"
+#include "bench/tables/common.h"
 #include "bench/tables/gate.h"
 #include "bench/tables/gate_verdict.h"
 #include "sim/spec.h"
@@ -69,8 +70,7 @@ std::map<std::string, std::string> GateMisses(const std::string& gate_rows) {
 std::optional<std::string> WhyNotLearned(const TableResults& results, const std::string& block_key,
                                          const std::vector<std::string>& rows,
                                          const std::string& column_key) {
-  const std::vector<TableBlock>& blocks = results.table().blocks;
-  const TableBlock& block = *std::ranges::find(blocks, block_key, &TableBlock::key);
+  const TableBlock& block = BlockOf(results.table(), block_key);
   const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
   if (column == block.columns.end() || !column->learner || IsUntrained(column->agent)) return std::nullopt;
   const auto missed = results.gate_missed().find(GateSpec(column->agent));

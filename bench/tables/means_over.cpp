@@ -72,7 +72,7 @@ RenderedBlock MeansOver(const TableResults& results) {
   summary.intervals = true;
   std::vector<const TableColumn*> bases;
   for (const std::string& key : table.over) {
-    bases.push_back(&*std::ranges::find(block.columns, key, &TableColumn::key));
+    bases.push_back(&ColumnOf(block, key));
     summary.columns.push_back({"over " + bases.back()->title, GroupOf(*bases.back()), true});
   }
   bool sampled = false;

@@ -12,6 +12,7 @@
 #include "bench/tables/analyses.h"
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/claims.h"
+#include "bench/tables/common.h"
 #include "bench/tables/kept_placement.h"
 #include "bench/tables/rendered_table.h"
 
@@ -55,11 +56,6 @@ std::size_t GraphsOf(const TableResults& results, const TableBlock& block, const
 // What runtimes are divided by: the optimised policy where it was run, else one GPU.
 std::string Reference(const TableResults& results, const TableBlock& block) {
   return Seconds(results, block, kOptimised).empty() ? "single_gpu" : kOptimised;
-}
-
-const TableColumn& ColumnOf(const TableBlock& block, const std::string& key) {
-  return *std::find_if(block.columns.begin(), block.columns.end(),
-                       [&](const auto& c) { return c.key == key; });
 }
 
 RenderedSeries Cdf(const std::string& title, const std::vector<double>& values, std::size_t graphs) {

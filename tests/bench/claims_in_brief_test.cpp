@@ -67,6 +67,11 @@ TEST(ClaimsInBrief, WhoeverHasNoFigureIsNamed) {
   other.ours = "neither fits";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other, Member("z", ClaimWord::kHolds, 0.9)}).ours,
             "all 3: 0.900 times; y: neither fits");
+  other.word = ClaimWord::kUndecided;
+  ClaimVerdict third = other;
+  third.member = "v";
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other, third}).ours,
+            "0.900 times; holds: x (0.900); y: neither fits; v: neither fits");
 }
 
 // Two entries of a file may have one text.

@@ -211,6 +211,7 @@ TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
     EXPECT_THAT(refused.err, HasSubstr(option == std::string("--quick") ? "--budget" : option));
   }
   EXPECT_EQ(Call({"--verify", "0"}).status, 2);
+  EXPECT_THAT(Call({"--verify", "1", "--budget", "foo"}).err, HasSubstr("--budget foo: there are quick"));
   const auto derived = RunBerth({"table", "bounds", "--verify", "1"}, folder_.path());
   EXPECT_EQ(derived.status, 2);
   EXPECT_THAT(derived.err, HasSubstr("is made of what others ran and has no cells"));
