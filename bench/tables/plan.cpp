@@ -124,12 +124,14 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
   for (const std::string& text : cells) patterns.push_back(ParsePattern(text));
   if (patterns.empty()) patterns.emplace_back();
   const int seeds = options.seeds > 0 ? options.seeds : budget.seeds;
-  const auto samples_of = [&](const TableLine& line, const TableColumn& column, const std::string& grouper) {
+  const auto samples_of = [&](const TableBlock& block, const TableLine& line, const TableColumn& column,
+                              const std::string& grouper) {
     if (!column.sampled) return std::int64_t{1};
     if (column.samples > 0) return column.samples;
     if (column.pass_every > 0) return 1 + (GroupsOf(grouper) + column.pass_every - 1) / column.pass_every;
     if (options.samples > 0) return options.samples;
-    return options.size == BudgetSize::kPaper && line.paper_samples > 0 ? line.paper_samples : budget.samples;
+    const bool papers = options.size == BudgetSize::kPaper || (block.paper_budget && !quick);
+    return papers && line.paper_samples > 0 ? line.paper_samples : budget.samples;
   };
   std::vector<CellPlan> plans;
   ForEachCell(table, [&](const TableBlock& block, const TableLine& line, const TableColumn& column) {
@@ -140,7 +142,7 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     plan.size = options.size;
     plan.grouper =
         column.grouper.empty() && !budget.grouper.empty() ? budget.grouper : line.GrouperOf(column);
-    plan.budget = samples_of(line, column, plan.grouper);
+    plan.budget = samples_of(block, line, column, plan.grouper);
     if (column.trained) plan.training = quick ? block.training.quick_samples : block.training.samples;
     for (plan.seed = 1; plan.seed <= (column.sampled ? seeds : 1); ++plan.seed) plans.push_back(plan);
   });

@@ -59,7 +59,7 @@ struct TableLine {       // a row of the table
   std::string model;                                // rows of one model may repeat one published measurement
   std::string grouper;                              // unit of placement
   std::map<std::string, std::string> agents;        // by column key: specs that only this row has
-  std::int64_t paper_samples = 0;                   // budget of its own under --budget paper; 0 = the table's
+  std::int64_t paper_samples = 0;                   // what the paper spent; 0 = the table's budget
   std::vector<std::string> fitted;                  // keys of the columns whose cell is fitted in this row
   std::map<std::string, PublishedCell> published;   // by column key
   std::map<std::string, double> published_samples;  // likewise: placements sampled, as the paper counts them
@@ -87,6 +87,7 @@ struct TableBlock {
   std::vector<TableColumn> columns;
   std::vector<TableLine> lines;
   PolicyTraining training;
+  bool paper_budget = false;  // its rows spend their paper_samples under --budget standard too
 };
 
 enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kDidNotLearn, kCannotBeTested };

@@ -41,8 +41,9 @@ constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
 constexpr std::string_view kRow[] = {
     "workload",  "cluster",           "gpus",         "key", "title", "model", "grouper", "agents", "fitted",
     "published", "published_samples", "paper_samples"};
-constexpr std::string_view kBlock[] = {"key",     "title",   "note",    "rules", "memory_limits",
-                                       "cluster", "grouper", "columns", "rows",  "training"};
+constexpr std::string_view kBlock[] = {"key",     "title",   "note", "rules",    "memory_limits", "cluster",
+                                       "grouper", "columns", "rows", "training", "budget"};
+constexpr std::string_view kBlockBudgets[] = {"paper"};
 constexpr std::string_view kColumnsOf[] = {"only", "without"};
 constexpr std::string_view kRowsOf[] = {"only", "cluster", "with", "fitted"};
 constexpr std::string_view kFamily[] = {"family", "title", "with", "gpus"};
@@ -246,6 +247,14 @@ class TableReader {
                             GrouperOf(fields, defaults_.grouper)};
     block.columns = ColumnsOf(fields, value);
     block.lines = RowsOf(fields, value, defaults);
+    if (const auto budget = fields.Find("budget")) {
+      budget->Choice(kBlockBudgets);
+      block.paper_budget = true;
+      for (const TableLine& line : block.lines) {
+        if (line.paper_samples == 0)
+          value.Fail(fmt::format("has `budget: paper`, but row {} no `paper_samples`", line.key));
+      }
+    }
     if (const auto training = fields.Find("training")) {
       const Fields of(*training, kTraining);
       block.training.workloads = Members(of, "train");
