@@ -178,16 +178,23 @@ class CompareCommand : public Command {
   }
 
   // "random,heft": commas stand between an agent's parameters.
-  static void RefuseList(std::string spec) {
-    bool list = false;
+  static void RefuseList(const std::string& spec) {
+    std::vector<std::string> specs(1);
     int depth = 0;
-    for (char& c : spec) {
+    for (const char c : spec) {
       depth += (c == '(') - (c == ')');
-      if (c != ',' || depth > 0) continue;
-      c = ' ';
-      list = true;
+      if (c == ',' && depth <= 0) {
+        specs.emplace_back();
+      } else {
+        specs.back() += c;
+      }
     }
-    if (list) throw InputError(fmt::format("--agents: several are separated by blanks, --agents {}.", spec));
+    if (specs.size() == 1) return;
+    for (std::string& one : specs) {  // for a shell
+      if (one.find('(') != std::string::npos) one = "'" + one + "'";
+    }
+    throw InputError(
+        fmt::format("--agents: several are separated by blanks, --agents {}.", fmt::join(specs, " ")));
   }
 
   std::vector<CellPlan> Plans(const TableDefinition& table) const {

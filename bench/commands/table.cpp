@@ -42,6 +42,8 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxVerified = 100'000;
 constexpr const char* kRuns = ".berth";  // where what is not exported stands
+constexpr const char* kExports = "results";
+constexpr const char* kStore = ".berth/tables.db";
 
 class TableCommand : public Command {
  public:
@@ -203,7 +205,7 @@ class TableCommand : public Command {
 
   fs::path Folder() const {
     if (!out_.empty()) return out_;
-    return fs::path(export_ || render_ || (verify_ > 0 && !own_) ? "results" : kRuns) / name_;
+    return fs::path(export_ || render_ || (verify_ > 0 && !own_) ? kExports : kRuns) / name_;
   }
 
   // A file under a name that is no table's.
@@ -256,7 +258,10 @@ class TableCommand : public Command {
           {!json_.empty(), "--json"},
           {plan_.samples > 0 || plan_.seeds > 0, "--samples and --seeds: those of the rows hold"},
           {quick_ || budget_ != "standard", "--budget: that of the rows holds"},
-          {stale_ != "refuse", "--stale"}}) {
+          {stale_ != "refuse", "--stale"},
+          {store_ != kStore, "--store"},
+          {from_ != kExports, "--from"},
+          {force_, "--force"}}) {
       if (given)
         throw InputError(
             fmt::format("--verify: runs rows again and writes nothing, so not together with {}.", option));
@@ -563,10 +568,10 @@ class TableCommand : public Command {
   bool render_ = false;
   int verify_ = 0;
   std::string out_;
-  std::string from_ = "results";
+  std::string from_ = kExports;
   std::string stale_ = "refuse";
   std::string testbed_;
-  std::string store_ = ".berth/tables.db";
+  std::string store_ = kStore;
   int threads_ = 0;
   bool force_ = false;
   std::string json_;

@@ -49,17 +49,17 @@ const ClaimKind& KindIn(const formats::Value& value) {
 }
 
 template <typename Entries>
-std::string KeyIn(const formats::Value& value, const Entries& entries, const char* what) {
+std::string KeyIn(const formats::Value& value, const Entries& entries, const std::string& what) {
   const std::string key = value.Name();
   if (std::ranges::none_of(entries, [&](const auto& entry) { return entry.key == key; }))
-    value.Fail(
-        fmt::format("is {}, which is no {} there; there are {}", key, what, JoinNames(KeysOf(entries))));
+    value.Fail(fmt::format("is {}, which is no {}; there are {}", key, what, JoinNames(KeysOf(entries))));
   return key;
 }
 
 // A key or a list of keys.
 template <typename Entries>
-std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entries, const char* what) {
+std::vector<std::string> KeysIn(const formats::Value& value, const Entries& entries,
+                                const std::string& what) {
   if (!value.IsList()) return {KeyIn(value, entries, what)};
   std::unordered_set<std::string_view> known;  // both lists may be long
   for (const auto& entry : entries) known.insert(entry.key);
@@ -189,18 +189,19 @@ void ReadCells(const formats::Value& cells, const TableDefinition& table, Claim&
 // Which cells it is about.
 void ReadSubjects(const formats::Fields& fields, const TableDefinition& table, const TableBlock& block,
                   Claim& claim) {
+  const std::string column_of = "column of block " + block.key, row_of = "row of block " + block.key;
   if (const auto rows = fields.Find("rows"); rows && !(claim.kind == "ratio" && !rows->IsList()))
-    claim.rows = KeysIn(*rows, block.lines, "row");
-  if (const auto row = fields.Find("row")) claim.rows = {KeyIn(*row, block.lines, "row")};
-  if (const auto column = fields.Find("column")) claim.columns = {KeyIn(*column, block.columns, "column")};
-  if (const auto columns = fields.Find("columns")) claim.columns = KeysIn(*columns, block.columns, "column");
+    claim.rows = KeysIn(*rows, block.lines, row_of);
+  if (const auto row = fields.Find("row")) claim.rows = {KeyIn(*row, block.lines, row_of)};
+  if (const auto column = fields.Find("column")) claim.columns = {KeyIn(*column, block.columns, column_of)};
+  if (const auto columns = fields.Find("columns")) claim.columns = KeysIn(*columns, block.columns, column_of);
   if (const auto than = fields.Find("than")) {
-    claim.than = KeysIn(*than, block.columns, "column");
+    claim.than = KeysIn(*than, block.columns, column_of);
     if (claim.than.size() > 1 && claim.kind != "beats")
       than->Fail("is a list; only a claim of kind beats has several");
   }
-  if (const auto except = fields.Find("except")) claim.except = KeyIn(*except, block.columns, "column");
-  if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, "column");
+  if (const auto except = fields.Find("except")) claim.except = KeyIn(*except, block.columns, column_of);
+  if (const auto beside = fields.Find("beside")) claim.beside = KeysIn(*beside, block.columns, column_of);
   if (const auto beside = fields.Find("beside_block")) claim.beside = {KeyIn(*beside, table.blocks, "block")};
   if (const auto cells = fields.Find("cells")) ReadCells(*cells, table, claim);
 }

@@ -137,6 +137,7 @@ std::string Joined(const std::set<std::string>& values) {
 
 struct Spent {
   std::set<std::int64_t> budgets;       // of searched cells, in samples
+  std::set<std::int64_t> papers;        // likewise, of blocks that spend what the paper did
   std::int64_t samples = 0;             // the largest of columns that have no count of their own
   std::map<std::size_t, int> seeds_of;  // cells, by how many seeds they have
 };
@@ -149,8 +150,9 @@ Spent SpentOn(const TableResults& results) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         if (!cell.was_run() || !cell.sampled) continue;
         ++spent.seeds_of[cell.records.size()];
-        if (cell.budget() > 1) spent.budgets.insert(cell.budget());
-        if (!column.has_own_budget()) spent.samples = std::max(spent.samples, cell.budget());
+        const bool papers = block.paper_budget && cell.budget() == line.paper_samples;
+        if (cell.budget() > 1) (papers ? spent.papers : spent.budgets).insert(cell.budget());
+        if (!column.has_own_budget() && !papers) spent.samples = std::max(spent.samples, cell.budget());
       }
     }
   }
@@ -231,6 +233,9 @@ std::string SeedsText(const Spent& spent) {
 std::string BudgetText(const Spent& spent) {
   std::vector<std::string> budgets;
   for (const std::int64_t budget : spent.budgets) budgets.push_back(CountText(budget));
+  if (!spent.papers.empty())
+    budgets.push_back(fmt::format("the paper's {} to {}", CountText(*spent.papers.begin()),
+                                  CountText(*spent.papers.rbegin())));
   if (budgets.empty()) return "one placement each";
   return fmt::format("{} samples a search; {}", fmt::join(budgets, ", "), SeedsText(spent));
 }

@@ -197,7 +197,7 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
               HasSubstr("has no \"by\""));
   EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
-              HasSubstr("which is no row there"));
+              HasSubstr("which is no row of block "));
   EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
               HasSubstr("has by, which a claim of kind beats has not"));
   EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
@@ -513,6 +513,13 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
               "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}],\n"
               "     training: {family: ptb, samples: 16, quick: 15}}\n",
           "gives 16 graphs fewer samples than one each; expected at least 16");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [random], budget: paper,\n"
+              "     rows: [{workload: nmt, paper_samples: 9}, {workload: rnnlm}]}\n",
+          "has `budget: paper`, but row rnnlm no `paper_samples`");
+  refused(
+      std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
+      "budget: all is not known; there is paper");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");

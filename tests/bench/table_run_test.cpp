@@ -86,6 +86,32 @@ TEST(Plan, PaperTakesTheRowsBudgetAndTheBudgetsUnits) {
                                              "nmt_2 70 stage"}));
 }
 
+TEST(Plan, ABlockMaySpendWhatThePaperDid) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks[1].key = "paper";
+  table.blocks[1].paper_budget = true;
+  for (TableBlock& block : table.blocks) block.lines[0].paper_samples = 91;
+  const auto budgets = [&](BudgetSize size, std::int64_t samples) {
+    std::vector<std::string> plans;
+    PlanOptions options;
+    options.size = size;
+    options.samples = samples;
+    options.cells = {"rnnlm/random", "paper:rnnlm/cpu_only"};
+    options.seeds = 1;
+    for (const CellPlan& plan : PlanCells(table, options))
+      plans.push_back(fmt::format("{} {} {}", plan.block->key, plan.column->key, plan.budget));
+    return plans;
+  };
+  const std::string first = table.blocks[0].key + " random ";
+  using Plans = std::vector<std::string>;
+  EXPECT_EQ(budgets(BudgetSize::kStandard, 0),
+            (Plans{"paper cpu_only 1", first + std::to_string(table.standard.samples), "paper random 91"}));
+  EXPECT_EQ(budgets(BudgetSize::kPaper, 0), (Plans{"paper cpu_only 1", first + "91", "paper random 91"}));
+  EXPECT_EQ(budgets(BudgetSize::kQuick, 0), (Plans{"paper cpu_only 1", first + "10", "paper random 10"}));
+  EXPECT_EQ(budgets(BudgetSize::kStandard, 7), (Plans{"paper cpu_only 1", first + "7", "paper random 7"}));
+}
+
 TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
   TableDefinition table = TinyTable();
   table.blocks.push_back(table.blocks.front());

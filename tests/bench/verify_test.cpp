@@ -205,11 +205,13 @@ TEST_F(VerifyProgram, EveryRowIsComparedWithItsOwn) {
 }
 
 TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
-  for (const char* option : {"--resume", "--render", "--export", "--quick", "--salvage"}) {
+  for (const char* option : {"--resume", "--render", "--export", "--quick", "--salvage", "--force"}) {
     const auto refused = Call({"--verify", "1", option});
     EXPECT_EQ(refused.status, 2) << option;
     EXPECT_THAT(refused.err, HasSubstr(option == std::string("--quick") ? "--budget" : option));
   }
+  EXPECT_THAT(Call({"--verify", "1", "--store", "other.db"}).err, HasSubstr("not together with --store"));
+  EXPECT_THAT(Call({"--verify", "1", "--from", "other"}).err, HasSubstr("not together with --from"));
   EXPECT_EQ(Call({"--verify", "0"}).status, 2);
   EXPECT_THAT(Call({"--verify", "1", "--budget", "foo"}).err, HasSubstr("--budget foo: there are quick"));
   const auto derived = RunBerth({"table", "bounds", "--verify", "1"}, folder_.path());
