@@ -159,9 +159,10 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
     };
     course.rows.push_back({agent.title, mean(entropy), mean(norm), mean(single)});
   }
-  table.outcome.push_back(
-      fmt::format("{} of {} learners and presets learned, {} did not; of {} it is not known.", learned,
-                  learners, missed, learners - learned - missed));
+  const int open = learners - learned - missed;
+  const std::string unknown = open > 0 ? fmt::format("; of {} it is not known", open) : "";
+  table.outcome.push_back(fmt::format("{} of {} learners and presets learned, {} did not{}.", learned,
+                                      learners, missed, unknown));
   std::set<std::string> revisions;
   for (const GateRun& run : runs) revisions.insert(run.revision);
   table.facts.emplace_back("rows",

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,19 +30,27 @@ bool IsFair(const CellPairs& pairs) {
   });
 }
 
+// In how many rows of the block nothing that fits was found.
+std::int64_t DoesNotFit(const TableResults& results, const TableBlock& block, const TableColumn& column) {
+  return std::ranges::count_if(block.lines, [&](const TableLine& line) {
+    const CellSummary& cell = results.At(block.key, line.key, column.key);
+    return cell.was_run() && !cell.median;
+  });
+}
+
+// "; OOM in 1 of 4 rows: single GPU, expert"
+std::string Left(const std::map<std::int64_t, std::vector<std::string>>& out_of_memory, std::size_t rows) {
+  std::string text;
+  for (const auto& [count, columns] : out_of_memory)
+    text += fmt::format("; OOM in {} of {} rows: {}", count, rows, fmt::join(columns, ", "));
+  return text;
+}
+
 RenderedCell MeanOver(const TableResults& results, const TableBlock& block, const TableColumn& column,
                       const TableColumn& base) {
   const PairedColumns paired = PairColumns(results, block, column.key, base.key);
   if (paired.not_run) return Unsaid("not run in all rows");
   if (!IsFair(paired.pairs)) return Unsaid("not the same number of samples");
-  const auto without = [&](auto cell_of) {
-    return std::ranges::count_if(paired.pairs, [&](const auto& pair) { return !cell_of(pair)->median; });
-  };
-  if (const auto rows = without([](const auto& pair) { return pair.first; }); rows > 0) {
-    RenderedCell cell;
-    cell.ours = fmt::format("OOM in {} of {}", rows, paired.pairs.size());
-    return cell;
-  }
   if (!paired.do_not_fit.empty())
     return Unsaid(base.title + " does not fit in " + JoinNames(paired.do_not_fit));
   RenderedCell cell;
@@ -76,11 +87,16 @@ RenderedBlock MeansOver(const TableResults& results) {
     summary.columns.push_back({"over " + bases.back()->title, GroupOf(*bases.back()), true});
   }
   bool sampled = false;
+  std::map<std::int64_t, std::vector<std::string>> out_of_memory;  // titles, by how many rows
   for (const TableColumn& column : block.columns) {
     const bool ran = std::ranges::any_of(block.lines, [&](const TableLine& line) {
       return results.At(block.key, line.key, column.key).was_run();
     });
     if (!ran) continue;
+    if (const std::int64_t rows = DoesNotFit(results, block, column); rows > 0) {
+      out_of_memory[rows].push_back(column.title);
+      continue;
+    }
     RenderedLine& line = summary.lines.emplace_back();
     line.title = column.title;
     for (const TableColumn* base : bases) {
@@ -88,8 +104,9 @@ RenderedBlock MeansOver(const TableResults& results) {
       sampled = sampled || !line.cells.back().spread.empty();
     }
   }
-  summary.shows = fmt::format("Times as long as another takes, geometric mean over {} rows{}",
-                              block.lines.size(), sampled ? ", 90 % intervals" : "");
+  summary.shows =
+      fmt::format("Times as long as another takes, geometric mean over {} rows{}{}", block.lines.size(),
+                  sampled ? ", 90 % intervals" : "", Left(out_of_memory, block.lines.size()));
   // Without a mean last, as the columns stand.
   std::ranges::stable_sort(summary.lines, [](const RenderedLine& a, const RenderedLine& b) {
     const auto &left = a.cells.front().ours_seconds, &right = b.cells.front().ours_seconds;

@@ -252,7 +252,7 @@ TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random,factored(lr=0,action=copy)"}, {}),
                 "separated by blanks, --agents random 'factored(lr=0,action=copy)'.");
   ExpectRefused(Compare({"placeto(rounds=8,width=4),random"}, {}),
-                "--agents placeto(rounds=8,width=4) random.");
+                "--agents 'placeto(rounds=8,width=4)' random.");
   ExpectRefused(Compare({"random", "random(unit=op)"}, {}), "is given twice");
   ExpectRefused(Compare({"random", "psychic"}, {}), "agent 'psychic' is not known");
   ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}),

@@ -277,7 +277,7 @@ TEST(TableFile, OneClaimOfEachBlock) {
   EXPECT_EQ(table.claims[1].family, "either: random ends first");
   EXPECT_EQ(table.claims[1].member, "One thread");
   EXPECT_EQ(Parse(claim("blocks: [native]")).claims[0].family, "");
-  EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block there"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block; there are"));
   EXPECT_THAT(RefusalOf(claim("blocks: [native], block: native")), HasSubstr("takes `block` or `blocks`"));
   EXPECT_THAT(RefusalOf(claim("each: either")), HasSubstr("has `each`, which names what"));
   EXPECT_THAT(RefusalOf(claim("block: process")),
@@ -519,7 +519,7 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
           "has `budget: paper`, but row rnnlm no `paper_samples`");
   refused(
       std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
-      "budget: all is not known; there is paper");
+      "blocks[0].budget must be one of paper");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
