@@ -565,6 +565,31 @@ TEST(Placeto, AblationsRun) {
   }
 }
 
+// Five ops that wait for nothing, no two sums of whose times are equal: the first is a draw, each other one goes to the GPU
+// that is free first. One walk at a time, each step a sample: so table placeto-generalization asks for the control.
+TEST(Placeto, TheGreedyControlPutsEachUnitWhereItEndsFirst) {
+  const std::vector<double> cost_us = {4, 64, 8, 32, 16};
+  std::vector<TestOp> ops;
+  for (const double cost : cost_us) ops.push_back({cost, 4, {}});
+  const auto made = MakeTestTask(ops);
+  const UnitGraph graph(made->task);
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Samples walk =
+        SearchOnce("placeto(preset=transfer,offers=greedy,lr=0,every=1,episodes=1,repeats=yes)", made->task,
+                   6, {.seed = seed});
+    ASSERT_EQ(walk.placements.size(), 6U);
+    const UnitPlacement& end = walk.placements.back();
+    std::vector<double> busy(2);
+    for (const UnitIndex unit : graph.order()) {
+      const auto u = static_cast<std::size_t>(unit);
+      if (busy[0] != busy[1]) {
+        EXPECT_EQ(end[u], busy[0] < busy[1] ? 0 : 1) << "op" << unit << ", seed " << seed;
+      }
+      busy[static_cast<std::size_t>(end[u])] += cost_us[u];
+    }
+  }
+}
+
 // Its network is outweighed by the logit for staying, so that a pass without learning would move nothing.
 TEST(Placeto, TheSearchOfOneGraphIsNotForOthers) {
   const auto made = MakeTestTask(RandomDag(7, 1));
