@@ -37,7 +37,7 @@ at::Tensor OfferTensor(const std::vector<float>& numbers, std::int64_t decisions
 
 // Sums decide where the network's own logits are of order 1; of ten ratios the best on the graphs of cifar10 that no policy
 // is trained on (results/agents/placeto.md).
-constexpr float kGreedyOffers[kOfferNumbers] = {1000, 600};
+constexpr float kGreedyOffers[kOfferNumbers] = {1000, 700};
 
 PlacetoNetwork::Sizes SizesFor(const PlacetoOptions& options, const std::vector<const Task*>& tasks) {
   const std::int64_t devices = CommonDevices("placeto", tasks);
