@@ -35,7 +35,7 @@ at::Tensor OfferTensor(const std::vector<float>& numbers, std::int64_t decisions
   return at::tensor(numbers).view({decisions, -1, kOfferNumbers});
 }
 
-// Sums decide where the network's own logits are of order 1; of ten ratios the best on the graphs of cifar10 that no policy
+// Sums decide where the network's own logits are of order 1; of 13 ratios the best on the graphs of cifar10 that no policy
 // is trained on (results/agents/placeto.md).
 constexpr float kGreedyOffers[kOfferNumbers] = {1000, 700};
 

@@ -121,15 +121,15 @@ const std::vector<std::int64_t>& Steps() {
   return steps;
 }
 
-// Ratios of a column after so many samples over the races, where it has found something in all of them that
-// it ran in.
+// Ratios of a column after so many samples, or a race's all, over the races, where it has found something in all of them
+// that it ran in.
 std::vector<double> RatiosAfter(const std::vector<Race>& races, const TableColumn* column,
                                 std::int64_t samples) {
   std::vector<double> ratios;
   for (const Race& race : races) {
     const CellSummary* cell = CellOf(race, column);
     if (cell == nullptr) continue;
-    const double seconds = MedianAfter(*cell, samples);
+    const double seconds = MedianAfter(*cell, std::min(samples, race.budget));
     if (!std::isfinite(seconds)) return {};
     ratios.push_back(seconds / race.best);
   }
@@ -169,6 +169,10 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   for (std::int64_t level = 100; level < budget; level *= 10) levels.push_back(level);
   levels.push_back(budget);
   for (const std::int64_t level : levels) section.header.push_back(CountText(level) + " samples");
+  const bool alike =
+      std::ranges::all_of(races, [&](const Race& race) { return race.budget == races.front().budget; });
+  const std::string last_level = alike ? CountText(budget) + " samples" : "all samples of the row";
+  section.header.back() = last_level;
   section.header.insert(section.header.end(), {"interval at the last", "best in"});
   std::vector<std::pair<double, std::vector<std::string>>> rows;
   for (const TableColumn* column : columns) {
@@ -201,12 +205,12 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [last, row] : rows) section.rows.push_back(std::move(row));
   section.sentences = {
-      fmt::format("{} rows; geometric mean over rows of best found / the best that any column found with {} "
-                  "samples, its 90 % "
+      fmt::format("{} rows; geometric mean over rows of best found / the best that any column found with {}, "
+                  "its 90 % "
                   "bootstrap interval over rows, and in how many rows nobody was better. OOM: in some row "
                   "nothing that fits was found "
                   "with so many samples.",
-                  races.size(), CountText(budget))};
+                  races.size(), last_level)};
   return section;
 }
 
@@ -378,8 +382,7 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
       if (block.key == kNativeBlock) of_papers.insert(of_papers.end(), races.begin(), races.end());
       const std::vector<const TableColumn*> columns = ColumnsOf(races);
       table.blocks.push_back(AtFullBudget(results, races, columns));
-      std::int64_t budget = races.front().budget;
-      for (const Race& race : races) budget = std::min(budget, race.budget);
+      const std::int64_t budget = std::ranges::max(races, {}, &Race::budget).budget;
       const std::string& title = table.blocks.back().title;
       table.charts.push_back(CurvesOf(title, races, columns, budget));
       table.discussion.push_back(Ranking(title, races, columns, budget));
