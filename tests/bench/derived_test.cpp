@@ -84,6 +84,29 @@ TEST(Budget, CellsAreReadWhereTheSmallestBudgetEnds) {
   EXPECT_EQ(budget.discussion.front().rows.front()[0], "random");
 }
 
+// Over rows that spent different numbers of samples each row counts at its own.
+TEST(Budget, RowsOfUnequalBudgetsEndAtTheirOwn) {
+  const TableDefinition table = TinyTable();
+  std::vector<CellRecord> records;
+  const auto add = [&](const char* row, const char* column, std::int64_t samples, const char* curve) {
+    records.push_back(testing::MakeRecord(row, column, "searched", 1, 1.0));
+    records.back().curve = curve;
+    records.back().budget = *(records.back().samples = samples);
+  };
+  add("rnnlm", "random", 1'000, "1:4000000 800:1000000");
+  add("rnnlm", "learner", 1'000, "1:2000000");
+  add("nmt_2", "random", 20'000, "1:4000000 15000:1000000");
+  add("nmt_2", "learner", 20'000, "1:2000000");
+  const RenderedSection ranking = RenderBudget({TableResults(table, records)}, "").discussion.front();
+  EXPECT_THAT(ranking.header,
+              ::testing::ElementsAre("agent", "100 samples", "1,000 samples", "10,000 samples",
+                                     "all samples of the row", "interval at the last", "best in"));
+  EXPECT_THAT(ranking.rows,
+              ::testing::ElementsAre(
+                  ::testing::ElementsAre("random", "4.00", "2.00", "2.00", "1.00", ::testing::_, "2 of 2"),
+                  ::testing::ElementsAre("learner", "2.00", "2.00", "2.00", "2.00", ::testing::_, "0 of 2")));
+}
+
 TEST(Budget, PilotIsHeldAgainstLocalSearchAtEqualSamples) {
   TableDefinition table = TinyTable();
   TableBlock& block = table.blocks.front();
