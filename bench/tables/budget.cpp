@@ -168,11 +168,11 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
   std::vector<std::int64_t> levels;
   for (std::int64_t level = 100; level < budget; level *= 10) levels.push_back(level);
   levels.push_back(budget);
-  for (const std::int64_t level : levels) section.header.push_back(CountText(level) + " samples");
   const bool alike =
       std::ranges::all_of(races, [&](const Race& race) { return race.budget == races.front().budget; });
   const std::string last_level = alike ? CountText(budget) + " samples" : "all samples of the row";
-  section.header.back() = last_level;
+  for (const std::int64_t level : levels)
+    section.header.push_back(level == budget ? last_level : CountText(level) + " samples");
   section.header.insert(section.header.end(), {"interval at the last", "best in"});
   std::vector<std::pair<double, std::vector<std::string>>> rows;
   for (const TableColumn* column : columns) {
@@ -211,6 +211,7 @@ RenderedSection Ranking(const std::string& title, const std::vector<Race>& races
                   "nothing that fits was found "
                   "with so many samples.",
                   races.size(), last_level)};
+  if (!alike) section.sentences.emplace_back("A row that ended before counts as it ended.");
   return section;
 }
 

@@ -30,16 +30,20 @@ bool IsFair(const CellPairs& pairs) {
   });
 }
 
-// In how many rows of the block nothing that fits was found.
+// In how many rows of the block nothing that fits was found; 0 where it was not run in all of them.
 std::int64_t DoesNotFit(const TableResults& results, const TableBlock& block, const TableColumn& column) {
-  return std::ranges::count_if(block.lines, [&](const TableLine& line) {
+  std::int64_t rows = 0;
+  for (const TableLine& line : block.lines) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
-    return cell.was_run() && !cell.median;
-  });
+    if (!cell.was_run()) return 0;
+    rows += cell.median ? 0 : 1;
+  }
+  return rows;
 }
 
 // "; OOM in 1 of 4 rows: single GPU, expert"
-std::string Left(const std::map<std::int64_t, std::vector<std::string>>& out_of_memory, std::size_t rows) {
+std::string OutOfMemoryText(const std::map<std::int64_t, std::vector<std::string>>& out_of_memory,
+                            std::size_t rows) {
   std::string text;
   for (const auto& [count, columns] : out_of_memory)
     text += fmt::format("; OOM in {} of {} rows: {}", count, rows, fmt::join(columns, ", "));
@@ -106,7 +110,7 @@ RenderedBlock MeansOver(const TableResults& results) {
   }
   summary.shows =
       fmt::format("Times as long as another takes, geometric mean over {} rows{}{}", block.lines.size(),
-                  sampled ? ", 90 % intervals" : "", Left(out_of_memory, block.lines.size()));
+                  sampled ? ", 90 % intervals" : "", OutOfMemoryText(out_of_memory, block.lines.size()));
   // Without a mean last, as the columns stand.
   std::ranges::stable_sort(summary.lines, [](const RenderedLine& a, const RenderedLine& b) {
     const auto &left = a.cells.front().ours_seconds, &right = b.cells.front().ours_seconds;

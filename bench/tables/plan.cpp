@@ -123,25 +123,31 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
   std::vector<Pattern> patterns;
   for (const std::string& text : cells) patterns.push_back(ParsePattern(text));
   if (patterns.empty()) patterns.emplace_back();
-  const int seeds = options.seeds > 0 ? options.seeds : budget.seeds;
+  // A block that spends what the paper did has all of that budget under the standard one.
+  const auto budget_of = [&](const TableBlock& block) -> const TableBudget& {
+    return block.paper_budget && options.size == BudgetSize::kStandard ? table.paper : budget;
+  };
   const auto samples_of = [&](const TableBlock& block, const TableLine& line, const TableColumn& column,
                               const std::string& grouper) {
     if (!column.sampled) return std::int64_t{1};
     if (column.samples > 0) return column.samples;
     if (column.pass_every > 0) return 1 + (GroupsOf(grouper) + column.pass_every - 1) / column.pass_every;
     if (options.samples > 0) return options.samples;
-    const bool papers = options.size == BudgetSize::kPaper || (block.paper_budget && !quick);
-    return papers && line.paper_samples > 0 ? line.paper_samples : budget.samples;
+    const TableBudget& spent = budget_of(block);
+    return &spent == &table.paper && line.paper_samples > 0 ? line.paper_samples : spent.samples;
   };
   std::vector<CellPlan> plans;
   ForEachCell(table, [&](const TableBlock& block, const TableLine& line, const TableColumn& column) {
     if (std::none_of(patterns.begin(), patterns.end(),
                      [&](const Pattern& p) { return p.Asks(block, line, column); }))
       return;
+    // Under the other budgets it would repeat the block whose rows it has.
+    if (block.paper_budget && cells.empty() && options.size != BudgetSize::kStandard) return;
+    const TableBudget& spent = budget_of(block);
+    const int seeds = options.seeds > 0 ? options.seeds : spent.seeds;
     CellPlan plan{&block, &line, &column};
     plan.size = options.size;
-    plan.grouper =
-        column.grouper.empty() && !budget.grouper.empty() ? budget.grouper : line.GrouperOf(column);
+    plan.grouper = column.grouper.empty() && !spent.grouper.empty() ? spent.grouper : line.GrouperOf(column);
     plan.budget = samples_of(block, line, column, plan.grouper);
     if (column.trained) plan.training = quick ? block.training.quick_samples : block.training.samples;
     for (plan.seed = 1; plan.seed <= (column.sampled ? seeds : 1); ++plan.seed) plans.push_back(plan);

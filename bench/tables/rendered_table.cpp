@@ -233,11 +233,11 @@ std::string SeedsText(const Spent& spent) {
 std::string BudgetText(const Spent& spent) {
   std::vector<std::string> budgets;
   for (const std::int64_t budget : spent.budgets) budgets.push_back(CountText(budget));
-  if (!spent.papers.empty())
-    budgets.push_back(fmt::format("the paper's {} to {}", CountText(*spent.papers.begin()),
-                                  CountText(*spent.papers.rbegin())));
   if (budgets.empty()) return "one placement each";
-  return fmt::format("{} samples a search; {}", fmt::join(budgets, ", "), SeedsText(spent));
+  const std::string papers = spent.papers.empty() ? ""
+                                                  : fmt::format(", in a block what the paper spent, up to {}",
+                                                                CountText(*spent.papers.rbegin()));
+  return fmt::format("{} samples a search{}; {}", fmt::join(budgets, ", "), papers, SeedsText(spent));
 }
 
 std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {

@@ -63,6 +63,16 @@ TEST(MeansOver, ARowThatDoesNotFitLeavesNoMean) {
   EXPECT_THAT(summary.lines[0].cells[1].tip, HasSubstr("GPU only does not fit in nmt_2"));
 }
 
+TEST(MeansOver, WhoDoesNotFitAndWasNotRunEverywhereIsNotRun) {
+  const TableDefinition table = OverRandom();
+  std::vector<CellRecord> records = Records(std::nullopt);
+  records.erase(records.begin());
+  const RenderedBlock summary = SummaryOf(table, records);
+  ASSERT_THAT(summary.lines, SizeIs(3));
+  EXPECT_THAT(summary.shows, Not(HasSubstr("OOM")));
+  EXPECT_EQ(summary.lines[2].cells[0].tip, "not run in all rows");
+}
+
 TEST(MeansOver, AColumnThatLacksARowHasNone) {
   const TableDefinition table = OverRandom();
   std::vector<CellRecord> records = Records(4.0);

@@ -197,7 +197,7 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
               HasSubstr("has no \"by\""));
   EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
-              HasSubstr("which is no row of block "));
+              HasSubstr("which is no row of block native; there are"));
   EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
               HasSubstr("has by, which a claim of kind beats has not"));
   EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),

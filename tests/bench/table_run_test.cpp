@@ -91,25 +91,32 @@ TEST(Plan, ABlockMaySpendWhatThePaperDid) {
   table.blocks.push_back(table.blocks.front());
   table.blocks[1].key = "paper";
   table.blocks[1].paper_budget = true;
+  table.standard.seeds = 3;
+  table.paper.seeds = 2;
   for (TableBlock& block : table.blocks) block.lines[0].paper_samples = 91;
-  const auto budgets = [&](BudgetSize size, std::int64_t samples) {
-    std::vector<std::string> plans;
-    PlanOptions options;
-    options.size = size;
-    options.samples = samples;
-    options.cells = {"rnnlm/random", "paper:rnnlm/cpu_only"};
-    options.seeds = 1;
-    for (const CellPlan& plan : PlanCells(table, options))
-      plans.push_back(fmt::format("{} {} {}", plan.block->key, plan.column->key, plan.budget));
+  using Plans = std::vector<std::string>;
+  const auto plans_of = [&](const PlanOptions& options) {
+    Plans plans;
+    for (const CellPlan& plan : PlanCells(table, options)) {
+      if (plan.block->key == "paper" && plan.line->key == "rnnlm")
+        plans.push_back(fmt::format("{} {} #{}", plan.column->key, plan.budget, plan.seed));
+    }
     return plans;
   };
-  const std::string first = table.blocks[0].key + " random ";
-  using Plans = std::vector<std::string>;
-  EXPECT_EQ(budgets(BudgetSize::kStandard, 0),
-            (Plans{"paper cpu_only 1", first + std::to_string(table.standard.samples), "paper random 91"}));
-  EXPECT_EQ(budgets(BudgetSize::kPaper, 0), (Plans{"paper cpu_only 1", first + "91", "paper random 91"}));
-  EXPECT_EQ(budgets(BudgetSize::kQuick, 0), (Plans{"paper cpu_only 1", first + "10", "paper random 10"}));
-  EXPECT_EQ(budgets(BudgetSize::kStandard, 7), (Plans{"paper cpu_only 1", first + "7", "paper random 7"}));
+  PlanOptions options;
+  options.cells = {"rnnlm/random", "paper:rnnlm/cpu_only"};
+  EXPECT_EQ(plans_of(options), (Plans{"cpu_only 1 #1", "random 91 #1", "random 91 #2"}))
+      << "and the paper's seeds";
+  options.samples = 7;
+  options.seeds = 1;
+  EXPECT_EQ(plans_of(options), (Plans{"cpu_only 1 #1", "random 7 #1"}));
+  for (const BudgetSize size : {BudgetSize::kQuick, BudgetSize::kPaper}) {
+    PlanOptions other;
+    other.size = size;
+    EXPECT_EQ(plans_of(other), Plans{}) << "they would be those of the first block";
+    other.cells = {"paper:rnnlm/random"};
+    EXPECT_EQ(plans_of(other).front(), size == BudgetSize::kQuick ? "random 10 #1" : "random 91 #1");
+  }
 }
 
 TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {

@@ -566,7 +566,7 @@ TEST(Placeto, AblationsRun) {
 }
 
 // Five ops that wait for nothing, no two sums of whose times are equal: the first is a draw, each other one goes to the GPU
-// that is free first. One walk at a time, each step a sample: so table placeto-generalization asks for the control.
+// that is free first. Without `episodes=1` the sixth sample would be the second of the second walk.
 TEST(Placeto, TheGreedyControlPutsEachUnitWhereItEndsFirst) {
   const std::vector<double> cost_us = {4, 64, 8, 32, 16};
   std::vector<TestOp> ops;
