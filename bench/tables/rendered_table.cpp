@@ -231,13 +231,13 @@ std::string SeedsText(const Spent& spent) {
 }
 
 std::string BudgetText(const Spent& spent) {
-  std::vector<std::string> budgets;
-  for (const std::int64_t budget : spent.budgets) budgets.push_back(CountText(budget));
-  if (budgets.empty()) return "one placement each";
-  const std::string papers = spent.papers.empty() ? ""
-                                                  : fmt::format(", in a block what the paper spent, up to {}",
-                                                                CountText(*spent.papers.rbegin()));
-  return fmt::format("{} samples a search{}; {}", fmt::join(budgets, ", "), papers, SeedsText(spent));
+  std::vector<std::string> texts;
+  for (const std::int64_t budget : spent.budgets) texts.push_back(CountText(budget));
+  if (!texts.empty()) texts = {fmt::format("{} samples a search", fmt::join(texts, ", "))};
+  if (!spent.papers.empty())
+    texts.push_back("in a block what the paper spent, up to " + CountText(*spent.papers.rbegin()));
+  if (texts.empty()) return "one placement each";
+  return fmt::format("{}; {}", fmt::join(texts, ", "), SeedsText(spent));
 }
 
 std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResults& results) {

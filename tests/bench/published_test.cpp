@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/tables/common.h"
+#include "bench/tables/record.h"
 #include "bench/tables/results.h"
+#include "sim/formats/formats.h"
 
 namespace berth::bench {
 namespace {
@@ -21,6 +24,22 @@ TEST(Published, NumbersAreThoseOfTheFiles) {
   EXPECT_EQ(LineOf("placeto", "inception_v3_2").published.at("expert").value, 1.28);
   EXPECT_EQ(LineOf("placeto", "inception_v3_4").published.at("expert").value, 1.15);
   EXPECT_EQ(LineOf("placeto", "nmt_4").published_samples.at("rnn"), 51'700);
+}
+
+// A control that counts by the placement at the end of its walk takes one walk, to its end: of several at once the last
+// sample would be a step of one of them.
+TEST(Published, WalksThatCountByTheirEndAreOneWalk) {
+  const TableDefinition& table = FindTable("placeto-generalization");
+  const std::string path = BERTH_SOURCE_DIR "/results/placeto-generalization/rows.csv";
+  int walks = 0;
+  for (const CellRecord& record : ParseRows(formats::ReadFile(path), path)) {
+    const TableColumn& column = ColumnOf(BlockOf(table, record.block), record.column);
+    if (!column.last || column.pass_every == 0) continue;
+    EXPECT_EQ(record.proposals, 1) << record.row << "/" << record.column << ", seed " << record.seed;
+    EXPECT_EQ(record.samples, record.budget) << record.row << "/" << record.column;
+    ++walks;
+  }
+  EXPECT_GT(walks, 0);
 }
 
 // Every row of a paper's table has numbers of it, in columns that it shows.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/tables/rendered_table.h"
@@ -165,6 +166,22 @@ TEST(Rendered, TheCommandMakesItsRowsAgain) {
   EXPECT_EQ(command(10, 1), "berth table tiny --export --budget quick");
   EXPECT_EQ(command(10, 3), "berth table tiny --export --samples 10");
   EXPECT_EQ(command(70, 2), "berth table tiny --export --samples 70 --seeds 2");
+}
+
+TEST(Rendered, ABlockOfThePapersSamplesIsNoBudgetOfTheTable) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks[1].key = "paper";
+  table.blocks[1].paper_budget = true;
+  table.blocks[1].lines[0].paper_samples = 900;
+  std::vector<CellRecord> records = {MakeRecord("rnnlm", "random", "searched", 1, 1.0)};
+  records[0].block = "paper";
+  records[0].budget = 900;
+  const auto page = [&] { return RenderMarkdown(BuildRenderedTable(TableResults(table, records))); };
+  EXPECT_THAT(page(), ::testing::HasSubstr("budget: in a block what the paper spent, up to 900; seed 1"));
+  records.push_back(MakeRecord("rnnlm", "random", "searched", 1, 1.0));
+  EXPECT_THAT(page(), ::testing::HasSubstr(
+                          "budget: 50 samples a search, in a block what the paper spent, up to 900; seed 1"));
 }
 
 TEST(Discussion, GapIsToTheProvenBound) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
-#include <limits>
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -321,49 +320,6 @@ TEST(Placeto, SameSamplesForAnyNumberOfThreads) {
             SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget, {.seed = 2}).placements);
 }
 
-// Ended at a sample and resumed from the checkpoint, several times in a row: the same samples, weights and
-// log as without an interruption.
-void ExpectResumedEqualsUninterrupted(const std::string& spec) {
-  const auto made = MakeTestTask(RandomDag(10, 5), 2);
-  const std::int64_t budget = 11 * 4 * 5 + 7;
-  const std::string whole_path = InTemp("whole.ckpt");
-  const Samples whole = SearchOnce(spec, made->task, budget, {.checkpoint = whole_path});
-
-  Rng rng(1, "moments");
-  for (int trial = 0; trial < 4; ++trial) {
-    const std::string path = InTemp("parts.ckpt");
-    Samples parts;
-    std::int64_t stop_at = 1;
-    for (int run = 0; parts.counted < budget; ++run) {
-      std::atomic<bool> stop = false;
-      Evaluator evaluator(made->task, {.budget = budget, .stop = &stop});
-      stop_at += static_cast<std::int64_t>(rng.Below(70));
-      evaluator.observer = [&](std::int64_t sample, const UnitPlacement& placement,
-                               const Evaluation& evaluation) {
-        parts.placements.push_back(placement);
-        parts.runtimes.push_back(evaluation.runtime);
-        if (sample >= stop_at) stop = true;
-      };
-      MakePlaceto(Spec::Parse(spec))->Search(made->task, evaluator, {.checkpoint = path, .resume = run > 0});
-      parts.counted = evaluator.samples();
-      parts.proposals = evaluator.proposals();
-    }
-    EXPECT_EQ(parts, whole) << "trial " << trial;
-    EXPECT_EQ(ReadCheckpoint(path).section("weights", path),
-              ReadCheckpoint(whole_path).section("weights", whole_path));
-    EXPECT_EQ(Slurp(path + ".log.csv"), Slurp(whole_path + ".log.csv"));
-  }
-  // A finished run that is resumed does nothing more.
-  Evaluator again(made->task, {.budget = budget});
-  MakePlaceto(Spec::Parse(spec))->Search(made->task, again, {.checkpoint = whole_path, .resume = true});
-  EXPECT_EQ(again.samples(), budget);
-}
-
-TEST(Placeto, ResumedEqualsUninterrupted) {
-  ExpectResumedEqualsUninterrupted("placeto(preset=walk,lr=0.01,greedy=6,start=random-each)");
-  ExpectResumedEqualsUninterrupted("placeto(every=3)");
-}
-
 TEST(Placeto, LogHasALineForEachUpdate) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   const std::string path = InTemp("log.ckpt");
@@ -374,20 +330,6 @@ TEST(Placeto, LogHasALineForEachUpdate) {
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_THAT(lines[0], HasSubstr("loss,entropy,"));
   EXPECT_EQ(lines[3].rfind("3,96,12,", 0), 0u) << lines[3];
-}
-
-TEST(Placeto, RefusesAForeignCheckpoint) {
-  const auto made = MakeTestTask(RandomDag(7, 1));
-  const auto larger = MakeTestTask(RandomDag(8, 1));
-  const std::string path = InTemp("foreign.ckpt");
-  SearchOnce("placeto", made->task, 20, {.checkpoint = path});
-  const auto resume = [&path](const std::string& spec, const Task& task, std::uint64_t seed) {
-    SearchOnce(spec, task, 40, {.seed = seed, .checkpoint = path, .resume = true});
-  };
-  EXPECT_THROW(resume("placeto(preset=walk,rounds=7)", made->task, 1), InputError);
-  EXPECT_THROW(resume("placeto", made->task, 2), InputError);
-  EXPECT_THROW(resume("placeto", larger->task, 1), InputError);
-  resume("placeto", made->task, 1);
 }
 
 // Two branches of 2 x 300 us behind a cheap source: the optimum puts the branches on different devices, and
@@ -481,27 +423,6 @@ TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
   EXPECT_THROW(SearchOnce("placeto(preset=walk)", c->task, 10, {.init = path + ".absent"}), InputError);
   Evaluator third(wide->task, {.budget = 10}), fourth(c->task, {.budget = 10});
   EXPECT_THROW(transferable.Train({&c->task, &wide->task}, {&fourth, &third}, {}), InputError);
-}
-
-TEST(Placeto, TrainingOfSeveralGraphsResumes) {
-  const auto a = MakeTestTask(RandomDag(6, 1)), b = MakeTestTask(RandomDag(11, 2));
-  const auto train = [&](const SearchOptions& options, std::int64_t stop_at) {
-    std::atomic<bool> stop = false;
-    Evaluator first(a->task, {.budget = 90, .stop = &stop}), second(b->task, {.budget = 110, .stop = &stop});
-    second.observer = [&](std::int64_t sample, const UnitPlacement&, const Evaluation&) {
-      if (sample >= stop_at) stop = true;
-    };
-    MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
-    const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
-    dynamic_cast<Transferable&>(*agent).Train({&a->task, &b->task}, {&first, &second}, options);
-    return ReadCheckpoint(options.checkpoint).section("weights", options.checkpoint);
-  };
-  const std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  const std::string whole = train({.checkpoint = InTemp("train_whole.ckpt")}, never);
-  const std::string path = InTemp("train_parts.ckpt");
-  train({.checkpoint = path}, 17);
-  train({.checkpoint = path, .resume = true}, 60);
-  EXPECT_EQ(train({.checkpoint = path, .resume = true}, never), whole);
 }
 
 // Every sample but the first of an episode differs from the one before it, and an episode that starts at the best
