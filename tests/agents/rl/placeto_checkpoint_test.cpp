@@ -19,7 +19,8 @@ void ExpectResumedEqualsUninterrupted(const std::string& spec) {
   const auto made = MakeTestTask(RandomDag(10, 5), 2);
   const std::int64_t budget = 11 * 4 * 5 + 7;
   const std::string whole_path = InTemp("whole.ckpt");
-  const Samples whole = SearchOnce(*MakePlaceto(Spec::Parse(spec)), made->task, budget, {.checkpoint = whole_path});
+  const Samples whole =
+      SearchOnce(*MakePlaceto(Spec::Parse(spec)), made->task, budget, {.checkpoint = whole_path});
 
   Rng rng(1, "moments");
   for (int trial = 0; trial < 4; ++trial) {
