@@ -12,7 +12,7 @@ struct Provenance {
   std::string version;
   std::string revision;  // git commit the program was built from, "unknown" outside a repository
   bool dirty = false;    // built from a tree with changes that are in no commit
-  std::string machine;   // "AMD EPYC 9B45, 2 cores"
+  std::string machine;   // "AMD EPYC 9B45, 2 cores, AVX-512"
   std::string date;      // UTC, "2026-11-21T00:12:33Z"
 };
 

@@ -206,7 +206,7 @@ std::size_t Value::Choice(std::span<const std::string_view> choices) const {
     const auto found = std::find(choices.begin(), choices.end(), data_->text(node));
     if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
   }
-  FailKind("one of " + JoinNames({choices.begin(), choices.end()}));
+  FailKind((choices.size() > 1 ? "one of " : "") + JoinNames({choices.begin(), choices.end()}));
 }
 
 sim::Bytes Value::ByteCount() const {

@@ -25,85 +25,96 @@ template <int kBytes>
 struct VectorOf;
 template <>
 struct VectorOf<16> {
-  typedef std::int64_t Type __attribute__((vector_size(16)));
+  typedef std::int64_t Type __attribute__((vector_size(16), may_alias));
 };
 template <>
 struct VectorOf<32> {
-  typedef std::int64_t Type __attribute__((vector_size(32)));
+  typedef std::int64_t Type __attribute__((vector_size(32), may_alias));
 };
 template <>
 struct VectorOf<64> {
-  typedef std::int64_t Type __attribute__((vector_size(64)));
+  typedef std::int64_t Type __attribute__((vector_size(64), may_alias));
 };
 
-// A number for each placement, in vectors of so many bytes.
-template <int kBytes>
-struct Wide {
-  using Vector = typename VectorOf<kBytes>::Type;
-  static constexpr std::size_t kVectors = sizeof(ScreenRow) / kBytes;
-  Vector v[kVectors];
+// By placement: its bit in a set of one device.
+constexpr ScreenRow BitsOfPlacements() {
+  ScreenRow bits;
+  for (std::size_t i = 0; i < ScreenPlan::kAbreast; ++i) bits.of[i] = std::int64_t{1} << i;
+  return bits;
+}
+constexpr ScreenRow kBits = BitsOfPlacements();
 
-  BERTH_INLINE static Wide All(std::int64_t number) {
-    Wide all;
-    for (std::size_t i = 0; i < kVectors; ++i) all.v[i] = Vector{} + number;
-    return all;
+// A number for each placement, in vectors of so many bytes: two halves, down to one vector. An array of vectors, gone
+// through by loops, gcc 12 keeps in memory, which costs AVX2 two thirds of its speed.
+template <int kBytes, std::size_t kNumbers = ScreenPlan::kAbreast, bool kOne = kNumbers * 8 == kBytes>
+struct Wide {
+  using Half = Wide<kBytes, kNumbers / 2>;
+  Half low, high;
+
+  BERTH_INLINE static Wide All(std::int64_t number) { return {Half::All(number), Half::All(number)}; }
+  BERTH_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
+    return {Half::Load(row, first), Half::Load(row, first + kNumbers / 2)};
   }
-  BERTH_INLINE static Wide Load(const ScreenRow& row) {
-    Wide loaded;
-    for (std::size_t i = 0; i < kVectors; ++i)
-      __builtin_memcpy(&loaded.v[i], row.of.data() + i * kBytes / sizeof(std::int64_t), kBytes);
-    return loaded;
-  }
-  BERTH_INLINE void Store(ScreenRow& row) const {
-    for (std::size_t i = 0; i < kVectors; ++i)
-      __builtin_memcpy(row.of.data() + i * kBytes / sizeof(std::int64_t), &v[i], kBytes);
-  }
-  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] + b.v[i];
-    return c;
-  }
-  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] - b.v[i];
-    return c;
-  }
-  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
-    return c;
-  }
-  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = a.v[i] < b.v[i] ? a.v[i] : b.v[i];
-    return c;
+  BERTH_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
+    low.Store(row, first);
+    high.Store(row, first + kNumbers / 2);
   }
   // -1 for those whose bit is set, 0 for the others.
-  BERTH_INLINE static Wide Mask(Word bits) {
-    Wide mask;
-    for (std::size_t i = 0; i < kVectors; ++i) {
-      Vector bit{};
-      for (std::size_t k = 0; k < kBytes / sizeof(std::int64_t); ++k)
-        bit[k] = std::int64_t{1} << (i * kBytes / sizeof(std::int64_t) + k);
-      mask.v[i] = ((Vector{} + static_cast<std::int64_t>(bits)) & bit) != 0;
-    }
-    return mask;
+  BERTH_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
+    return {Half::Mask(bits, first), Half::Mask(bits, first + kNumbers / 2)};
+  }
+  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) {
+    return {a.low + b.low, a.high + b.high};
+  }
+  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) {
+    return {a.low - b.low, a.high - b.high};
+  }
+  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) {
+    return {Max(a.low, b.low), Max(a.high, b.high)};
+  }
+  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) {
+    return {Min(a.low, b.low), Min(a.high, b.high)};
   }
   BERTH_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = mask.v[i] != 0 ? yes.v[i] : no.v[i];
-    return c;
+    return {Where(mask.low, yes.low, no.low), Where(mask.high, yes.high, no.high)};
   }
   BERTH_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) {
-    Wide c;
-    for (std::size_t i = 0; i < kVectors; ++i) c.v[i] = yes.v[i] & mask.v[i];
-    return c;
+    return {IfOnly(mask.low, yes.low), IfOnly(mask.high, yes.high)};
   }
   BERTH_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) {
-    Wide mask;
-    for (std::size_t i = 0; i < kVectors; ++i) mask.v[i] = a.v[i] >= b.v[i];
-    return mask;
+    return {AtLeast(a.low, b.low), AtLeast(a.high, b.high)};
   }
+  // Of a time, so many parts of 1024.
+  BERTH_INLINE friend Wide Part(const Wide& time, std::int64_t parts) {
+    return {Part(time.low, parts), Part(time.high, parts)};
+  }
+};
+
+template <int kBytes, std::size_t kNumbers>
+struct Wide<kBytes, kNumbers, true> {
+  using Vector = typename VectorOf<kBytes>::Type;
+  Vector v;
+
+  BERTH_INLINE static Wide All(std::int64_t number) { return {Vector{} + number}; }
+  BERTH_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
+    return {*reinterpret_cast<const Vector*>(row.of.data() + first)};
+  }
+  BERTH_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
+    *reinterpret_cast<Vector*>(row.of.data() + first) = v;
+  }
+  BERTH_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
+    return {(All(static_cast<std::int64_t>(bits)).v & Load(kBits, first).v) != 0};
+  }
+  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) { return {a.v + b.v}; }
+  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) { return {a.v - b.v}; }
+  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) { return {a.v > b.v ? a.v : b.v}; }
+  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) { return {a.v < b.v ? a.v : b.v}; }
+  BERTH_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
+    return {mask.v != 0 ? yes.v : no.v};
+  }
+  BERTH_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) { return {yes.v & mask.v}; }
+  BERTH_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) { return {a.v >= b.v}; }
+  BERTH_INLINE friend Wide Part(const Wide& time, std::int64_t parts) { return {(time.v >> 10) * parts}; }
 };
 
 // For each device the placements that have something there: a bit each.
@@ -344,17 +355,11 @@ class Pass {
   BERTH_INLINE void SlowDown(std::size_t to, const S& place, const W& here, const W& time, W& free) {
     for (D at(place); at.more(); at.Next()) {
       const W from = IfOnly(here, W::Mask(at.placements()));
-      free = free + IfOnly(from, Lost(time, p_.slows[at.device()]));
+      free = free + IfOnly(from, Part(time, p_.slows[at.device()]));
     }
     ScreenRow& there = s_.free[to];
-    (W::Load(there) + IfOnly(here, Lost(time, p_.slows[to]))).Store(there);
+    (W::Load(there) + IfOnly(here, Part(time, p_.slows[to]))).Store(there);
   }
-  BERTH_INLINE static W Lost(const W& time, std::int64_t parts) {
-    W lost;
-    for (std::size_t i = 0; i < W::kVectors; ++i) lost.v[i] = (time.v[i] >> 10) * parts;
-    return lost;
-  }
-
   // Rules published: to all devices at once.
   BERTH_INLINE void SendOnce(const ScreenPlan::Send& send, const S& sent, const W& end, W& out) {
     const W arrival = Max(end, out) + W::All(At(p_.move_time, send.times));
