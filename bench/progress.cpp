@@ -118,12 +118,6 @@ bool Progress::Due() const {
   return !quiet_ && since >= (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine));
 }
 
-void Progress::Say(const std::string& line) {
-  if (quiet_) return;
-  Tell((terminal_ ? "\r\x1b[K" : "") + line + "\n");
-  if (terminal_ && !finished_) Draw(false);
-}
-
 void Progress::Finish() {
   if (finished_) return;
   finished_ = true;

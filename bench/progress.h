@@ -49,8 +49,6 @@ class Progress {
   void Update(std::int64_t done, const std::string& note, const Outlook& outlook);
   // Whether the next Update() will be seen: what it says need not be worked out otherwise.
   bool Due() const;
-  // A line that stays, above the bar.
-  void Say(const std::string& line);
   void Finish();
 
  private:

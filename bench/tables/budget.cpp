@@ -91,9 +91,8 @@ RenderedBlock AtFullBudget(const TableResults& results, const std::vector<Race>&
   out.title = results.table().name + ": " + block.title;
   std::set<std::int64_t> budgets;
   for (const Race& race : races) budgets.insert(race.budget);
-  std::vector<std::string> texts;
-  for (const std::int64_t budget : budgets) texts.push_back(CountText(budget));
-  out.note = fmt::format("After {} samples each. {}", fmt::join(texts, " or "), block.note);
+  out.note = fmt::format("After {}{} samples each. {}", CountText(*budgets.begin()),
+                         budgets.size() > 1 ? " to " + CountText(*budgets.rbegin()) : "", block.note);
   out.shows = "Best found / the best that any column found with as many samples";
   out.dots = false;
   for (const TableColumn* column : columns) out.columns.push_back(DescribeColumn(block, *column));

@@ -91,10 +91,10 @@ std::optional<double> AgainstBaseline(const TableResults& results, const Claim& 
   const CellSummary& base = results.At(claim.block, line, baseline);
   if (!base.median || CellsThatRan(results, claim.block, line, baseline).empty()) return std::nullopt;
   const auto best = FindBest(results, claim.block, line, baseline);
-  const std::string of_base = SecondsDigits(*base.median) + " s of the baseline";
-  verdict.ours = best ? fmt::format("best found {} s ({}), {} the {}", SecondsDigits(best->seconds), best->by,
+  const std::string of_base = SecondsDigits(*base.median) + " s";
+  verdict.ours = best ? fmt::format("found {} s ({}), {} {}", SecondsDigits(best->seconds), best->by,
                                     ReductionText(*base.median, best->seconds), of_base)
-                      : "nothing else fits; the " + of_base;
+                      : "nothing but the baseline fits, which takes " + of_base;
   return best ? best->seconds : std::numeric_limits<double>::infinity();
 }
 
@@ -379,7 +379,7 @@ Verdicts Found(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   const auto best = FindBest(results, claim.block, claim.rows.front());
   if (!best) return {verdict};
-  verdict.ours = fmt::format("best found {} s ({}), {} it", SecondsDigits(best->seconds), best->by,
+  verdict.ours = fmt::format("found {} s ({}), {} it", SecondsDigits(best->seconds), best->by,
                              ReductionText(claim.limit, best->seconds));
   verdict.word = best->seconds <= claim.limit ? ClaimWord::kHolds : ClaimWord::kUndecided;
   if (const std::optional<double> bound = results.Bound(claim.block, claim.rows.front())) {
@@ -509,7 +509,7 @@ Verdicts BestIsLonger(const TableResults& results, const Claim& claim) {
     const std::vector<TableLine>& lines = BlockOf(results, claim.block).lines;
     return std::ranges::find_if(lines, [&](const TableLine& line) { return line.key == key; })->gpus;
   };
-  verdict.ours = fmt::format("best found on {} {} s (proven bound {}), on {} {} s (bound {})", gpus(row),
+  verdict.ours = fmt::format("found on {} {} s (proven bound {}), on {} {} s (bound {})", gpus(row),
                              SecondsDigits(long_one->seconds), SecondsDigits(*bound_of_long), gpus(other),
                              SecondsDigits(short_one->seconds), SecondsDigits(*bound_of_short));
   verdict.word = long_one->seconds <= *bound_of_short  ? ClaimWord::kDoesNotHold

@@ -97,7 +97,9 @@ TEST(Budget, RowsOfUnequalBudgetsEndAtTheirOwn) {
   add("rnnlm", "learner", 1'000, "1:2000000");
   add("nmt_2", "random", 20'000, "1:4000000 15000:1000000");
   add("nmt_2", "learner", 20'000, "1:2000000");
-  const RenderedSection ranking = RenderBudget({TableResults(table, records)}, "").discussion.front();
+  const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
+  EXPECT_THAT(budget.blocks.front().note, ::testing::StartsWith("After 1,000 to 20,000 samples each."));
+  const RenderedSection& ranking = budget.discussion.front();
   EXPECT_THAT(ranking.header,
               ::testing::ElementsAre("agent", "100 samples", "1,000 samples", "10,000 samples",
                                      "all samples of the row", "interval at the last", "best in"));

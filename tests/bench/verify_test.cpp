@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/formats/formats.h"
+#include "tests/bench/needs_learners.h"
 #include "tests/bench/program.h"
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
@@ -236,6 +237,17 @@ TEST(Verify, CommittedRowsAreWhatThisBuildComputes) {
     EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
     EXPECT_THAT(verified.out, Not(HasSubstr("settings before"))) << table;
   }
+}
+
+using VerifyWithLearners = testing::NeedsLearners;
+
+// Walks that learn nothing and draw nothing: any processor computes them alike, and a control that is asked for other samples
+// or other rules than its column's is seen.
+TEST_F(VerifyWithLearners, CommittedWalksGreedyOnOffersAreWhatThisBuildComputes) {
+  const auto verified = RunBerth(
+      {"table", "placeto-generalization", "--verify", "6", "--cells", "*/greedy_offers"}, BERTH_SOURCE_DIR);
+  EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
+  EXPECT_THAT(verified.out, HasSubstr("6 equal, 0 different"));
 }
 
 }  // namespace
