@@ -57,9 +57,9 @@ std::int32_t LocationOf(const sim::OpGraph& graph, const sim::Op& op, const std:
   if (number && *number >= 0 && *number < graph.size() && *number == std::floor(*number))
     return static_cast<std::int32_t>(*number);
   throw InputError(fmt::format(
-      "graph {}: op {} has the {} {}, wanted a whole number from 0 to below the graph's number of ops, {}",
-      graph.name, op.name, attribute, number ? fmt::format("{}", *number) : "that is no number",
-      graph.size()));
+      "graph {}: op {}: attribute {} is {}, wanted a whole number from 0 to below the graph's number of ops, "
+      "{}",
+      graph.name, op.name, attribute, number ? fmt::format("{}", *number) : "no number", graph.size()));
 }
 
 // The lowest that a unit's ops say.

@@ -1,7 +1,10 @@
 #include "bench/loaded_problem.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 #include "cost_models/parameters.h"
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
+#include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 #include "sim/formats/units_text.h"
@@ -84,11 +88,47 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
   return cluster;
 }
 
+std::string InSmallLetters(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Types that mean something here, by their small letters.
+std::map<std::string, std::string> KnownTypes() {
+  std::vector<std::string> types = formats::CollectiveTypes();
+  types.emplace_back("Variable");
+  for (int c = 0; c <= cost_models::kOpClasses; ++c) {
+    for (std::string& type : cost_models::TypesOf(static_cast<cost_models::OpClass>(c)))
+      types.push_back(std::move(type));
+  }
+  std::map<std::string, std::string> known;
+  for (std::string& type : types) known.emplace(InSmallLetters(type), type);
+  return known;
+}
+
+// Ops whose type is one that means something but for the case of its letters are taken for others, which their writer hardly
+// wants.
+std::vector<std::string> MiswrittenTypes(const sim::OpGraph& graph) {
+  static const std::map<std::string, std::string> known = KnownTypes();
+  std::map<std::string, int> ops;  // by type
+  for (const sim::Op& op : graph.ops) ++ops[op.type];
+  std::vector<std::string> notes;
+  for (const auto& [type, count] : ops) {
+    const auto found = known.find(InSmallLetters(type));
+    if (found == known.end() || found->second == type) continue;
+    notes.push_back(
+        fmt::format("type {} of {} op{} is not listed (did you mean {}?) and priced as such types are", type,
+                    count, count == 1 ? "" : "s", found->second));
+  }
+  return notes;
+}
+
 }  // namespace
 
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
+  for (std::string& note : MiswrittenTypes(graph)) notes.push_back(std::move(note));
   for (const std::string& note : notes) TellSentence(fmt::format("{}: {}\n", name_or_path, note));
   return graph;
 }

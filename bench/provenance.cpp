@@ -1,7 +1,6 @@
 #include "bench/provenance.h"
 
 #include <ctime>
-#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,15 +16,6 @@ std::string& CommandLine() {
   return line;
 }
 
-// What libtorch's products, so a learner's draws, depend on, with the comma before it; of other processors nothing.
-std::string Vectors() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return ", AVX-512";
-  if (__builtin_cpu_supports("avx2")) return ", AVX2";
-#endif
-  return "";
-}
-
 }  // namespace
 
 void RememberCommandLine(int argc, const char* const* argv, const std::string& program) {
@@ -33,14 +23,12 @@ void RememberCommandLine(int argc, const char* const* argv, const std::string& p
 }
 
 Provenance CurrentProvenance() {
-  const unsigned cores = std::thread::hardware_concurrency();
   Provenance provenance;
   provenance.command = CommandLine();
   provenance.version = BERTH_VERSION;
   provenance.revision = BERTH_REVISION;
   provenance.dirty = BERTH_DIRTY;
-  provenance.machine =
-      fmt::format("{}, {} core{}{}", profiler::CpuModel(), cores, cores == 1 ? "" : "s", Vectors());
+  provenance.machine = profiler::HostText();
   provenance.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   return provenance;
 }

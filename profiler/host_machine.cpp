@@ -44,6 +44,19 @@ std::string CpuModel() {
   return "unknown CPU";
 }
 
+std::string HostText() {
+  const std::size_t cores = AvailableCores().size();
+  std::string text = fmt::format("{}, {} core{}", CpuModel(), cores, cores == 1 ? "" : "s");
+#if defined(__x86_64__)
+  // As oneDNN and the screens ask.
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return text + ", AVX-512";
+  if (__builtin_cpu_supports("avx2")) return text + ", AVX2";
+#endif
+  return text;
+}
+
 sim::Attributes DescribeHost() {
   utsname names{};
   uname(&names);

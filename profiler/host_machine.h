@@ -8,7 +8,10 @@
 
 namespace berth::profiler {
 
-std::string CpuModel();          // "AMD EPYC 9B45"; "unknown CPU" where the system does not tell
+std::string CpuModel();  // "AMD EPYC 9B45"; "unknown CPU" where the system does not tell
+// "AMD EPYC 9B45, 2 cores, AVX-512": with the vectors, on which speed and the rounding of libtorch's products depend; of processors
+// that are not x86-64 without.
+std::string HostText();
 sim::Attributes DescribeHost();  // cpu, cores, memory_bytes, kernel
 // The cores that this process may use, ascending; in a container fewer than there are.
 std::vector<int> AvailableCores();

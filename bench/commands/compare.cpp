@@ -190,9 +190,12 @@ class CompareCommand : public Command {
       }
     }
     if (specs.size() == 1) return;
-    for (std::string& one : specs) {  // for a shell
-      if (one.find('(') != std::string::npos) one = "'" + one + "'";
+    for (std::string& one : specs) {
+      one.erase(0, one.find_first_not_of(' '));
+      one.erase(one.find_last_not_of(' ') + 1);
+      if (one.find('(') != std::string::npos) one = "'" + one + "'";  // for a shell
     }
+    std::erase(specs, "");
     throw InputError(
         fmt::format("--agents: several are separated by blanks, --agents {}.", fmt::join(specs, " ")));
   }

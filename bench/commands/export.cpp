@@ -89,6 +89,12 @@ class ExportCommand : public Command {
         throw InputError(fmt::format("{}: the run found no placement that fits, so there is none to export.",
                                      folder.string()));
     }
+    if (source_.graph.empty() && !std::filesystem::exists(what_)) {
+      throw InputError(fmt::format(
+          "berth export {}: there is no such folder of a run or placement file; the placement of an agent is "
+          "exported with --graph G --cluster C.",
+          what_));
+    }
     if (source_.graph.empty()) {
       throw InputError(fmt::format(
           "berth export {}: a placement alone does not say what it is of; give --graph G --cluster C.",

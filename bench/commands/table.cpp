@@ -90,7 +90,8 @@ class TableCommand : public Command {
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option(
            "--out", out_,
-           "folder for the renderings; else .berth/NAME, with --export, --render or --verify results/NAME")
+           "folder for the renderings; else .berth/NAME, with --export, --render or --verify results/NAME "
+           "(--verify of a file of yours: .berth/NAME)")
         ->option_text("DIR");
     app.add_option("--from", from_,
                    "the folder with the other tables' folders: what bounds, budget and robustness are made "
@@ -146,6 +147,11 @@ class TableCommand : public Command {
     if (render_ && !adopted_.empty())
       throw InputError("--adopt: takes rows into the store, which --render does not read.");
     if (render_ && salvage_) throw InputError("--salvage: mends the store, which --render does not read.");
+    if (render_ &&
+        (plan_.samples > 0 || plan_.seeds > 0 || !plan_.cells.empty() || quick_ || budget_ != "standard"))
+      throw InputError(
+          "--render: renders all rows that there are, so not together with --samples, --seeds, --cells or a "
+          "budget.");
     if (render_) {
       const std::vector<CellRecord> rows = ReadRows();
       if (own_) RefuseOtherScenarios(table, rows);
@@ -156,6 +162,7 @@ class TableCommand : public Command {
     const std::vector<CellPlan> plans = PlanCells(table, plan_);
     const Testbed testbed(TestbedFile(table));
     CheckTestbed(table, testbed);
+    if (own_) CheckRows(testbed, plans);
     if (ranks.first()) PrepareOutputs();
     if (salvage_ && ranks.first()) Salvage();
     if (salvage_) ranks.Exchange({});  // no other rank opens the store before
@@ -192,7 +199,18 @@ class TableCommand : public Command {
     }
   }
 
+  // A row that cannot be made is told before the first cell, not hours later; those of the papers' tables can.
+  static void CheckRows(const Testbed& testbed, const std::vector<CellPlan>& plans) {
+    std::set<std::pair<const TableBlock*, const TableLine*>> rows;
+    for (const CellPlan& plan : plans) {
+      if (rows.emplace(plan.block, plan.line).second && CannotRun(*plan.line).empty())
+        testbed.Load(*plan.block, *plan.line);
+    }
+  }
+
   BudgetSize Size() const {
+    if (quick_ && budget_ != "standard")
+      throw InputError(fmt::format("--quick: is --budget quick, so not together with --budget {}.", budget_));
     if (quick_) return BudgetSize::kQuick;
     for (const BudgetSize size : BudgetSizes()) {
       if (budget_ == ToString(size)) return size;
@@ -440,7 +458,7 @@ class TableCommand : public Command {
     std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
     std::set<std::string> other;
     PlanOptions all;
-    all.cells = {"*/*"};
+    all.cells = {"*:*/*"};
     for (const CellRecord& row : rows) {
       if (!row.note.empty()) continue;
       budgets.insert(row.budget);

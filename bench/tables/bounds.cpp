@@ -10,6 +10,7 @@
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/common.h"
 #include "bench/tables/derived.h"
+#include "bench/tables/learned.h"
 
 namespace berth::bench {
 namespace {
@@ -71,7 +72,8 @@ RenderedBlock Summary(const std::vector<TableResults>& tables) {
   for (const ColumnGroup group : kGroups) out.columns.push_back({TitleOf(group), group, true});
   for (const TableResults& results : tables) {
     for (const TableBlock& block : results.table().blocks) {
-      if (!HasSearch(block)) continue;
+      // The rows of one that spends what the paper did are those of another block.
+      if (!HasSearch(block) || block.paper_budget) continue;
       RenderedLine line;
       line.title = results.table().name + ": " + block.title;
       for (const ColumnGroup group : kGroups) {
@@ -83,7 +85,8 @@ RenderedBlock Summary(const std::vector<TableResults>& tables) {
           for (const TableLine& row : block.lines) {
             if (const auto gap = GapOf(results.At(block.key, row.key, column.key))) gaps.push_back(*gap);
           }
-          if (GroupOf(column) != group || gaps.size() < block.lines.size() || GeometricMean(gaps) >= best)
+          if (GroupOf(column) != group || (column.learner && IsUntrained(column.agent)) ||
+              gaps.size() < block.lines.size() || GeometricMean(gaps) >= best)
             continue;
           best = GeometricMean(gaps);
           cell.ours = fmt::format("{:.2f}", best);

@@ -12,6 +12,7 @@
 #include "bench/tables/clocks.h"
 #include "bench/tables/common.h"
 #include "bench/tables/derived.h"
+#include "bench/tables/learned.h"
 
 namespace berth::bench {
 namespace {
@@ -83,16 +84,19 @@ std::string RatioAfter(const Race& race, const TableColumn* column, std::int64_t
   return std::isfinite(seconds) ? fmt::format("{:.2f}", seconds / race.best) : "OOM";
 }
 
+// "20,000", "10,000 to 120,000": what the races of a block spent.
+std::string SpentText(const std::vector<Race>& races) {
+  const auto [least, most] = std::ranges::minmax(races, {}, &Race::budget);
+  return CountText(least.budget) + (least.budget < most.budget ? " to " + CountText(most.budget) : "");
+}
+
 RenderedBlock AtFullBudget(const TableResults& results, const std::vector<Race>& races,
                            const std::vector<const TableColumn*>& columns) {
   const TableBlock& block = *races.front().block;
   RenderedBlock out;
   out.key = results.table().name + "-" + block.key;
   out.title = results.table().name + ": " + block.title;
-  std::set<std::int64_t> budgets;
-  for (const Race& race : races) budgets.insert(race.budget);
-  out.note = fmt::format("After {}{} samples each. {}", CountText(*budgets.begin()),
-                         budgets.size() > 1 ? " to " + CountText(*budgets.rbegin()) : "", block.note);
+  out.note = fmt::format("After {} samples each. {}", SpentText(races), block.note);
   out.shows = "Best found / the best that any column found with as many samples";
   out.dots = false;
   for (const TableColumn* column : columns) out.columns.push_back(DescribeColumn(block, *column));
@@ -305,14 +309,14 @@ RenderedLine SummaryLine(const std::string& title, const std::vector<Race>& race
       best = GeometricMean(ratios);
       cell.ours = fmt::format("{:.2f}", best);
       cell.by = column->title;
-      cell.tip = fmt::format("{}, {} rows, {} samples each", column->title, ratios.size(), CountText(budget));
+      cell.tip = fmt::format("{}, {} rows, {} samples each", column->title, ratios.size(), SpentText(races));
     }
   };
   const auto is_random = [](const TableColumn& column) { return column.title.rfind("random", 0) == 0; };
   add([&](const TableColumn& column) {
     return GroupOf(column) == ColumnGroup::kSearch && !is_random(column);
   });
-  add([&](const TableColumn& column) { return column.learner; });
+  add([&](const TableColumn& column) { return column.learner && !IsUntrained(column.agent); });
   add(is_random);
   return line;
 }
@@ -386,7 +390,8 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
       const std::string& title = table.blocks.back().title;
       table.charts.push_back(CurvesOf(title, races, columns, budget));
       table.discussion.push_back(Ranking(title, races, columns, budget));
-      summary.lines.push_back(SummaryLine(title, races, columns, budget));
+      // The rows of one that spends what the paper did are those of another block.
+      if (!block.paper_budget) summary.lines.push_back(SummaryLine(title, races, columns, budget));
     }
   }
   table.outcome = Outcome(summary);

@@ -262,7 +262,7 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
   }
   const std::size_t all = BlockOf(results, claim.block).lines.size();
   tally.Fill(verdict, what, all, claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all),
-             never > 0 ? fmt::format(", never reached in {}", never) : "");
+             never > 0 ? fmt::format(", of these {} never reached", never) : "");
   if (tally.rows.empty() && !left_out.empty())
     verdict.word = ClaimWord::kUndecided, verdict.ours = "no row to compare";
   if (!left_out.empty()) verdict.ours += kBothOnOne + JoinNames(left_out);
@@ -320,8 +320,8 @@ Verdicts FewerSamplesOnAverage(const TableResults& results, const Claim& claim) 
     }
     return GeometricMean(speedups);
   });
-  verdict.ours =
-      fmt::format("{} times fewer samples{}{}", RatioText(mean.value), IntervalText(mean), not_compared);
+  verdict.ours = fmt::format("the other's samples / its own {}{}{}", RatioText(mean.value),
+                             IntervalText(mean), not_compared);
   if (mean.unpaired()) verdict.ours = kNoCommonSeed;
   verdict.word = JudgeAtLeast(mean, claim);
   return {verdict};
@@ -379,8 +379,8 @@ Verdicts Found(const TableResults& results, const Claim& claim) {
   ClaimVerdict verdict = Unread(claim);
   const auto best = FindBest(results, claim.block, claim.rows.front());
   if (!best) return {verdict};
-  verdict.ours = fmt::format("found {} s ({}), {} it", SecondsDigits(best->seconds), best->by,
-                             ReductionText(claim.limit, best->seconds));
+  verdict.ours = fmt::format("found {} s ({}), {} {:g} s", SecondsDigits(best->seconds), best->by,
+                             ReductionText(claim.limit, best->seconds), claim.limit);
   verdict.word = best->seconds <= claim.limit ? ClaimWord::kHolds : ClaimWord::kUndecided;
   if (const std::optional<double> bound = results.Bound(claim.block, claim.rows.front())) {
     if (*bound > claim.limit) verdict.word = ClaimWord::kDoesNotHold;

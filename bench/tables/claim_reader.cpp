@@ -81,6 +81,8 @@ void ReadLimit(const formats::Fields& fields, Claim& claim) {
   for (const char* key : {"by", "at_most", "below", "at_least", "above", "within"}) {
     if (const auto value = fields.Find(key)) claim.limit = value->Number(0, kMost);
   }
+  if (const auto by = fields.Find("by"); by && claim.limit >= 1)
+    by->Fail(fmt::format("is {}, but is a part of what `than` takes: 0.1 is 10 %", claim.limit));
   claim.beyond = fields.Has("below") || fields.Has("above");
 }
 
@@ -95,6 +97,10 @@ void CheckColumns(const formats::Value& value, const Claim& claim, const TableBl
   const auto column = [&](const std::string& key) {
     return std::ranges::find(block.columns, key, &TableColumn::key);
   };
+  for (const std::string& key : claim.than) {
+    if (std::ranges::find(claim.columns, key) != claim.columns.end())
+      value.Fail(fmt::format("compares {} with itself", key));
+  }
   if (claim.kind.starts_with("fewer_samples")) {
     for (const std::string& key : {claim.columns.front(), claim.than.front()}) {
       if (!column(key)->sampled) value.Fail(fmt::format("counts the samples of {}, which draws none", key));

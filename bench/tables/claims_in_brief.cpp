@@ -48,7 +48,7 @@ std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
   return text;
 }
 
-// Of members that are told by a number: its range, who differs, and who has none.
+// Of members that are told by a number: its range, who has none, and who differs.
 std::string RangeOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
   std::vector<double> figures;
   std::string without;
@@ -60,7 +60,7 @@ std::string RangeOf(const Members& members, const std::map<ClaimWord, Members>& 
   }
   const auto [low, high] = std::ranges::minmax(figures);
   const std::string from = RatioText(low), to = RatioText(high);
-  return fmt::format("{} times{}{}", from == to ? from : from + " to " + to, Exceptions(by_word), without);
+  return fmt::format("{} times{}{}", from == to ? from : from + " to " + to, without, Exceptions(by_word));
 }
 
 std::string OursOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {

@@ -321,9 +321,9 @@ RenderedSection NotRunSection(const TableResults& results) {
 }  // namespace
 
 std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind) {
-  const std::vector<Named> cells = SelectClose(results, results.table().blocks.front(), kind).cells;
-  if (cells.empty()) return std::nullopt;
-  return Closeness{cells.size(), MedianError(cells)};
+  const CloseCells close = SelectClose(results, results.table().blocks.front(), kind);
+  if (close.cells.empty()) return std::nullopt;
+  return Closeness{close.cells.size(), MedianError(close.cells), close.repeated};
 }
 
 MemoryAgreement CompareMemory(const TableResults& results) {

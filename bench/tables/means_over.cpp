@@ -46,7 +46,7 @@ std::string OutOfMemoryText(const std::map<std::int64_t, std::vector<std::string
                             std::size_t rows) {
   std::string text;
   for (const auto& [count, columns] : out_of_memory)
-    text += fmt::format("; OOM in {} of {} rows: {}", count, rows, fmt::join(columns, ", "));
+    text += fmt::format("; OOM in {} of {} rows: {}", count, rows, fmt::join(columns, "; "));
   return text;
 }
 

@@ -46,9 +46,13 @@ std::string CloseText(const TableResults& results) {
                  : std::string();
   };
   if (!fitted && !predicted) return {};
-  if (!fitted || !predicted) return text(fitted, "fitted") + text(predicted, "predicted") + ".";
-  return fmt::format("{}, {} predicted {:.0f} %.", text(fitted, "fitted"), predicted->cells,
-                     100 * predicted->median_error);
+  const std::string more = predicted && predicted->repeated > 0
+                               ? fmt::format(" (without {} that repeat{} a fitted number)",
+                                             predicted->repeated, predicted->repeated == 1 ? "s" : "")
+                               : "";
+  if (!fitted || !predicted) return text(fitted, "fitted") + text(predicted, "predicted") + more + ".";
+  return fmt::format("{}, {} predicted {:.0f} %{}.", text(fitted, "fitted"), predicted->cells,
+                     100 * predicted->median_error, more);
 }
 
 std::string MemoryText(const TableResults& results) {

@@ -39,6 +39,7 @@ struct Pattern {
   std::string block = "*";
   std::string row = "*";
   std::string column = "*";
+  bool names_block = false;  // "native:", or "*:" for all
 
   bool Asks(const TableBlock& b, const TableLine& l, const TableColumn& c) const {
     return MatchesGlob(block, b.key) && MatchesGlob(row, l.key) && MatchesGlob(column, c.key);
@@ -53,7 +54,8 @@ Pattern ParsePattern(const std::string& text) {
     throw InputError(
         fmt::format("--cells {}: wanted [BLOCK:]ROW/COLUMN, like nmt_2/scotch or */expert.", text));
   }
-  if (colon != std::string::npos) pattern.block = text.substr(0, colon);
+  pattern.names_block = colon != std::string::npos;
+  if (pattern.names_block) pattern.block = text.substr(0, colon);
   const std::size_t row_at = colon == std::string::npos ? 0 : colon + 1;
   pattern.row = text.substr(row_at, slash - row_at);
   pattern.column = text.substr(slash + 1);
@@ -113,6 +115,32 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
   }
 }
 
+// A block that spends what the paper did says nothing of its own where another block runs each of its cells with the same
+// budget and seed: under --samples and the budgets that are not standard. What is asked for by the block's name is run.
+void DropRepeatedBlocks(std::vector<CellPlan>& plans, const std::vector<Pattern>& patterns) {
+  const auto what = [](const CellPlan& p) {
+    return std::tuple(p.block->rules, p.block->memory_limits, p.line->workload, p.line->cluster,
+                      p.line->AgentOf(*p.column), p.column->devices, p.grouper, p.budget, p.seed);
+  };
+  std::set<decltype(what(plans.front()))> others;
+  std::set<const TableBlock*> repeated;
+  for (const CellPlan& plan : plans) {
+    const bool named = std::ranges::any_of(patterns, [&](const Pattern& pattern) {
+      return pattern.names_block && MatchesGlob(pattern.block, plan.block->key);
+    });
+    if (plan.block->paper_budget && !named) {
+      repeated.insert(plan.block);
+    } else {
+      others.insert(what(plan));
+    }
+  }
+  if (repeated.empty()) return;
+  for (const CellPlan& plan : plans) {
+    if (!others.contains(what(plan))) repeated.erase(plan.block);
+  }
+  std::erase_if(plans, [&](const CellPlan& plan) { return repeated.contains(plan.block); });
+}
+
 }  // namespace
 
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options) {
@@ -141,8 +169,6 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     if (std::none_of(patterns.begin(), patterns.end(),
                      [&](const Pattern& p) { return p.Asks(block, line, column); }))
       return;
-    // Under the other budgets it would repeat the block whose rows it has.
-    if (block.paper_budget && cells.empty() && options.size != BudgetSize::kStandard) return;
     const TableBudget& spent = budget_of(block);
     const int seeds = options.seeds > 0 ? options.seeds : spent.seeds;
     CellPlan plan{&block, &line, &column};
@@ -152,6 +178,7 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
     if (column.trained) plan.training = quick ? block.training.quick_samples : block.training.samples;
     for (plan.seed = 1; plan.seed <= (column.sampled ? seeds : 1); ++plan.seed) plans.push_back(plan);
   });
+  DropRepeatedBlocks(plans, patterns);
   std::stable_sort(plans.begin(), plans.end(), [](const CellPlan& a, const CellPlan& b) {
     const auto key = [](const CellPlan& p) {
       return std::tuple(p.column->sampled, p.column->learner, p.seed);

@@ -140,6 +140,7 @@ struct Spent {
   std::set<std::int64_t> papers;        // likewise, of blocks that spend what the paper did
   std::int64_t samples = 0;             // the largest of columns that have no count of their own
   std::map<std::size_t, int> seeds_of;  // cells, by how many seeds they have
+  std::map<std::size_t, std::set<std::string>> columns_of;  // likewise: their columns
 };
 
 Spent SpentOn(const TableResults& results) {
@@ -150,6 +151,7 @@ Spent SpentOn(const TableResults& results) {
         const CellSummary& cell = results.At(block.key, line.key, column.key);
         if (!cell.was_run() || !cell.sampled) continue;
         ++spent.seeds_of[cell.records.size()];
+        spent.columns_of[cell.records.size()].insert(column.title);
         const bool papers = block.paper_budget && cell.budget() == line.paper_samples;
         if (cell.budget() > 1) (papers ? spent.papers : spent.budgets).insert(cell.budget());
         if (!column.has_own_budget() && !papers) spent.samples = std::max(spent.samples, cell.budget());
@@ -211,7 +213,7 @@ std::vector<std::string> MoreSeedsCommands(const TableResults& results, const Sp
   return commands;
 }
 
-// "seeds 1 to 3; 4 of 196 cells have up to 10"
+// "seeds 1 to 3; 4 of 196 cells have up to 10; 13 have but 1 (pilot, single ops)"
 std::string SeedsText(const Spent& spent) {
   const std::size_t seeds = SeedsOf(spent);
   int cells = 0, more = 0, fewer = 0;
@@ -227,6 +229,8 @@ std::string SeedsText(const Spent& spent) {
   if (fewer > 0)
     text += fmt::format("; {} of {} cells {} but {}", fewer, cells, fewer == 1 ? "has" : "have",
                         spent.seeds_of.begin()->first);
+  const std::set<std::string>& least = spent.columns_of.begin()->second;
+  if (fewer > 0 && least.size() == 1) text += fmt::format(" ({})", *least.begin());
   return text;
 }
 

@@ -101,9 +101,10 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
   for (const CellRecord& record : records) {
     const auto found = cells_.find(Key(record.block, record.row, record.column));
     if (found == cells_.end()) {
-      throw InputError(
-          fmt::format("rows.csv: table {} has no cell {}; `berth table {} --export` writes the rows anew.",
-                      table.name, Key(record.block, record.row, record.column), table.name));
+      throw InputError(fmt::format(
+          "rows.csv: has a row of {}, which is no cell of table {}; `berth table {}{}` writes the rows anew.",
+          Key(record.block, record.row, record.column), table.name, table.called(),
+          table.path.empty() ? " --export" : ""));
     }
     found->second.records.push_back(record);
   }

@@ -243,7 +243,8 @@ std::size_t WinnerOf(const Field& field) {
   return winner;
 }
 
-// What the winners of all rows lose under each of the other rules.
+// What the winners of all rows lose under each of the other rules; rows that a block repeats with the paper's samples count
+// once.
 struct Losses {
   std::vector<double> ratios;  // to the fastest placement there, of those that fit
   std::size_t first = 0, out_of_memory = 0;
@@ -254,6 +255,7 @@ struct Losses {
 Losses LossesOf(const std::vector<Field>& fields, std::size_t variant) {
   Losses losses;
   for (const Field& field : fields) {
+    if (field.block->paper_budget) continue;
     const auto& own = field.runtimes[WinnerOf(field)][variant];
     if (!own) continue;
     if (!std::isfinite(*own)) {

@@ -58,7 +58,7 @@ bool IsOf(const CellRecord& again, const CellRecord& row) {
 DrawnRows DrawRows(const TableResults& results, const std::vector<CellRecord>& rows,
                    const std::vector<std::string>& cells, std::size_t count) {
   std::map<Cell, bool> before;  // of the cells asked for
-  const std::vector<std::string> all = {"*/*"};
+  const std::vector<std::string> all = {"*:*/*"};
   for (const CellPlan& plan :
        PlanCells(results.table(), {.cells = cells.empty() ? all : cells, .seeds = 1})) {
     const Cell cell = {plan.block->key, plan.line->key, plan.column->key};
@@ -132,6 +132,7 @@ std::string DifferenceOf(const CellRecord& was, const CellRecord& is) {
 
 Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<CellRecord>& again) {
   Comparison compared;
+  std::string elsewhere;
   TextTable table;
   for (const char* title : {"cell", "seed", "in rows.csv", "run again", ""}) table.AddColumn(title);
   auto was = rows.begin();
@@ -141,11 +142,16 @@ Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<Ce
     std::string said = is.note;
     if (is.note.empty()) said = DifferenceOf(*was, is);
     ++(!is.note.empty() ? compared.not_run : said.empty() ? compared.equal : compared.different);
+    if (is.note.empty() && !said.empty() && is.machine != was->machine)
+      elsewhere = fmt::format(
+          "Of another machine than this ({}) are rows that differ ({}): what learners draw may depend on it\n"
+          "(docs/reproducing.md#another-machine).\n",
+          is.machine, was->machine);
     table.AddRow({fmt::format("{}:{}/{}", is.block, is.row, is.column), std::to_string(is.seed),
                   RuntimeText(*was), RuntimeText(is), said.empty() ? "equal" : said});
     ++was;
   }
-  compared.text = table.ToString();
+  compared.text = table.ToString() + elsewhere;
   return compared;
 }
 

@@ -24,12 +24,9 @@ double LoadAverage() {
   return ::getloadavg(load, 1) == 1 ? load[0] : 0;
 }
 
-// "AMD EPYC 9B45, 2 cores; NVIDIA H200": the host and, of an accelerator, its name.
+// "AMD EPYC 9B45, 2 cores, AVX-512; NVIDIA H200": the host and, of an accelerator, its name.
 std::string MachineText(const Backend& backend) {
-  std::string text = CpuModel();
-  for (const auto& [key, value] : DescribeHost()) {
-    if (key == "cores") text += fmt::format(", {} cores", std::get<std::int64_t>(value.value));
-  }
+  std::string text = HostText();
   for (const auto& [key, value] : backend.Machine()) {
     if (key == "gpu") text += "; " + std::get<std::string>(value.value);
   }

@@ -481,6 +481,12 @@ std::string NoCollective(const std::string& type) {
                                                                                             : "other." + type;
 }
 
+std::vector<std::string> CollectiveTypes() {
+  std::vector<std::string> types;
+  for (const Kind& kind : kKinds) types.emplace_back(kind.type);
+  return types;
+}
+
 bool IsCollective(const sim::Op& op) {
   return KindOf(op) != nullptr;
 }

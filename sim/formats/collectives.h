@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/op_graph.h"
 
@@ -16,6 +17,7 @@ inline constexpr std::int64_t kMostCopiedBytes = std::int64_t{1} << 28;
 // Of a Broadcast or Reduce: the attribute that says whose tensor it is; else rank 0's.
 inline constexpr char kRootRank[] = "root";
 
+std::vector<std::string> CollectiveTypes();
 // By its type.
 bool IsCollective(const sim::Op& op);
 // The type of an op that only has a collective's name, as ops of other files may: that with "other." in front; all others as

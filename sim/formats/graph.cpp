@@ -146,7 +146,24 @@ class OpsReader {
     if (const auto shape = fields.Find("shape")) output.shape = ReadShape(*shape);
     if (op.type == "Variable") output.storage = Output::Storage::kPersistent;
     if (const auto alias = fields.Find("alias")) ReadAlias(*alias, op, output);
+    if (fields.Has("dtype") && fields.Has("shape")) CheckBytes(fields, output);
     return output;
+  }
+
+  // What number format and shape say: the bytes, where none are given. Views may travel with fewer, padded tensors with more.
+  static void CheckBytes(const Fields& fields, Output& output) {
+    const auto* const dtype = std::ranges::find(sim::kDtypes, output.dtype, &sim::Dtype::name);
+    sim::Bytes bits = dtype->bits;
+    for (const std::int64_t length : output.shape) bits *= length;  // at most 2^50 elements
+    const sim::Bytes least = (bits + 7) / 8;
+    const auto bytes = fields.Find("bytes");
+    if (!bytes) {
+      if (least > sim::kMaxBytes) fields.Find("shape")->Fail("takes more than 2^50 bytes");
+      output.bytes = least;
+    } else if (output.bytes < least && output.storage != Output::Storage::kInput) {
+      bytes->Fail(fmt::format("are {}, but {} elements of {} take {}; leave them out to have these",
+                              output.bytes, bits / dtype->bits, output.dtype, least));
+    }
   }
 
   static std::string ReadName(const Value& value) {
@@ -165,7 +182,9 @@ class OpsReader {
     if (kind == classes[0] || kind == classes[1]) return;
     if (catalogue_ == nullptr || catalogue_->FindDevice(std::string(kind)) != nullptr) return;
     std::vector<std::string> known = catalogue_->DeviceNames();
-    known.insert(known.begin(), std::begin(classes), std::end(classes));
+    for (const std::string& of_class : classes) {
+      if (std::ranges::find(known, of_class) == known.end()) known.push_back(of_class);
+    }
     micros.Fail("prices what is no device class or kind of the catalogue; those are " + JoinNames(known));
   }
 

@@ -69,13 +69,14 @@ TEST(Task, RefusesStagesAndBranchesThatCountNoPartsOfTheGraph) {
              {{2e9}, "2000000000"},
              {{1.5}, "1.5"},
              {{std::numeric_limits<double>::quiet_NaN()}, "nan"},
-             {{std::string("first")}, "that is no number"}}) {
+             {{std::string("first")}, "no number"}}) {
       const auto c = Colocated();
       c->graph.ops[2].attributes = {{attribute, value}};
-      EXPECT_THAT([&] { MakeTask(*c->problem, ""); },
-                  ThrowsMessage<InputError>(HasSubstr(std::string("op b has the ") + attribute + " " + text +
-                                                      ", wanted a whole number from 0 to below the graph's "
-                                                      "number of ops, 4")));
+      EXPECT_THAT(
+          [&] { MakeTask(*c->problem, ""); },
+          ThrowsMessage<InputError>(HasSubstr(std::string("op b: attribute ") + attribute + " is " + text +
+                                              ", wanted a whole number from 0 to below the graph's "
+                                              "number of ops, 4")));
     }
   }
 }

@@ -71,7 +71,7 @@ TEST(ClaimsInBrief, WhoeverHasNoFigureIsNamed) {
   ClaimVerdict third = other;
   third.member = "v";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other, third}).ours,
-            "0.900 times; holds: x (0.900); y: neither fits; v: neither fits");
+            "0.900 times; y: neither fits; v: neither fits; holds: x (0.900)");
 }
 
 // Two entries of a file may have one text.

@@ -38,6 +38,21 @@ TEST(Cli, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(version.out.rfind("berth ", 0), 0u) << version.out;
 }
 
+TEST(Cli, ATypeOfOtherLettersIsAskedAbout) {
+  const TempFolder folder;
+  const auto said = [&](const std::string& type) {
+    formats::WriteFile(folder / "g.json",
+                       R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": ")" + type +
+                           R"("}, {"name": "b", "type": ")" + type + R"("}]})");
+    const ProgramResult info = RunBerth({"graph", "info", folder / "g.json"});
+    EXPECT_EQ(info.status, 0) << info.err;
+    return info.err;
+  };
+  EXPECT_THAT(said("Matmul"), HasSubstr("type Matmul of 2 ops is not listed (did you mean MatMul?)"));
+  EXPECT_THAT(said("variable"), HasSubstr("(did you mean Variable?)"));
+  for (const char* type : {"MatMul", "NoOp", "Mine", "AllReduced"}) EXPECT_EQ(said(type), "") << type;
+}
+
 // docs/calibration.md, "A sheet of your own": two of the commands that have the option by other ways than `simulate`.
 TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
   const TempFolder folder;

@@ -249,6 +249,8 @@ TEST(Compare, LooksAtTheOutputFirst) {
 TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random"}, {}), "--agents: two or more are wanted");
   ExpectRefused(Compare({"random,local_search"}, {}), "separated by blanks, --agents random local_search.");
+  ExpectRefused(Compare({"random, ,local_search,"}, {}),
+                "separated by blanks, --agents random local_search.");
   ExpectRefused(Compare({"random,factored(lr=0,action=copy)"}, {}),
                 "separated by blanks, --agents random 'factored(lr=0,action=copy)'.");
   ExpectRefused(Compare({"placeto(rounds=8,width=4),random"}, {}),

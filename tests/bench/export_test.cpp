@@ -99,7 +99,11 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
 
 TEST(Export, RefusesWhatItCannotRead) {
   const TempFolder folder;
-  ExpectRefused({"export", "expert", "--to", "dot"}, "give --graph G --cluster C");
+  ExpectRefused({"export", "expert", "--to", "dot"},
+                "there is no such folder of a run or placement file; the placement of an agent is exported "
+                "with --graph");
+  formats::WriteFile(folder / "placement.json", "{}");
+  ExpectRefused({"export", folder / "placement.json", "--to", "dot"}, "give --graph G --cluster C");
   ExpectRefused({"export", "expert", "--graph", kGraph, "--cluster", kCluster, "--to", "dott"},
                 "did you mean dot?");
   ExpectRefused({"export", "expertt", "--graph", kGraph, "--cluster", kCluster, "--to", "dot"},

@@ -185,6 +185,8 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
               HasSubstr("published: names single, which is no column"));
   EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: 1}}"),
               HasSubstr("mine.yaml:7: rows[0].published.single_gpu"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: OMM}}"),
+              HasSubstr("rows[0].published.single_gpu is OMM, but must be a time such as 1.2s, or OOM"));
   EXPECT_THAT(with_row("{workload: nmt, fitted: [single_gpu]}"), HasSubstr("has no published time"));
   EXPECT_THAT(with_row("{workload: nmt, agents: {random: single_gpu}}"), HasSubstr("draws no samples"));
   EXPECT_THAT(RefusalOf(head + "columns: [{key: own}]\nrows: [{workload: nmt}]\n"),
@@ -200,6 +202,10 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
               HasSubstr("which is no row of block native; there are"));
   EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
               HasSubstr("has by, which a claim of kind beats has not"));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu, by: 10}"),
+              HasSubstr(".by is 10, but is a part of what `than` takes: 0.1 is 10 %"));
+  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: random, below: 1}"),
+              HasSubstr("compares random with itself"));
   EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
               HasSubstr("needs column random_op beside it"));
   EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu, at_least: 2}"),
@@ -460,6 +466,46 @@ TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {
   EXPECT_EQ(formats::ReadFile(folder / "out/table.md"), page);
 }
 
+TEST(TableFile, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml",
+                     std::string(kHead) +
+                         "samples: 4\nseeds: 1\n"
+                         "columns: [random]\nrows: [{workload: chain}, {workload: rnnlm(layer=3)}]\n");
+  const auto refused =
+      testing::RunBerth({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("rows[1]"), HasSubstr("layer"),
+                                            ::testing::Not(HasSubstr("cells: "))));
+}
+
+TEST(TableFile, OptionsThatDoNothingAreRefused) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
+  for (const auto& [options, said] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--render", "--samples", "7"},
+            "--render: renders all rows that there are, so not together with"},
+           {{"--render", "--cells", "*/random"},
+            "--render: renders all rows that there are, so not together with"},
+           {{"--quick", "--budget", "paper"},
+            "--quick: is --budget quick, so not together with --budget paper"}}) {
+    std::vector<std::string> words = {"table", folder / "mine.yaml"};
+    words.insert(words.end(), options.begin(), options.end());
+    testing::ExpectRefused(words, said);
+  }
+}
+
+// What the papers have opens their tables' pages; one's own table shows all that one asked for.
+TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
+  const TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml",
+                     std::string(kHead) +
+                         "columns: [single_gpu, random]\n"
+                         "rows: [{workload: chain(ops=4), published: {single_gpu: 1s}}]\n");
+  for (const TableColumn& column : ReadTable(folder / "mine.yaml").blocks[0].columns)
+    EXPECT_TRUE(column.published) << column.key;
+}
+
 TEST(TableFile, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
   const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
@@ -519,7 +565,7 @@ TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
           "has `budget: paper`, but row rnnlm no `paper_samples`");
   refused(
       std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
-      "blocks[0].budget must be one of paper");
+      "blocks[0].budget must be paper, but is \"all\"");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
   testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");

@@ -104,19 +104,29 @@ TEST(Plan, ABlockMaySpendWhatThePaperDid) {
     return plans;
   };
   PlanOptions options;
-  options.cells = {"rnnlm/random", "paper:rnnlm/cpu_only"};
+  options.cells = {"rnnlm/random", "rnnlm/cpu_only"};
   EXPECT_EQ(plans_of(options), (Plans{"cpu_only 1 #1", "random 91 #1", "random 91 #2"}))
       << "and the paper's seeds";
   options.samples = 7;
   options.seeds = 1;
-  EXPECT_EQ(plans_of(options), (Plans{"cpu_only 1 #1", "random 7 #1"}));
+  EXPECT_EQ(plans_of(options), Plans{}) << "they would be those of the first block";
+  options.cells = {"paper:rnnlm/random", "*/random"};
+  EXPECT_EQ(plans_of(options), Plans{"random 7 #1"}) << "it is asked for by name";
   for (const BudgetSize size : {BudgetSize::kQuick, BudgetSize::kPaper}) {
     PlanOptions other;
     other.size = size;
-    EXPECT_EQ(plans_of(other), Plans{}) << "they would be those of the first block";
+    EXPECT_EQ(plans_of(other), Plans{});
+    other.cells = {"*/random"};
+    EXPECT_EQ(plans_of(other), Plans{});
     other.cells = {"paper:rnnlm/random"};
     EXPECT_EQ(plans_of(other).front(), size == BudgetSize::kQuick ? "random 10 #1" : "random 91 #1");
   }
+  PlanOptions quick;
+  quick.size = BudgetSize::kQuick;
+  table.blocks[0].rules = "published";
+  EXPECT_EQ(plans_of(quick).size(), 4u) << "under other rules it repeats nothing";
+  table.blocks.erase(table.blocks.begin());
+  EXPECT_EQ(plans_of(quick).size(), 4u) << "nor alone";
 }
 
 TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {

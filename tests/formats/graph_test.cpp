@@ -32,7 +32,7 @@ TEST(Graph, ReadsTheSample) {
   const sim::Op& conv = graph.ops[1];
   EXPECT_EQ(conv.inputs, (std::vector<sim::TensorRef>{{3, 0}, {0, 0}}));
   EXPECT_EQ(conv.control, (std::vector<sim::OpIndex>{4}));
-  EXPECT_EQ(conv.outputs[0].bytes, 181665792);
+  EXPECT_EQ(conv.outputs[0].bytes, 181870592);
   EXPECT_EQ(conv.flops, 1.2e9);
   EXPECT_EQ(conv.colocate, "stem");
   EXPECT_EQ(conv.group, "stem");
@@ -68,6 +68,30 @@ TEST(Graph, OutputsAreNamedByTheDigitsBehindTheLastColon) {
       {"name": "d", "type": "T", "inputs": ["a", "a:2", "loc:b", "loc:b:1", "c:", "c::0", "a:00"]})");
   EXPECT_EQ(graph.ops[3].inputs,
             (std::vector<sim::TensorRef>{{0, 0}, {0, 2}, {1, 0}, {1, 1}, {2, 0}, {2, 0}, {0, 0}}));
+}
+
+TEST(Graph, BytesOfAnOutputFollowFromItsFormatAndShape) {
+  const auto output = [](const std::string& fields) {
+    return R"({"name": "a", "type": "T", "outputs": [{)" + fields + "}]}";
+  };
+  const auto bytes = [&](const std::string& fields) {
+    return ParseOps(output(fields)).ops[0].outputs[0].bytes;
+  };
+  EXPECT_EQ(bytes(R"("dtype": "f32", "shape": [32, 1024])"), 131'072);
+  EXPECT_EQ(bytes(R"("dtype": "i4", "shape": [3])"), 2) << "whole bytes";
+  EXPECT_EQ(bytes(R"("dtype": "f32", "shape": [])"), 4) << "a number";
+  EXPECT_EQ(bytes(R"("dtype": "f32")"), 0) << "not known";
+  EXPECT_EQ(bytes(R"("dtype": "f32", "shape": [2], "bytes": 16)"), 16) << "padded";
+  EXPECT_EQ(ErrorOfOps(output(R"("bytes": 5, "dtype": "f32", "shape": [32, 1024])")),
+            "g.json: ops[0].outputs[0].bytes are 5, but 32768 elements of f32 take 131072; leave them out to "
+            "have these");
+  EXPECT_EQ(ErrorOfOps(output(R"("dtype": "f64", "shape": [1125899906842624])")),
+            "g.json: ops[0].outputs[0].shape takes more than 2^50 bytes");
+  // A view travels with what it shows.
+  const sim::OpGraph graph = ParseOps(
+      output(R"("bytes": 8, "dtype": "f32", "shape": [2])") +
+      R"(, {"name": "v", "type": "T", "inputs": ["a"], "outputs": [{"alias": "a:0", "bytes": 4, "dtype": "f32", "shape": [9]}]})");
+  EXPECT_EQ(graph.ops[1].outputs[0].bytes, 4);
 }
 
 TEST(Graph, OpsMayStandInAnyOrder) {

@@ -511,6 +511,18 @@ TEST(Placeto, TheGreedyControlPutsEachUnitWhereItEndsFirst) {
   }
 }
 
+// A short unit leaves a busy device for its own good, a long one, which loses little of its length, stays with its input.
+TEST(Placeto, TheGreedyControlStaysWithItsHeaviestInputWhereThatCostsLittle) {
+  for (const auto& [length_us, stays] : {std::pair{10., false}, {150., true}}) {
+    const auto made = MakeTestTask({{10, 4, {}}, {12, 4, {}}, {100, 4, {}}, {length_us, 4, {0}}});
+    const Samples walk = SearchOnce(
+        "placeto(preset=transfer,offers=greedy,lr=0,every=1,episodes=1,repeats=yes)", made->task, 5);
+    const UnitPlacement& end = walk.placements.back();
+    ASSERT_EQ(end[2], end[0]) << "so the device of the first is busy";
+    EXPECT_EQ(end[3] == end[0], stays) << length_us;
+  }
+}
+
 // Its network is outweighed by the logit for staying, so that a pass without learning would move nothing.
 TEST(Placeto, TheSearchOfOneGraphIsNotForOthers) {
   const auto made = MakeTestTask(RandomDag(7, 1));
