@@ -2,6 +2,7 @@
 
 #include <ctime>
 #include <fstream>
+#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ std::string CpuModel() {
 }
 
 std::string HostText() {
-  const std::size_t cores = AvailableCores().size();
+  const unsigned cores = std::thread::hardware_concurrency();  // whatever this process is bound to
   std::string text = fmt::format("{}, {} core{}", CpuModel(), cores, cores == 1 ? "" : "s");
 #if defined(__x86_64__)
   // As oneDNN and the screens ask.

@@ -38,10 +38,6 @@ Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const C
 
 }  // namespace
 
-char ToLetter(Tier tier) {
-  return static_cast<char>('A' + static_cast<int>(tier));
-}
-
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model) {
   CostTable table;
   table.cost_model = model.name();

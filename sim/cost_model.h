@@ -18,7 +18,6 @@ enum class Tier : std::uint8_t {
   kInterpolated,  // B: inside the calibrated range
   kStructural,    // C: from the structural model alone
 };
-char ToLetter(Tier tier);
 
 struct Price {
   double us = 0;  // time alone on the device, dispatch excluded

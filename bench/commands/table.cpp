@@ -32,6 +32,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "sim/formats/source.h"
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
@@ -204,7 +205,7 @@ class TableCommand : public Command {
     std::set<std::pair<const TableBlock*, const TableLine*>> rows;
     for (const CellPlan& plan : plans) {
       if (rows.emplace(plan.block, plan.line).second && CannotRun(*plan.line).empty())
-        testbed.Load(*plan.block, *plan.line);
+        formats::CheckedAt(plan.line->place, [&] { return testbed.Load(*plan.block, *plan.line); });
     }
   }
 

@@ -181,9 +181,9 @@ class OpsReader {
                                    sim::ToString(sim::DeviceClass::kGpu)};
     if (kind == classes[0] || kind == classes[1]) return;
     if (catalogue_ == nullptr || catalogue_->FindDevice(std::string(kind)) != nullptr) return;
-    std::vector<std::string> known = catalogue_->DeviceNames();
-    for (const std::string& of_class : classes) {
-      if (std::ranges::find(known, of_class) == known.end()) known.push_back(of_class);
+    std::vector<std::string> known(std::begin(classes), std::end(classes));
+    for (const std::string& name : catalogue_->DeviceNames()) {
+      if (std::ranges::find(classes, name) == std::end(classes)) known.push_back(name);
     }
     micros.Fail("prices what is no device class or kind of the catalogue; those are " + JoinNames(known));
   }

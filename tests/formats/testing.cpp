@@ -1,5 +1,6 @@
 #include "tests/formats/testing.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -149,6 +150,10 @@ sim::Output RandomOutput(const sim::Op& op) {
     output.storage = sim::Output::Storage::kInput;
     output.alias = *gen::elementOf(op.inputs);
   }
+  if (output.dtype.empty()) return output;
+  sim::Bytes least = 4;  // fewer are refused
+  for (const std::int64_t length : output.shape) least *= length;
+  output.bytes = std::max(output.bytes, least);
   return output;
 }
 
