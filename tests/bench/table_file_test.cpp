@@ -502,8 +502,8 @@ TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
                      std::string(kHead) +
                          "columns: [single_gpu, random]\n"
                          "rows: [{workload: chain(ops=4), published: {single_gpu: 1s}}]\n");
-  for (const TableColumn& column : ReadTable(folder / "mine.yaml").blocks[0].columns)
-    EXPECT_TRUE(column.published) << column.key;
+  const TableDefinition table = ReadTable(folder / "mine.yaml");
+  for (const TableColumn& column : table.blocks[0].columns) EXPECT_TRUE(column.published) << column.key;
 }
 
 TEST(TableFile, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
