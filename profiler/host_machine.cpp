@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "sim/processor.h"
+
 namespace berth::profiler {
 namespace {
 
@@ -47,15 +49,8 @@ std::string CpuModel() {
 
 std::string HostText() {
   const unsigned cores = std::thread::hardware_concurrency();  // whatever this process is bound to
-  std::string text = fmt::format("{}, {} core{}", CpuModel(), cores, cores == 1 ? "" : "s");
-#if defined(__x86_64__)
-  // As oneDNN and the screens ask.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    return text + ", AVX-512";
-  if (__builtin_cpu_supports("avx2")) return text + ", AVX2";
-#endif
-  return text;
+  const char* const vectors = sim::HasAvx512() ? ", AVX-512" : sim::HasAvx2() ? ", AVX2" : "";
+  return fmt::format("{}, {} core{}{}", CpuModel(), cores, cores == 1 ? "" : "s", vectors);
 }
 
 sim::Attributes DescribeHost() {

@@ -432,7 +432,7 @@ class TableCommand : public Command {
   std::vector<CellRecord> AllOf(const TableDefinition& table, const Testbed& testbed,
                                 const TableStore& store) const {
     PlanOptions everything = plan_;
-    everything.cells = {"*/*"};
+    everything.cells = {"*:*/*"};  // a block's that was run by its name, too
     RunOptions options;
     options.threads = threads_;
     options.resume = true;
@@ -441,55 +441,16 @@ class TableCommand : public Command {
     return RunCells(table, testbed, PlanCells(table, everything), options);
   }
 
-  // Rows of cells that the table has no more, or of another table of that name.
-  static void RefuseOtherCells(const TableDefinition& table, const std::string& path) {
-    if (!fs::exists(path)) return;
-    for (const CellRecord& row : ParseRows(formats::ReadFile(path), path)) {
-      if (table.HasCell(row.block, row.row, row.column)) continue;
-      throw InputError(fmt::format(
-          "{}: would lose the rows of {}:{}/{}, which is no cell of table {}; give another --out, or "
-          "--stale drop.",
-          path, row.block, row.row, row.column, table.name));
-    }
-  }
-
-  // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's. Rows
-  // may be of several calls, each with its budget.
+  // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's.
   void RefuseOtherScenarios(const TableDefinition& table, const std::vector<CellRecord>& rows) const {
-    std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
-    std::set<std::string> other;
-    PlanOptions all;
-    all.cells = {"*:*/*"};
-    for (const CellRecord& row : rows) {
-      if (!row.note.empty()) continue;
-      budgets.insert(row.budget);
-      all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
-      other.insert(NameOf(row));
-    }
     const Testbed testbed(TestbedFile(table));
     CheckTestbed(table, testbed);
-    RunOptions options;
-    options.threads = threads_;
-    options.resume = options.only_done = true;
-    options.done = rows;
-    for (const BudgetSize size : BudgetSizes()) {
-      all.size = size;
-      for (const std::int64_t samples : budgets) {
-        all.samples = samples;
-        if (other.empty()) return;
-        for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
-          other.erase(NameOf(row));
-      }
-    }
+    const std::string other = AnyOfOtherScenarios(table, testbed, rows, threads_);
     if (other.empty()) return;
     throw InputError(
         fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
                     "--resume, which runs what has changed anew.",
-                    (Folder() / "rows.csv").string(), *other.begin(), file_));
-  }
-
-  static std::string NameOf(const CellRecord& row) {
-    return fmt::format("{}:{}/{}, seed {}", row.block, row.row, row.column, row.seed);
+                    (Folder() / "rows.csv").string(), other, file_));
   }
 
   // Runs some of the rows again. Nothing is written but policies that cells start from, in a folder that is removed.

@@ -120,7 +120,8 @@ void CheckPatterns(const TableDefinition& table, const std::vector<std::string>&
 void DropRepeatedBlocks(std::vector<CellPlan>& plans, const std::vector<Pattern>& patterns) {
   const auto what = [](const CellPlan& p) {
     return std::tuple(p.block->rules, p.block->memory_limits, p.line->workload, p.line->cluster,
-                      p.line->AgentOf(*p.column), p.column->devices, p.grouper, p.budget, p.seed);
+                      p.column->key, p.line->AgentOf(*p.column), p.column->devices, p.grouper, p.training,
+                      p.budget, p.seed);
   };
   std::set<decltype(what(plans.front()))> others;
   std::set<const TableBlock*> repeated;

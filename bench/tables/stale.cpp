@@ -1,13 +1,17 @@
 #include "bench/tables/stale.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "bench/tables/runner.h"
 #include "sim/error.h"
+#include "sim/formats/formats.h"
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
@@ -78,6 +82,48 @@ std::vector<CellRecord> WithStale(const TableDefinition& table, std::vector<Cell
   std::erase_if(now, [&](const CellRecord& record) { return kept.contains(CellOf(record)); });  // "not run"
   now.insert(now.end(), whole.begin(), whole.end());
   return now;
+}
+
+void RefuseOtherCells(const TableDefinition& table, const std::string& path) {
+  if (!std::filesystem::exists(path)) return;
+  for (const CellRecord& row : ParseRows(formats::ReadFile(path), path)) {
+    if (table.HasCell(row.block, row.row, row.column)) continue;
+    throw InputError(fmt::format(
+        "{}: would lose the rows of {}:{}/{}, which is no cell of table {}; give another --out, or "
+        "--stale drop.",
+        path, row.block, row.row, row.column, table.name));
+  }
+}
+
+std::string AnyOfOtherScenarios(const TableDefinition& table, const Testbed& testbed,
+                                const std::vector<CellRecord>& rows, int threads) {
+  const auto name_of = [](const CellRecord& row) {
+    return fmt::format("{}:{}/{}, seed {}", row.block, row.row, row.column, row.seed);
+  };
+  std::set<std::int64_t, std::greater<>> budgets;  // most rows have the largest, or take any
+  std::set<std::string> other;
+  PlanOptions all;
+  all.cells = {"*:*/*"};
+  for (const CellRecord& row : rows) {
+    if (!row.note.empty()) continue;
+    budgets.insert(row.budget);
+    all.seeds = std::max(all.seeds, static_cast<int>(row.seed));
+    other.insert(name_of(row));
+  }
+  RunOptions options;
+  options.threads = threads;
+  options.resume = options.only_done = true;
+  options.done = rows;
+  for (const BudgetSize size : BudgetSizes()) {
+    all.size = size;
+    for (const std::int64_t samples : budgets) {
+      all.samples = samples;
+      if (other.empty()) return {};
+      for (const CellRecord& row : RunCells(table, testbed, PlanCells(table, all), options))
+        other.erase(name_of(row));
+    }
+  }
+  return other.empty() ? "" : *other.begin();
 }
 
 }  // namespace berth::bench

@@ -6,6 +6,7 @@
 
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
+#include "bench/tables/testbed.h"
 
 namespace berth::bench {
 
@@ -19,5 +20,14 @@ StaleRows ParseStaleRows(const std::string& text);
 std::vector<CellRecord> WithStale(const TableDefinition& table, std::vector<CellRecord> now,
                                   const std::vector<CellRecord>& before, StaleRows stale,
                                   const std::string& path);
+
+// Throws InputError where a row of the file is of a cell that the table has no more, or of another table of that name. There
+// may be no file.
+void RefuseOtherCells(const TableDefinition& table, const std::string& path);
+
+// "native:nmt/random, seed 2": a row that was run and is of another graph, machine, agent or budget than its cell has now;
+// empty if there is none. `rows`: of several calls, perhaps, each with its budget. Simulates nothing.
+std::string AnyOfOtherScenarios(const TableDefinition& table, const Testbed& testbed,
+                                const std::vector<CellRecord>& rows, int threads);
 
 }  // namespace berth::bench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -224,8 +223,7 @@ class TableReader {
       for (const auto [column, cell] : cells->members()) {
         const bool oom = cell.kind() == formats::ValueKind::kPlain && cell.Text() == "OOM";
         PublishedCell number{oom, std::nullopt};
-        if (!oom && cell.kind() == formats::ValueKind::kPlain &&
-            !std::isdigit(static_cast<unsigned char>(cell.Text().front())))
+        if (!oom && cell.kind() == formats::ValueKind::kPlain && cell.Text().find_first_of("0123456789") != 0)
           cell.Fail(fmt::format("is {}, but must be a time such as 1.2s, or OOM", cell.Text()));
         if (!oom) number.value = static_cast<double>(cell.Time()) / kPicosPerSecond;
         line.published.emplace(column, number);
@@ -507,8 +505,8 @@ TableDefinition ReadTable(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   TableDefinition table = ParseTable(formats::ReadFile(path), path, folder.empty() ? "." : folder.string());
   table.path = path;
-  for (TableBlock& block :
-       table.blocks) {  // the pages of papers show what the papers have; one's own shows all
+  // The pages of the papers' tables show what the papers have; one's own shows all.
+  for (TableBlock& block : table.blocks) {
     for (TableColumn& column : block.columns) column.published = true;
   }
   for (const TableName& ours : TableNames()) {

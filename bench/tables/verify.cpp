@@ -144,9 +144,10 @@ Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<Ce
     ++(!is.note.empty() ? compared.not_run : said.empty() ? compared.equal : compared.different);
     if (is.note.empty() && !said.empty() && is.machine != was->machine)
       elsewhere = fmt::format(
-          "Of another machine than this ({}) are rows that differ ({}): what learners draw may depend on it\n"
+          "Rows that differ were run on another machine ({}; this is {}): what learners draw may depend on "
+          "it\n"
           "(docs/reproducing.md#another-machine).\n",
-          is.machine, was->machine);
+          was->machine, is.machine);
     table.AddRow({fmt::format("{}:{}/{}", is.block, is.row, is.column), std::to_string(is.seed),
                   RuntimeText(*was), RuntimeText(is), said.empty() ? "equal" : said});
     ++was;

@@ -1,15 +1,15 @@
 #include "sim/screen/pass.h"
 
+#include "sim/processor.h"
+
 namespace berth::sim {
 namespace {
 
 std::vector<ScreenPass> FindPasses() {
   std::vector<ScreenPass> passes;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    passes.push_back({"avx512", RunAvx512});
-  if (__builtin_cpu_supports("avx2")) passes.push_back({"avx2", RunAvx2});
+  if (HasAvx512()) passes.push_back({"avx512", RunAvx512});
+  if (HasAvx2()) passes.push_back({"avx2", RunAvx2});
 #endif
   passes.push_back({"portable", RunPortable});
   return passes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bench/tables/robustness.h"
@@ -134,6 +135,49 @@ TEST(Budget, PilotIsHeldAgainstLocalSearchAtEqualSamples) {
   EXPECT_EQ(section.rows, rows);
 }
 
+// Of a kind: "random", "learner"; empty if none is shown.
+std::string BestOf(const RenderedTable& table, const std::string& kind) {
+  const RenderedBlock& block = *table.summary;
+  const auto at = std::ranges::find(block.columns, kind, &RenderedColumn::title);
+  return block.lines.front().cells[static_cast<std::size_t>(at - block.columns.begin())].by;
+}
+
+// What is kept from learning is a control, however fast.
+TEST(Derived, TheBestLearnerIsOneThatLearns) {
+  TableDefinition table = TinyTable();
+  std::vector<CellRecord> records;
+  for (const char* row : {"rnnlm", "nmt_2"}) {
+    records.push_back(testing::MakeRecord(row, "random", "searched", 1, 1.0));
+    records.push_back(testing::MakeRecord(row, "learner", "searched", 1, 0.9));
+  }
+  for (const auto& [agent, best] : {std::pair{"factored", "learner"}, {"factored(lr=0)", ""}}) {
+    table.blocks[0].columns[3].agent = agent;
+    const std::vector<TableResults> tables = {TableResults(table, records)};
+    EXPECT_EQ(BestOf(RenderBudget(tables, ""), "best learner"), best);
+    EXPECT_EQ(BestOf(RenderBounds(tables, ""), "learners"), best);
+  }
+}
+
+// Its rows are those of the first block with other samples: shown, and in no count.
+TEST(Derived, ABlockOfThePapersSamplesIsInNoHeadline) {
+  TableDefinition table = TinyTable();
+  table.blocks.push_back(table.blocks.front());
+  table.blocks[1].key = "paper";
+  table.blocks[1].paper_budget = true;
+  std::vector<CellRecord> records;
+  for (const char* block : {"native", "paper"}) {
+    for (const char* column : {"random", "learner"}) {
+      records.push_back(testing::MakeRecord("rnnlm", column, "searched", 1, 1.0));
+      records.back().block = block;
+    }
+  }
+  const std::vector<TableResults> tables = {TableResults(table, records)};
+  for (const RenderedTable& page : {RenderBudget(tables, ""), RenderBounds(tables, "")}) {
+    EXPECT_EQ(page.blocks.size(), 2u) << page.name;
+    EXPECT_EQ(page.summary->lines.size(), 1u) << page.name;
+  }
+}
+
 class Robustness : public ::testing::Test {
  protected:
   const TableDefinition table_ = TinyTable();
@@ -192,6 +236,26 @@ TEST_F(Robustness, TheWinnerOfTwoIsTheOthersMeasure) {
   EXPECT_EQ(CellOf(table, 0, "random"), "1.00");
   records[1].variant_us.front() = "oom";
   EXPECT_EQ(CellOf(RenderRobustness(tables_, PrintRobustRows(records)), 0, "random"), "OOM");
+}
+
+TEST_F(Robustness, ABlockOfThePapersSamplesIsInNoHeadline) {
+  const auto outcome = [](bool paper) {
+    TableDefinition table = TinyTable();
+    table.blocks.push_back(table.blocks.front());
+    table.blocks[1].key = "other";
+    table.blocks[1].paper_budget = paper;
+    const std::vector<TableResults> tables = {TableResults(table, RunCells(table, Testbed(""),
+                                                                           [&] {
+                                                                             PlanOptions all;
+                                                                             all.cells = {"*:*/*"};
+                                                                             all.samples = 5;
+                                                                             return PlanCells(table, all);
+                                                                           }(),
+                                                                           {}))};
+    return RenderRobustness(tables, EvaluateRobustness(tables, {})).outcome.front();
+  };
+  EXPECT_THAT(outcome(false), ::testing::EndsWith(" of 16 cases."));
+  EXPECT_THAT(outcome(true), ::testing::EndsWith(" of 8 cases."));
 }
 
 // docs/protocol.md#rewarding-rules: 2 s by the rules that rewarded it are 6 s by ours, where the learner

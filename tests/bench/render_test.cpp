@@ -94,7 +94,6 @@ TEST(Render, TheFirstScreenIsTheVerdict) {
   EXPECT_THAT(OwnHtml(table), HasSubstr("aria-label=\"instead. "));
 }
 
-// A tip says how many samples and seeds a cell has, and how to make it again.
 // A control at rate 0 is no learner, however fast it is.
 TEST(Render, TheBestLearnerIsOneThatLearns) {
   TableDefinition definition = testing::TinyTable();
@@ -108,6 +107,7 @@ TEST(Render, TheBestLearnerIsOneThatLearns) {
   EXPECT_THAT(says("factored(lr=0)"), Not(HasSubstr("best learner")));
 }
 
+// A tip says how many samples and seeds a cell has, and how to make it again.
 TEST(Render, ACellSaysWhereItComesFrom) {
   const RenderedLine line = Tiny().blocks.front().lines.front();
   EXPECT_THAT(line.cells[2].tip, HasSubstr("searched: "));

@@ -61,8 +61,21 @@ TEST(Results, OfSeveralBudgetsTheLargestCounts) {
 }
 
 TEST(Results, RefusesACellTheTableDoesNotHave) {
-  const TableDefinition table = TinyTable();
-  EXPECT_THROW(TableResults(table, {MakeRecord("rnnlm", "no_such_column", "searched", 1, 1.0)}), InputError);
+  const auto refusal = [](const TableDefinition& table) {
+    try {
+      TableResults(table, {MakeRecord("rnnlm", "no_such_column", "searched", 1, 1.0)});
+      return std::string("read");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  TableDefinition table = TinyTable();
+  EXPECT_EQ(
+      refusal(table),
+      "rows.csv: has a row of native:rnnlm/no_such_column, which is no cell of table tiny; `berth table tiny "
+      "--export` writes the rows anew.");
+  table.path = "mine.yaml";
+  EXPECT_THAT(refusal(table), ::testing::HasSubstr("`berth table mine.yaml` writes the rows anew"));
 }
 
 TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
@@ -93,6 +106,10 @@ TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   EXPECT_EQ(sections[1].rows[0],
             (std::vector<std::string>{"nmt_2, 2 GPUs, expert", "1.42", "2.13", "0.67", "-33 %"}));
   EXPECT_NE(sections[1].sentences[0].find("Left out: 1 cell"), std::string::npos) << sections[1].sentences[0];
+  EXPECT_EQ(BuildOutcome(TableResults(table, records)).front(),
+            "1 fitted cell is a median of 2 % from the published numbers, 1 predicted 33 % (without 1 that "
+            "repeats a "
+            "fitted number).");
 }
 
 // The parameters have seen the number, so it is no prediction in a second block either, whatever its rows are
@@ -182,6 +199,16 @@ TEST(Rendered, ABlockOfThePapersSamplesIsNoBudgetOfTheTable) {
   records.push_back(MakeRecord("rnnlm", "random", "searched", 1, 1.0));
   EXPECT_THAT(page(), ::testing::HasSubstr(
                           "budget: 50 samples a search, in a block what the paper spent, up to 900; seed 1"));
+}
+
+TEST(Rendered, WhoHasFewerSeedsIsNamed) {
+  std::vector<CellRecord> records = {MakeRecord("rnnlm", "learner", "searched", 1, 1.0)};
+  for (const char* row : {"rnnlm", "nmt_2"}) {
+    for (const int seed : {1, 2}) records.push_back(MakeRecord(row, "random", "searched", seed, 1.0));
+  }
+  const TableDefinition table = TinyTable();
+  EXPECT_THAT(RenderMarkdown(BuildRenderedTable(TableResults(table, records))),
+              ::testing::HasSubstr("seeds 1 to 2; 1 of 3 cells has but 1 (learner)"));
 }
 
 TEST(Discussion, GapIsToTheProvenBound) {

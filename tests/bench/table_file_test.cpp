@@ -1,4 +1,4 @@
-// A table as a file: what its short forms stand for, what is refused and where, and that a user's runs as ours do.
+// A table as a file: what its short forms stand for, what is refused and where.
 #include "bench/tables/table_file.h"
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include "bench/tables/runner.h"
 #include "sim/error.h"
 #include "sim/formats/formats.h"
-#include "tests/bench/program.h"
+#include "tests/bench/own_table.h"
 #include "tests/temp_folder.h"
 
 namespace berth::bench {
@@ -20,11 +20,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kExample;
+using testing::kHead;
+using testing::kRest;
 using tests::TempFolder;
-
-const std::string kExample = BERTH_SOURCE_DIR "/examples/table.yaml";
-constexpr char kHead[] = "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus=2)\n";
-constexpr char kRest[] = "columns: [single_gpu, random]\nrows:\n  - {workload: chain(ops=4)}\n";
 
 TableDefinition Parse(const std::string& text) {
   return ParseTable(text, "mine.yaml");
@@ -400,34 +399,6 @@ TEST(TableFile, ExamplesAreTables) {
   EXPECT_GE(read, 1);
 }
 
-TEST(TableFile, AUsersTableRunsAndIsRenderedAsOurs) {
-  const TempFolder folder;
-  const auto call = [&](std::vector<std::string> more) {
-    std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
-                                      "--samples", "3",      "--out",   folder / "out"};
-    words.insert(words.end(), more.begin(), more.end());
-    return testing::RunBerth(words, folder.path());
-  };
-  const auto run = call({"--cells", "transformer_xl_layers_2/*"});
-  EXPECT_EQ(run.status, 0) << run.err;
-  for (const char* file : {"rows.csv", "table.md", "table.html", "table.tex"})
-    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + file))) << file;
-  const std::string page = formats::ReadFile(folder / "out/table.md");
-  EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
-  const std::string rows = formats::ReadFile(folder / "out/rows.csv");
-  EXPECT_THAT(rows, HasSubstr("berth table " + kExample + " --cells native:transformer_xl_layers_2/random"));
-  // A table of the same name with other cells loses none of them.
-  formats::WriteFile(
-      folder / "other.yaml",
-      "format: berth.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
-      "rows: [{workload: chain}]\n");
-  const auto other =
-      testing::RunBerth({"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
-  EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
-  EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
-}
-
 TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
   const std::string claim =
       "  - {kind: ratio, row: chain_ops_4, column: random, than: single_gpu, at_most: 1, claim: ";
@@ -441,60 +412,6 @@ TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
   EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim of ours 1 cannot be tested here.");
 }
 
-TEST(TableFile, RowsOfAnotherMachineAreNotRenderedAsTodays) {
-  const TempFolder folder;
-  const std::string text = std::string(kHead) + "samples: 4\nseeds: 1\n" + kRest;
-  const auto call = [&](const std::string& table, const std::vector<std::string>& more) {
-    formats::WriteFile(folder / "mine.yaml", table);
-    std::vector<std::string> words = {"table", folder / "mine.yaml", "--out", folder / "out"};
-    words.insert(words.end(), more.begin(), more.end());
-    return testing::RunBerth(words, folder.path());
-  };
-  ASSERT_EQ(call(text, {"--samples", "3", "--seeds", "2"}).status, 0);
-  EXPECT_EQ(call(text, {"--render"}).status, 0) << "budget and seeds may be a call's own";
-  const std::string page = formats::ReadFile(folder / "out/table.md");
-  for (const auto& [now, other] :
-       {std::pair{"k40(gpus=2)", "k80(gpus=2)"}, {"ops=4", "ops=5"}, {"random", "annealing"}}) {
-    std::string changed = text;
-    changed.replace(changed.find(now), std::string(now).size(), other);
-    if (std::string(now) == "random")
-      changed.replace(changed.find(other), std::string(other).size(), "{key: random, agent: annealing}");
-    const auto refused = call(changed, {"--render"});
-    EXPECT_EQ(refused.status, 2) << now;
-    EXPECT_THAT(refused.err, HasSubstr("is of another graph, machine, agent or budget than")) << now;
-  }
-  EXPECT_EQ(formats::ReadFile(folder / "out/table.md"), page);
-}
-
-TEST(TableFile, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml",
-                     std::string(kHead) +
-                         "samples: 4\nseeds: 1\n"
-                         "columns: [random]\nrows: [{workload: chain}, {workload: rnnlm(layer=3)}]\n");
-  const auto refused =
-      testing::RunBerth({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("rows[1]"), HasSubstr("layer"),
-                                            ::testing::Not(HasSubstr("cells: "))));
-}
-
-TEST(TableFile, OptionsThatDoNothingAreRefused) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
-  for (const auto& [options, said] : std::vector<std::pair<std::vector<std::string>, const char*>>{
-           {{"--render", "--samples", "7"},
-            "--render: renders all rows that there are, so not together with"},
-           {{"--render", "--cells", "*/random"},
-            "--render: renders all rows that there are, so not together with"},
-           {{"--quick", "--budget", "paper"},
-            "--quick: is --budget quick, so not together with --budget paper"}}) {
-    std::vector<std::string> words = {"table", folder / "mine.yaml"};
-    words.insert(words.end(), options.begin(), options.end());
-    testing::ExpectRefused(words, said);
-  }
-}
-
 // What the papers have opens their tables' pages; one's own table shows all that one asked for.
 TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
   const TempFolder folder;
@@ -504,126 +421,6 @@ TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
                          "rows: [{workload: chain(ops=4), published: {single_gpu: 1s}}]\n");
   const TableDefinition table = ReadTable(folder / "mine.yaml");
   for (const TableColumn& column : table.blocks[0].columns) EXPECT_TRUE(column.published) << column.key;
-}
-
-TEST(TableFile, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
-  const auto run = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
-                                          "--store", folder / "store.db",  "--force"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const auto result = testing::RunBerth(arguments, folder.path());
-    EXPECT_EQ(result.status, 0) << result.err;
-    return formats::ReadFile(folder / "out/table.md");
-  };
-  EXPECT_THAT(run({}), HasSubstr("| placed by | over random |"));
-  EXPECT_THAT(run({"--cells", "*/single_gpu"}), ::testing::Not(HasSubstr("over random")));
-}
-
-TEST(TableFile, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
-  const TempFolder folder;
-  const auto refused = [&](const std::string& text, const std::string& says) {
-    formats::WriteFile(folder / "mine.yaml", text);
-    testing::ExpectRefused({"table", folder / "mine.yaml", "--store", folder / "store.db"}, says);
-    EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
-  };
-  refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
-  refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
-          "give it another name");
-  refused(std::string(kHead) + "over: [randm]\n" + kRest, "did you mean random?");
-  refused(std::string(kHead) + "over: [random, random]\n" + kRest, "has random twice");
-  refused(std::string(kHead) + "over: []\n" + kRest, "over is empty");
-  refused(std::string(kHead) + "over: [random, single_gpu]\nanalysis: units\n" + kRest, "give one of them");
-  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16}}\n",
-          "zero_shot: random keeps no policy");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}]}\n",
-          "has the trained column placeto and no `training`");
-  refused(std::string(kHead) +
-              "columns: [{agent: placeto, zero_shot: true, trained: false}]\nrows: [{workload: nmt}]\n",
-          "is `zero_shot` and not `trained`");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: random, trained: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16}}\n",
-          "trained: random keeps no policy");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}],\n"
-              "     rows: [{workload: nmt}, {workload: rnnlm, grouper: neighbour(groups=4)}], "
-              "training: {family: ptb, samples: 16}}\n",
-          "row rnnlm has another cluster or grouper than row nmt");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16, quick: 15}}\n",
-          "gives 16 graphs fewer samples than one each; expected at least 16");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [random], budget: paper,\n"
-              "     rows: [{workload: nmt, paper_samples: 9}, {workload: rnnlm}]}\n",
-          "has `budget: paper`, but row rnnlm no `paper_samples`");
-  refused(
-      std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
-      "blocks[0].budget must be paper, but is \"all\"");
-  refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
-          "testbed placetoo: there is no results/placetoo/testbed.json");
-  testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
-}
-
-TEST(TableFile, WhatIsNearlyRightIsToldWhatWouldBe) {
-  const TempFolder folder;
-  const std::string text = std::string(kHead) + kRest;
-  formats::WriteFile(folder / "mine.yaml", text);
-  formats::WriteFile(folder / "mine.txt", text);
-  const auto run = [&](const std::vector<std::string>& call) {
-    return testing::RunBerth(call, folder.path());
-  };
-  EXPECT_THAT(run({"table", "mine.txt"}).err,
-              HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
-  EXPECT_EQ(run({"table", "mine.yaml", "--samples", "2"}).status, 0);
-  const auto render = run({"table", "mine.yaml", "--render"});
-  EXPECT_EQ(render.status, 2);
-  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .berth/mine renders"));
-  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".berth/mine"}).status, 0);
-}
-
-// Nothing is run whose results could not be written.
-TEST(TableFile, OutputsAreLookedAtBeforeTheFirstCell) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
-  formats::WriteFile(folder / "file", "mine");
-  const auto refused = [&](const std::string& option, const std::string& path) {
-    testing::ExpectRefused(
-        {"table", folder / "mine.yaml", "--samples", "2", "--store", folder / "store.db", option, path},
-        "cannot be made one");
-    EXPECT_FALSE(std::filesystem::exists(folder / "store.db")) << option;
-  };
-  refused("--out", folder / "file");
-  refused("--out", "/proc/foo");
-  refused("--json", folder / "file/x.json");
-}
-
-// Graphs of others are no part of this tree: without them their cells say so, with them they run.
-TEST(TableFile, GraphsOfADataFolderAreReadWhereItIs) {
-  const TempFolder folder;
-  formats::WriteFile(
-      folder / "mine.yaml",
-      std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $BERTH_DATA/a/tiny.json}]\n");
-  const std::vector<std::string> call = {"table", folder / "mine.yaml", "--out", folder / "out"};
-  const auto without = testing::RunBerth(call, folder.path());
-  EXPECT_EQ(without.status, 0) << without.err;
-  EXPECT_THAT(formats::ReadFile(folder / "out/details.md"),
-              HasSubstr("$BERTH_DATA/a/tiny.json is not there"));
-  std::filesystem::create_directory(folder / "a");
-  formats::WriteFile(folder / "a/tiny.json",
-                     R"({"format": "berth.graph", "version": 1, "name": "tiny", "ops": [)"
-                     R"({"name": "a", "type": "MatMul", "cost_us": {"gpu": 10, "cpu": 20}}]})");
-  setenv("BERTH_DATA", folder.path().c_str(), 1);
-  const auto with = testing::RunBerth(call, folder.path());
-  unsetenv("BERTH_DATA");
-  EXPECT_EQ(with.status, 0) << with.err;
-  EXPECT_THAT(formats::ReadFile(folder / "out/rows.csv"), HasSubstr(",ok,"));
 }
 
 }  // namespace

@@ -132,6 +132,19 @@ TEST(Verify, WhatABuildCannotRunIsNoDifference) {
   EXPECT_THAT(compared.text, HasSubstr("no learners in this build"));
 }
 
+TEST(Verify, RowsOfAnotherMachineThatDifferAreSaidToBe) {
+  CellRecord was = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
+  CellRecord is = was;
+  was.machine = "there";
+  is.machine = "here";
+  EXPECT_THAT(CompareRows({was}, {is}).text, Not(HasSubstr("another machine"))) << "they are equal";
+  is.distinct = is.distinct.value_or(0) + 1;
+  EXPECT_THAT(CompareRows({was}, {is}).text,
+              HasSubstr("Rows that differ were run on another machine (there; this is here)"));
+  is.machine = was.machine;
+  EXPECT_THAT(CompareRows({was}, {is}).text, Not(HasSubstr("another machine")));
+}
+
 class VerifyProgram : public ::testing::Test {
  protected:
   void SetUp() override {
