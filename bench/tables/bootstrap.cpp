@@ -106,18 +106,30 @@ double StudentEnd(const std::vector<double>& values, int direction) {
                   direction * Student(static_cast<int>(values.size())) * std::sqrt(squares / (n - 1) / n));
 }
 
-using Statistic = std::function<double(const Seeds&)>;
+// Of drawn seeds the value where what is not known is as good as it can be, and where it is as bad.
+struct Ends {
+  double low;
+  double high;
+};
+using Statistic = std::function<Ends(const Seeds&)>;  // whatever the order of the seeds
 
-// `lowest` and `highest`: of drawn seeds, where what is not known is as good or as bad as it can be. No seeds: their values.
-void SetInterval(const Seeds& seeds, const Statistic& lowest, const Statistic& highest, Estimate& estimate) {
+// No seeds: their values.
+void SetInterval(const Seeds& seeds, const Statistic& statistic, Estimate& estimate) {
   agents::Rng rng(1, "bootstrap");
   std::vector<double> lows;
   std::vector<double> highs;
+  const auto add = [&](const Ends& ends) {
+    lows.push_back(ends.low);
+    highs.push_back(ends.high);
+  };
+  std::map<Seeds, Ends> known;  // few seeds make few draws: 126 of five
   Seeds drawn(seeds.size());
   for (int i = 0; i < (seeds.empty() ? 1 : kResamples); ++i) {
     for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
-    lows.push_back(lowest(drawn));
-    highs.push_back(highest(drawn));
+    std::sort(drawn.begin(), drawn.end());
+    const auto [at, is_new] = known.try_emplace(drawn);
+    if (is_new) at->second = statistic(drawn);
+    add(at->second);
   }
   std::sort(lows.begin(), lows.end());
   std::sort(highs.begin(), highs.end());
@@ -127,10 +139,7 @@ void SetInterval(const Seeds& seeds, const Statistic& lowest, const Statistic& h
   if (seeds.empty() || seeds.size() >= kSeedsForBootstrap) return;
   lows.clear();
   highs.clear();
-  for (const std::int64_t seed : seeds) {
-    lows.push_back(lowest({seed}));
-    highs.push_back(highest({seed}));
-  }
+  for (const std::int64_t seed : seeds) add(statistic({seed}));
   estimate.low = std::min(estimate.low, StudentEnd(lows, -1));
   estimate.high = std::max(estimate.high, StudentEnd(highs, 1));
 }
@@ -164,14 +173,15 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
     b = any_b;
     seeds.clear();
   }
-  const auto lowest = [&](const Seeds& drawn) { return Ratio(Best(a, drawn, 0), Best(b, drawn, kInfinity)); };
-  const auto highest = [&](const Seeds& drawn) {
-    return Ratio(Best(a, drawn, kInfinity), Best(b, drawn, 0));
+  const auto ends = [](const Side& ours, const Side& theirs, const Seeds& drawn) {
+    return Ends{Ratio(Best(ours, drawn, 0), Best(theirs, drawn, kInfinity)),
+                Ratio(Best(ours, drawn, kInfinity), Best(theirs, drawn, 0))};
   };
-  SetInterval(seeds, lowest, highest, estimate);
+  SetInterval(seeds, [&](const Seeds& drawn) { return ends(a, b, drawn); }, estimate);
   // What the rules' cells alone decide no seed can change.
-  estimate.low = std::max(estimate.low, Ratio(Best(any_a, {}, 0), Best(any_b, {}, kInfinity)));
-  estimate.high = std::min(estimate.high, Ratio(Best(any_a, {}, kInfinity), Best(any_b, {}, 0)));
+  const Ends of_rules = ends(any_a, any_b, {});
+  estimate.low = std::max(estimate.low, of_rules.low);
+  estimate.high = std::min(estimate.high, of_rules.high);
   return estimate;
 }
 
@@ -184,7 +194,11 @@ Estimate EstimateOver(const Cells& cells, const std::function<double(const Seeds
     estimate.low = 0;
     estimate.high = kInfinity;
   } else {
-    SetInterval(seeds, statistic, statistic, estimate);
+    const auto known = [&](const Seeds& drawn) {
+      const double value = statistic(drawn);
+      return Ends{value, value};
+    };
+    SetInterval(seeds, known, estimate);
   }
   return estimate;
 }
@@ -201,11 +215,9 @@ Estimate EstimateMeanRatio(const CellPairs& pairs, bool over_pairs) {
   };
   const auto mean = [&](const Seeds& seeds) { return GeometricMean(ratios(seeds)); };
   // Not a number where ours does not fit in one pair and theirs not in another.
-  const auto or_else = [&mean](double other) {
-    return [&mean, other](const Seeds& seeds) {
-      const double value = mean(seeds);
-      return std::isnan(value) ? other : value;
-    };
+  const auto ends = [&](const Seeds& seeds) {
+    const double value = mean(seeds);
+    return std::isnan(value) ? Ends{0, kInfinity} : Ends{value, value};
   };
   const Seeds seeds = CommonSeeds(side, {}, true);
   Estimate estimate{.sampled = std::ranges::any_of(side, &Runtimes::sampled),
@@ -216,7 +228,7 @@ Estimate EstimateMeanRatio(const CellPairs& pairs, bool over_pairs) {
     estimate.high = kInfinity;
     return estimate;
   }
-  SetInterval(seeds, or_else(0), or_else(kInfinity), estimate);
+  SetInterval(seeds, ends, estimate);
   if (over_pairs) {
     const Estimate of_pairs = EstimateMean(ratios(seeds));
     estimate.low = std::min(estimate.low, of_pairs.low);
