@@ -177,7 +177,8 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
     return Ends{Ratio(Best(ours, drawn, 0), Best(theirs, drawn, kInfinity)),
                 Ratio(Best(ours, drawn, kInfinity), Best(theirs, drawn, 0))};
   };
-  SetInterval(seeds, [&](const Seeds& drawn) { return ends(a, b, drawn); }, estimate);
+  SetInterval(
+      seeds, [&](const Seeds& drawn) { return ends(a, b, drawn); }, estimate);
   // What the rules' cells alone decide no seed can change.
   const Ends of_rules = ends(any_a, any_b, {});
   estimate.low = std::max(estimate.low, of_rules.low);

@@ -111,20 +111,20 @@ TEST(Place, SaysWhenItIsProvenThatNothingFits) {
 TEST(Place, SaysWhoFindsWhatFits) {
   const TempFolder folder;
   const auto told =
-      RunBerth({"place", "random_dag(ops=400)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
-                "gpu=380MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
+      RunBerth({"place", "random_dag(ops=60)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
+                "gpu=318MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
   EXPECT_EQ(
       told.out,
       "single_gpu: no placement that fits in 1 samples, but the portfolio finds one:\n"
-      "  berth place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=400)' --cluster 'k40(gpus=2)' "
-      "--devices gpu --memory gpu=380MiB --samples 1000\n");
+      "  berth place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=60)' --cluster 'k40(gpus=2)' "
+      "--devices gpu --memory gpu=318MiB --samples 1000\n");
   const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
   EXPECT_FALSE(run["feasible"]);
   EXPECT_FALSE(run["brief"]);
   EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
   const auto found = JsonOf(
-      RunBerth({"place", "--agent", "portfolio", "--graph", "random_dag(ops=400)", "--cluster", "k40(gpus=2)",
-                "--devices", "gpu", "--memory", "gpu=380MiB", "--samples", "1000", "--json", "-"}));
+      RunBerth({"place", "--agent", "portfolio", "--graph", "random_dag(ops=60)", "--cluster", "k40(gpus=2)",
+                "--devices", "gpu", "--memory", "gpu=318MiB", "--samples", "1000", "--json", "-"}));
   EXPECT_TRUE(found["feasible"]);
 }
 
@@ -168,7 +168,7 @@ TEST(Place, KilledSearchesGoOn) {
   for (const char* agent : {"local_search", "annealing", "genetic", "cross_entropy", "random"}) {
     const TempFolder folder;
     const auto call = [&](const std::string& out, const std::vector<std::string>& more) {
-      std::vector<std::string> words = {"place", "--agent",    agent,       "--graph", "random_dag(ops=300)",
+      std::vector<std::string> words = {"place", "--agent",    agent,       "--graph", "random_dag(ops=80)",
                                         "--out", folder / out, "--cluster", kCluster,  "--log-samples"};
       words.insert(words.end(), more.begin(), more.end());
       return words;
