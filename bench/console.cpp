@@ -153,6 +153,12 @@ void TellSentence(std::string_view text) {
   }
 }
 
+TextTable::TextTable(std::string_view aligns, const std::vector<std::string>& titles) {
+  BERTH_CHECK(aligns.size() == titles.size());
+  for (std::size_t c = 0; c < titles.size(); ++c)
+    AddColumn(titles[c], aligns[c] == 'l' ? Align::kLeft : Align::kRight);
+}
+
 void TextTable::AddColumn(std::string title, Align align) {
   titles_.push_back(std::move(title));
   aligns_.push_back(align);

@@ -57,6 +57,10 @@ class TextTable {
  public:
   enum class Align : std::uint8_t { kLeft, kRight };
 
+  TextTable() = default;
+  // A letter for each title: l left, r right.
+  TextTable(std::string_view aligns, const std::vector<std::string>& titles);
+
   void AddColumn(std::string title, Align align = Align::kLeft);
   void AddRow(std::vector<std::string> cells);
   // Lines end in '\n' and carry no trailing blanks; each starts with `indent` blanks.

@@ -1,7 +1,6 @@
 #include "bench/html.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "BenchData.h"
 
@@ -96,10 +95,6 @@ std::string FigureHtml(const std::string& kind, const std::string& title, const 
       "<figure data-kind=\"{}\"><figcaption>{}</figcaption>\n<div class=\"drawing\" role=\"img\" "
       "aria-label=\"{}\"></div>\n<script type=\"application/json\">{}</script>\n{}</figure>\n",
       kind, EscapeHtml(title), EscapeHtml(spoken), InScript(json), more);
-}
-
-std::string JsonText(const std::string& text) {
-  return nlohmann::json(text).dump();
 }
 
 std::string JsonNumber(double value) {

@@ -34,8 +34,7 @@ std::string TableHtml(const std::string& title, const std::string& style,
 std::string FigureHtml(const std::string& kind, const std::string& title, const std::string& spoken,
                        const std::string& json, const std::string& more);
 
-// A string of JSON, a number of JSON with four digits, and points [[x,y],…].
-std::string JsonText(const std::string& text);
+// A number of JSON with four digits, and points [[x,y],…].
 std::string JsonNumber(double value);
 std::string JsonPoints(const std::vector<std::pair<double, double>>& points);
 

@@ -67,6 +67,30 @@ std::unique_ptr<cost_models::Catalogue> CatalogueOf(const ProblemSource& source)
 }
 
 // Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
+void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
+  const auto equals = setting.find('=');
+  if (equals == std::string::npos) {
+    throw InputError(fmt::format("--memory {}: wanted DEVICE=SIZE, like gpu0=4GiB.", setting));
+  }
+  const std::string selector = setting.substr(0, equals);
+  const sim::Bytes memory = formats::ParseBytes(setting.substr(equals + 1), "--memory " + selector);
+  bool found = false;
+  for (sim::Device& device : cluster.devices) {
+    if (!Matches(device, selector)) continue;
+    if (memory <= device.reserve) {
+      throw InputError(fmt::format("--memory {}: device {} reserves {}, so more than that is needed.",
+                                   setting, device.name, formats::PrintBytes(device.reserve)));
+    }
+    device.memory = memory;
+    found = true;
+  }
+  if (!found) {
+    throw InputError(fmt::format(
+        "--memory {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", setting,
+        selector, cluster.name, DidYouMean(selector, Selectors(cluster)), DeviceList(cluster)));
+  }
+}
+
 sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model,
                             const cost_models::Catalogue& base) {
   const auto catalogue = cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), base);
@@ -202,30 +226,6 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim
 
 void LoadedProblem::Price(const sim::CostModel& model) {
   problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
-}
-
-void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
-  const auto equals = setting.find('=');
-  if (equals == std::string::npos) {
-    throw InputError(fmt::format("--memory {}: wanted DEVICE=SIZE, like gpu0=4GiB.", setting));
-  }
-  const std::string selector = setting.substr(0, equals);
-  const sim::Bytes memory = formats::ParseBytes(setting.substr(equals + 1), "--memory " + selector);
-  bool found = false;
-  for (sim::Device& device : cluster.devices) {
-    if (!Matches(device, selector)) continue;
-    if (memory <= device.reserve) {
-      throw InputError(fmt::format("--memory {}: device {} reserves {}, so more than that is needed.",
-                                   setting, device.name, formats::PrintBytes(device.reserve)));
-    }
-    device.memory = memory;
-    found = true;
-  }
-  if (!found) {
-    throw InputError(fmt::format(
-        "--memory {}: \"{}\" is no device, kind or class of cluster {}{}; its devices are {}.", setting,
-        selector, cluster.name, DidYouMean(selector, Selectors(cluster)), DeviceList(cluster)));
-  }
 }
 
 void OverrideRules(sim::Cluster& cluster, const std::string& rules) {

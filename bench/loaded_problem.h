@@ -79,8 +79,7 @@ class LoadedProblem {
   std::unique_ptr<sim::Problem> problem_;
 };
 
-// Overrides of a cluster; throw InputError that says what there would be.
-void OverrideMemory(sim::Cluster& cluster, const std::string& setting);
+// Throws InputError that says what there would be.
 void OverrideRules(sim::Cluster& cluster, const std::string& rules);
 
 // Devices by name, kind or class ("gpu0,gpu1", "gpu"), comma-separated, in cluster order; empty = none named.

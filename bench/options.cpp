@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "sim/error.h"
 
 namespace berth::bench {
 namespace {
@@ -49,6 +50,18 @@ std::string WrongJsonName(const std::string& file) {
   if (suffix.empty() || suffix == ".json") return {};
   return fmt::format("\"{}\" ends in {}, which is not written here; known are .json and .json.zst.", file,
                      suffix);
+}
+
+void RefuseTwoDocuments(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::string first;
+  for (const auto& [option, file] : files) {
+    if (file != "-") continue;
+    if (!first.empty()) {
+      throw InputError(fmt::format(
+          "{} - and {} - would mix two documents on standard output; give a file to one.", first, option));
+    }
+    first = option;
+  }
 }
 
 }  // namespace berth::bench

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace CLI {
 class Option;
@@ -29,5 +31,8 @@ CLI::Option* Threads(CLI::Option* option);
 CLI::Option* JsonFile(CLI::Option* option);
 // Why a name is refused there; empty = it is not.
 std::string WrongJsonName(const std::string& file);
+
+// Standard output holds one document: throws InputError where two files, each behind its option, are "-".
+void RefuseTwoDocuments(const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace berth::bench

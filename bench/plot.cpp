@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/html.h"
+#include "sim/formats/json_text.h"
 
 namespace berth::bench {
 
@@ -18,7 +19,7 @@ std::string PlotHtml(const Plot& plot) {
       numbers.push_back({one.name, JsonNumber(x), JsonNumber(y)});
     }
     series += fmt::format("{}{{\"name\":{},\"line\":{},\"points\":{}}}", s == 0 ? "" : ",",
-                          JsonText(one.name), one.line, JsonPoints(shown));
+                          formats::JsonString(one.name), one.line, JsonPoints(shown));
     key += fmt::format("<span data-{}=\"{}\">{}</span>", one.line ? "line" : "mark", s, EscapeHtml(one.name));
   }
   if (numbers.empty()) return {};
@@ -26,7 +27,8 @@ std::string PlotHtml(const Plot& plot) {
       fmt::format("{}: {} against {}, {} points", plot.title, plot.y_label, plot.x_label, numbers.size());
   const std::string json =
       fmt::format("{{\"x_label\":{},\"y_label\":{},\"linear_y\":{},\"diagonal\":{},\"series\":[{}]}}",
-                  JsonText(plot.x_label), JsonText(plot.y_label), plot.linear_y, plot.diagonal, series);
+                  formats::JsonString(plot.x_label), formats::JsonString(plot.y_label), plot.linear_y,
+                  plot.diagonal, series);
   std::string more;
   if (plot.series.size() > 1 || !plot.series.front().name.empty())
     more = "<p class=\"key\">" + key + "</p>\n";

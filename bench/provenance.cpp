@@ -33,10 +33,14 @@ Provenance CurrentProvenance() {
   return provenance;
 }
 
+std::string Provenance::RevisionText() const {
+  return revision + (dirty ? " (with changes)" : "");
+}
+
 std::vector<std::pair<std::string, std::string>> ProvenanceFacts() {
   const Provenance now = CurrentProvenance();
   return {{"command", now.command},
-          {"revision", now.revision + (now.dirty ? " (with changes)" : "")},
+          {"revision", now.RevisionText()},
           {"machine", now.machine},
           {"date", now.date}};
 }

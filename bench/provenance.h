@@ -14,6 +14,8 @@ struct Provenance {
   bool dirty = false;    // built from a tree with changes that are in no commit
   std::string machine;   // "AMD EPYC 9B45, 2 cores, AVX-512"
   std::string date;      // UTC, "2026-11-21T00:12:33Z"
+
+  std::string RevisionText() const;  // "1b41fda24c99 (with changes)"
 };
 
 // Remembers the command line; called once by main().

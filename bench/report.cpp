@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/explain/path_shares.h"
 #include "sim/explain.h"
 
 namespace berth::bench {
@@ -24,14 +25,7 @@ std::string PercentText(double share) {
 
 std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement) {
-  TextTable table;
-  table.AddColumn("device");
-  table.AddColumn("ops", TextTable::Align::kRight);
-  table.AddColumn("busy", TextTable::Align::kRight);
-  table.AddColumn("");
-  table.AddColumn("peak memory", TextTable::Align::kRight);
-  table.AddColumn("of", TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrlrrl", {"device", "ops", "busy", "", "peak memory", "of", ""});
   for (std::size_t d = 0; d < outcome.devices.size(); ++d) {
     const sim::Device& device = problem.cluster().devices[d];
     const sim::DeviceUse& use = outcome.devices[d];
@@ -48,11 +42,7 @@ std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem
 }
 
 std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) {
-  TextTable table;
-  table.AddColumn("link");
-  table.AddColumn("carried", TextTable::Align::kRight);
-  table.AddColumn("busy", TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrl", {"link", "carried", "busy", ""});
   for (std::size_t l = 0; l < outcome.links.size(); ++l) {
     const sim::LinkUse& use = outcome.links[l];
     if (use.bytes == 0) continue;
@@ -64,53 +54,26 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
-// Shares of the critical path: ops by device, transfers, dispatch, waiting.
-std::string CriticalPathText(const sim::Explanation& explanation, const sim::Outcome& outcome,
-                             const sim::Problem& problem, const sim::Placement& placement) {
-  std::vector<sim::Picos> on_device(problem.cluster().devices.size(), 0);
-  sim::Picos transfers = 0, dispatch = 0, waits = 0;
-  for (const sim::CriticalStep& step : explanation.critical_path) {
-    const sim::Picos length = step.end - step.start;
-    switch (step.kind) {
-      case sim::CriticalStep::Kind::kOp:
-        on_device[static_cast<std::size_t>(placement.device[static_cast<std::size_t>(step.index)])] += length;
-        break;
-      case sim::CriticalStep::Kind::kTransfer:
-        transfers += length;
-        break;
-      case sim::CriticalStep::Kind::kDispatch:
-        dispatch += length;
-        break;
-      case sim::CriticalStep::Kind::kWait:
-        waits += length;
-        break;
-    }
-  }
-  TextTable table;
-  table.AddColumn("critical path");
-  table.AddColumn("", TextTable::Align::kRight);
-  table.AddColumn("");
+std::string CriticalPathText(const PathShares& path, const sim::Outcome& outcome,
+                             const sim::Problem& problem) {
+  TextTable table("lrl", {"critical path", "", ""});
   const auto add = [&](const std::string& what, sim::Picos length) {
     if (length == 0) return;
     const double share = Share(static_cast<double>(length), static_cast<double>(outcome.runtime));
     table.AddRow({what, TimeText(length), Bar(share, kBarWidth) + " " + PercentText(share)});
   };
-  for (std::size_t d = 0; d < on_device.size(); ++d)
-    add("ops on " + problem.cluster().devices[d].name, on_device[d]);
-  add("transfers", transfers);
-  add("dispatch", dispatch);
-  add("waiting", waits);
+  for (std::size_t d = 0; d < path.devices.size(); ++d)
+    add("ops on " + problem.cluster().devices[d].name, path.devices[d]);
+  add("transfers", path.transfers);
+  add("dispatch", path.dispatch);
+  add("waiting", path.waiting);
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
 std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome,
                      const sim::Problem& problem) {
-  TextTable table;
-  table.AddColumn("idle");
-  for (const char* title :
-       {"ops elsewhere run", "link is taken", "tensor under way", "dispatch", "nothing left"}) {
-    table.AddColumn(title, TextTable::Align::kRight);
-  }
+  TextTable table("lrrrrr", {"idle", "ops elsewhere run", "link is taken", "tensor under way", "dispatch",
+                             "nothing left"});
   for (std::size_t d = 0; d < explanation.idle.size(); ++d) {
     if (outcome.devices[d].busy == 0) continue;
     const sim::IdleTime& idle = explanation.idle[d];
@@ -125,34 +88,30 @@ std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& ou
 
 std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
                        const sim::Placement& placement) {
-  std::vector<sim::OpIndex> order(outcome.ops.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto length = [&](sim::OpIndex op) {
-    const sim::OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
-    return times.end - times.start;
-  };
   constexpr std::size_t kNameWidth = 30, kTypeWidth = 20;  // so that a row fits in kLineWidth
-  const std::size_t shown = std::min(kTopOps, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-      [&](sim::OpIndex a, sim::OpIndex b) { return std::tuple(-length(a), a) < std::tuple(-length(b), b); });
-  TextTable table;
-  table.AddColumn("longest ops");
-  table.AddColumn("type");
-  table.AddColumn("device");
-  table.AddColumn("start", TextTable::Align::kRight);
-  table.AddColumn("takes", TextTable::Align::kRight);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto at = static_cast<std::size_t>(order[i]);
+  TextTable table("lllrr", {"longest ops", "type", "device", "start", "takes"});
+  for (const sim::OpIndex index : LongestOps(outcome, kTopOps)) {
+    const auto at = static_cast<std::size_t>(index);
     const sim::Op& op = problem.graph().ops[at];
     table.AddRow({Shortened(op.name, kNameWidth), Shortened(op.type, kTypeWidth),
                   problem.cluster().devices[static_cast<std::size_t>(placement.device[at])].name,
-                  TimeText(outcome.ops[at].start), TimeText(length(order[i]))});
+                  TimeText(outcome.ops[at].start), TimeText(outcome.ops[at].end - outcome.ops[at].start)});
   }
   return "\n" + table.ToString();
 }
 
 }  // namespace
+
+std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t most) {
+  std::vector<sim::OpIndex> order(outcome.ops.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](sim::OpIndex op) {
+    const sim::OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
+    return times.end - times.start;
+  });
+  order.resize(std::min(most, order.size()));
+  return order;
+}
 
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
   if (!outcome.oom) return "fits, " + TimeText(outcome.runtime);
@@ -189,7 +148,7 @@ std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);
   const sim::Explanation explanation = sim::Explain(problem, placement, outcome);
-  text += CriticalPathText(explanation, outcome, problem, placement);
+  text += CriticalPathText(ShareOut(problem, placement, outcome, explanation), outcome, problem);
   text += IdleText(explanation, outcome, problem);
   text += TopOpsText(outcome, problem, placement);
   text += "\n" + PricesText(problem, placement) + "\n";

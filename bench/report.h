@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/outcome.h"
 #include "sim/simulator.h"
@@ -12,6 +13,9 @@ namespace berth::bench {
 // Needs RunOptions::Record::kTimeline.
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement);
+
+// At most so many, the longest first.
+std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t most);
 
 // "fits, 1.184 s" or "out of memory on gpu0 at op conv0 (output) after 12.0 ms: needs 9.13 GB of 8.00 GB;
 // without limit it would take 1.184 s".

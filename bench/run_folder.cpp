@@ -47,17 +47,20 @@ std::optional<std::string> Difference(const Json& there, const Json& here,
 
 }  // namespace
 
+void RefuseUnknownFile(const std::string& folder, const std::string& file, const std::string& record) {
+  throw InputError(
+      fmt::format("{}: holds {} and no {} that says what it is of; give another --out, or --force to replace "
+                  "what is there.",
+                  folder, file, record));
+}
+
 void ClaimFolder(const RunFolder& folder) {
   formats::MakeFolder(folder.path);
   if (folder.force) return;
   const std::optional<Json> there = ReadRecord(folder);
   if (!there) {
     for (const std::string& file : folder.files) {
-      if (!Holds(folder, file)) continue;
-      throw InputError(
-          fmt::format("{}: holds {} and no {} that says what it is of; give another --out, or --force to "
-                      "replace what is there.",
-                      folder.path, file, folder.record));
+      if (Holds(folder, file)) RefuseUnknownFile(folder.path, file, folder.record);
     }
     return;
   }

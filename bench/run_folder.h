@@ -26,4 +26,8 @@ struct RunFolder {
 // be right.
 void ClaimFolder(const RunFolder& folder);
 
+// Throws InputError: the folder holds the file, and nothing that says what it is of ("no run.json").
+[[noreturn]] void RefuseUnknownFile(const std::string& folder, const std::string& file,
+                                    const std::string& record);
+
 }  // namespace berth::bench

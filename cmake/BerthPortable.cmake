@@ -1,5 +1,5 @@
-# berth_portable(program script…): the target `portable`, part of every build of that preset. It collects the program, the
-# shared libraries it needs and the scripts in one folder, berth-portable/, that runs wherever it is copied to, given the
+# berth_portable(program): the target `portable`, part of every build of that preset. It collects the program, the
+# shared libraries it needs in one folder, berth-portable/, that runs wherever it is copied to, given the
 # machine's own C library (REQUIRES.txt in the folder says from which version on). berth-profile, its CPU plug-in and, where it is built, its
 # CUDA plug-in come along; CUDA's own libraries do not, they belong to the machine's driver and toolkit.
 function(berth_portable program)
@@ -12,13 +12,11 @@ function(berth_portable program)
   # DT_RPATH, not DT_RUNPATH: the libraries in the folder look for each other through the program's path.
   set_target_properties(${program} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
-  set(scripts ${ARGN})
-  list(TRANSFORM scripts PREPEND ${CMAKE_SOURCE_DIR}/)
   set(folder ${CMAKE_BINARY_DIR}/berth-portable)
   add_custom_command(OUTPUT ${folder}/REQUIRES.txt
-    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D FOLDER=${folder} "-D SCRIPTS=${scripts}" "-D EXTRA=${extra}"
+    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D FOLDER=${folder} "-D EXTRA=${extra}"
             -D STRIP=${CMAKE_STRIP} -D OBJDUMP=${CMAKE_OBJDUMP} -P ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
-    DEPENDS ${program} berth_profile ${extra} ${scripts} ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
+    DEPENDS ${program} berth_profile ${extra} ${CMAKE_SOURCE_DIR}/cmake/CollectPortable.cmake
     COMMENT "Collecting ${folder}" VERBATIM)
   add_custom_target(portable ALL DEPENDS ${folder}/REQUIRES.txt)
   add_test(NAME portable/moved

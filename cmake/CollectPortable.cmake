@@ -1,4 +1,4 @@
-# Run at build time by berth_portable(): PROGRAM, the libraries it needs, SCRIPTS, and EXTRA, which needs no other
+# Run at build time by berth_portable(): PROGRAM, the libraries it needs and EXTRA, which needs no other
 # libraries than these and the machine's own, into FOLDER, made anew.
 #
 # The C library and its parts stay out: they fit the running machine's kernel and its loader, whose path is fixed in the
@@ -13,7 +13,7 @@ endif()
 
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)
-file(COPY ${PROGRAM} ${EXTRA} ${SCRIPTS} DESTINATION ${FOLDER})
+file(COPY ${PROGRAM} ${EXTRA} DESTINATION ${FOLDER})
 set(files "")
 foreach(library ${libraries})
   file(REAL_PATH ${library} real)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -136,7 +135,7 @@ class Linker {
 Gap GapBetween(const ActivityTrace& trace, WorkRef before, const LinkedWork& next) {
   const DeviceWork& first = WorkAt(trace, before);
   const DeviceWork& second = WorkAt(trace, next.work);
-  Gap gap{Gap::Cause::kUnknown, before, next.work, second.start - first.end, 0};
+  Gap gap{Gap::Cause::kUnknown, second.start - first.end, 0};
   if (second.graph != 0 && second.graph == first.graph && second.correlation == first.correlation) {
     gap.cause = Gap::Cause::kDevice;  // two nodes of one launch
   } else if (next.call != kNobody) {
@@ -147,26 +146,6 @@ Gap GapBetween(const ActivityTrace& trace, WorkRef before, const LinkedWork& nex
     if (was_empty) gap.launch_delay = second.start - call.start;
   }
   return gap;
-}
-
-std::vector<OpWork> SumOps(const ActivityTrace& trace, const std::vector<LinkedWork>& work) {
-  std::map<std::size_t, OpWork> ops;
-  std::set<std::pair<std::size_t, std::ptrdiff_t>> counted;  // marker, call
-  for (const LinkedWork& linked : work) {
-    if (linked.op == kNobody) continue;
-    const auto marker = static_cast<std::size_t>(linked.op);
-    OpWork& op = ops[marker];
-    op.marker = marker;
-    op.work.push_back(linked.work);
-    op.device_time += linked.device_time;
-    // A graph's launch is one call for all its nodes.
-    if (linked.call == kNobody || !counted.emplace(marker, linked.call).second) continue;
-    const ApiCall& call = trace.calls[static_cast<std::size_t>(linked.call)];
-    op.call_time += call.end - call.start;
-  }
-  std::vector<OpWork> sums;
-  for (auto& [marker, op] : ops) sums.push_back(std::move(op));
-  return sums;
 }
 
 }  // namespace
@@ -210,8 +189,6 @@ Correlation Correlate(const ActivityTrace& trace) {
   const Linker linker(trace);
   Correlation result;
   std::map<StreamKey, WorkRef> last;  // of each stream, the one that ends last so far
-  std::unordered_map<std::ptrdiff_t, Nanos> gaps_of_op;
-  std::map<StreamKey, std::ptrdiff_t> last_op;
   for (const WorkRef ref : WorkByStart(trace)) {
     LinkedWork linked = linker.Link(ref);
     const DeviceWork& work = WorkAt(trace, ref);
@@ -223,19 +200,10 @@ Correlation Correlate(const ActivityTrace& trace) {
           std::clamp<Nanos>(WorkAt(trace, before->second).end - work.start, 0, linked.device_time);
     if (!first) {
       const Gap gap = GapBetween(trace, before->second, linked);
-      if (gap.length > 0) {
-        result.gaps.push_back(gap);
-        if (linked.op != kNobody && last_op[stream] == linked.op) gaps_of_op[linked.op] += gap.length;
-      }
+      if (gap.length > 0) result.gaps.push_back(gap);
       if (work.end >= WorkAt(trace, before->second).end) before->second = ref;
     }
-    last_op[stream] = linked.op;
     result.work.push_back(linked);
-  }
-  result.ops = SumOps(trace, result.work);
-  for (OpWork& op : result.ops) {
-    const auto gaps = gaps_of_op.find(static_cast<std::ptrdiff_t>(op.marker));
-    if (gaps != gaps_of_op.end()) op.gaps = gaps->second;
   }
   return result;
 }

@@ -43,29 +43,17 @@ struct LinkedWork {
   Nanos device_time = 0;
 };
 
-// What an op did on devices.
-struct OpWork {
-  std::size_t marker = 0;
-  std::vector<WorkRef> work;  // by start
-  Nanos device_time = 0;      // sum of LinkedWork::device_time: what the op costs
-  Nanos gaps = 0;       // idle time of a stream between two neighbours of this op, never part of the cost
-  Nanos call_time = 0;  // sum of the durations of the calls that launched the work
-};
-
-// Idle time of a stream before `after`. If the stream was empty when the host launched, the host is the cause
+// Idle time of a stream before a piece of work. If the stream was empty when the host launched, the host is the cause
 // and `launch_delay` counts; else it is the device's own gap from kernel to kernel.
 struct Gap {
   enum class Cause : std::uint8_t { kUnknown, kHost, kDevice } cause = Cause::kUnknown;
-  WorkRef before;
-  WorkRef after;
   Nanos length = 0;
   Nanos launch_delay = 0;  // of kHost: from the start of the call to the start of the work
 };
 
 struct Correlation {
   std::vector<LinkedWork> work;  // as WorkByStart()
-  std::vector<OpWork> ops;       // those with work, by marker
-  std::vector<Gap> gaps;         // those above 0, by start of `after`
+  std::vector<Gap> gaps;         // those above 0, by the start of what follows
 };
 
 // An op is found through its external id; where nothing refers to the call by one, it is the innermost op

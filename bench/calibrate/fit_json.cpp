@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/provenance.h"
+#include "bench/provenance_json.h"
 
 namespace berth::bench {
 namespace {
@@ -15,13 +15,8 @@ Json Begin(const std::string& parameters) {
 }
 
 std::string End(Json json, const std::vector<std::string>& notes) {
-  const Provenance now = CurrentProvenance();
   json["notes"] = notes;
-  json["command"] = now.command;
-  json["revision"] = now.revision;
-  json["dirty"] = now.dirty;
-  json["machine"] = now.machine;
-  json["date"] = now.date;
+  AddProvenance(json);
   return json.dump(1) + "\n";
 }
 

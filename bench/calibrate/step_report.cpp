@@ -20,9 +20,7 @@ std::string ShareText(double us, double of) {
 }
 
 TextTable Account(const cost_models::StepOps& steps) {
-  TextTable table;
-  table.AddColumn("share", TextTable::Align::kRight);
-  table.AddColumn("of the device's time");
+  TextTable table("rl", {"share", "of the device's time"});
   table.AddRow({ShareText(steps.told_us - steps.copies_us - steps.collectives_us, steps.device_us),
                 "told: ops with name, shapes and kernels"});
   if (steps.copies_us > 0)
@@ -48,9 +46,7 @@ TextTable Account(const cost_models::StepOps& steps) {
 TextTable LongestOps(const cost_models::StepOps& steps) {
   std::vector<cost_models::StepOp> ops = steps.ops;
   std::ranges::stable_sort(ops, std::ranges::greater{}, TimeOf);
-  TextTable table;
-  table.AddColumn("longest told ops");
-  for (const char* title : {"calls", "median", "share"}) table.AddColumn(title, TextTable::Align::kRight);
+  TextTable table("lrrr", {"longest told ops", "calls", "median", "share"});
   for (std::size_t i = 0; i < std::min(kShown, ops.size()); ++i) {
     const std::string both = ops[i].second ? " and " + ops[i].second->phase : "";
     table.AddRow({LabelOf(ops[i].op) + both, std::to_string(ops[i].op.hot.count),

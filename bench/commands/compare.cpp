@@ -15,6 +15,7 @@
 #include "bench/interrupt.h"
 #include "bench/options.h"
 #include "bench/provenance.h"
+#include "bench/provenance_json.h"
 #include "bench/reference.h"
 #include "bench/run_folder.h"
 #include "bench/search_source.h"
@@ -85,7 +86,6 @@ TableDefinition Columns(const std::vector<std::string>& agents, const std::strin
 }
 
 nlohmann::ordered_json ToJson(const TableResults& results, const SearchSource& search) {
-  const Provenance now = CurrentProvenance();
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const CellRecord* record : results.records()) {
     nlohmann::ordered_json run = {
@@ -107,10 +107,10 @@ nlohmann::ordered_json ToJson(const TableResults& results, const SearchSource& s
     run["command"] = record->command;
     runs.push_back(std::move(run));
   }
-  return {{"scenario", search.name()}, {"budget", search.samples()},
-          {"runs", std::move(runs)},   {"command", now.command},
-          {"revision", now.revision},  {"dirty", now.dirty},
-          {"machine", now.machine},    {"date", now.date}};
+  nlohmann::ordered_json json = {
+      {"scenario", search.name()}, {"budget", search.samples()}, {"runs", std::move(runs)}};
+  AddProvenance(json);
+  return json;
 }
 
 class CompareCommand : public Command {

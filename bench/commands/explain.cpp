@@ -50,9 +50,7 @@ class ExplainCommand : public Command {
     if (faster_ == 1) throw InputError("--faster 1: above 1 is wanted.");
     CheckStandardInput(source_, placement_);
     ResolveHere(source_);
-    if (json_ == "-" && html_ == "-")
-      throw InputError(
-          "--json - and --html - would mix two documents on standard output; give a file to one.");
+    RefuseTwoDocuments({{"--json", json_}, {"--html", html_}});
     if (!html_.empty()) formats::PrepareOutput(html_);
     const LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();

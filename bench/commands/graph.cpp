@@ -66,11 +66,6 @@ void WriteSummary(const std::string& json, const std::string& out, const sim::Op
   formats::WriteFile(json, summary.dump(1) + "\n");
 }
 
-void CheckStandardOutput(const std::string& json, const std::string& out) {
-  if (json == "-" && out == "-")
-    throw InputError("--json - and --out - would mix two documents on standard output; give a file to one.");
-}
-
 class InfoCommand {
  public:
   void Declare(CLI::App& app) {
@@ -120,20 +115,14 @@ class InfoCommand {
     fmt::print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n", CountText(totals.parameters),
                totals.flops / 1e9, BytesText(static_cast<double>(totals.output_bytes)),
                BytesText(static_cast<double>(totals.persistent_bytes)));
-    TextTable types;
-    types.AddColumn("type");
-    for (const char* title : {"ops", "GFLOP", "outputs"}) types.AddColumn(title, TextTable::Align::kRight);
+    TextTable types("lrrr", {"type", "ops", "GFLOP", "outputs"});
     for (const auto& [type, use] : UseByType(graph)) {
       types.AddRow({Shortened(type), CountText(use.ops), fmt::format("{:.4g}", use.flops / 1e9),
                     BytesText(static_cast<double>(use.output_bytes))});
     }
     fmt::print("{}", types.ToString());
     if (shares.empty()) return;
-    TextTable tiers;
-    tiers.AddColumn("all ops on");
-    for (const char* title : {"time alone", "A measured", "B interpolated", "C structural"}) {
-      tiers.AddColumn(title, TextTable::Align::kRight);
-    }
+    TextTable tiers("lrrrr", {"all ops on", "time alone", "A measured", "B interpolated", "C structural"});
     for (const TierShare& share : shares) {
       std::vector<std::string> cells = {share.device, TimeText(share.total_us)};
       for (const double us : share.by_tier)
@@ -187,7 +176,7 @@ class ImportCommand {
   }
 
   void Run() {
-    CheckStandardOutput(json_, out_);
+    RefuseTwoDocuments({{"--json", json_}, {"--out", out_}});
     if (!options_.gpu.empty()) CheckGpu();
     for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
     const std::string content = formats::ReadFile(file_);
@@ -257,7 +246,7 @@ class ConvertCommand {
   }
 
   void Run() {
-    CheckStandardOutput(json_, out_);
+    RefuseTwoDocuments({{"--json", json_}, {"--out", out_}});
     const sim::OpGraph graph = LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
     if (!json_.empty()) return WriteSummary(json_, out_, graph, nlohmann::ordered_json::object());

@@ -25,6 +25,7 @@
 #include "bench/problem_json.h"
 #include "bench/progress.h"
 #include "bench/provenance.h"
+#include "bench/provenance_json.h"
 #include "bench/reference.h"
 #include "bench/run_folder.h"
 #include "bench/sample_log.h"
@@ -69,15 +70,6 @@ nlohmann::ordered_json Identity(const SearchSource& search, std::int64_t seed, c
           {"seed", seed},
           {"budget", search.samples()},
           {"source", ProblemJson(search.problem())}};
-}
-
-void AddProvenance(nlohmann::ordered_json& json) {
-  const Provenance now = CurrentProvenance();
-  json["command"] = now.command;
-  json["revision"] = now.revision;
-  json["dirty"] = now.dirty;
-  json["machine"] = now.machine;
-  json["date"] = now.date;
 }
 
 nlohmann::ordered_json Summary(const SearchSource& search, std::int64_t seed, const Found& found) {
@@ -243,9 +235,7 @@ class PlaceCommand : public Command {
     RefuseWeightsForNothing();
     if (log_samples_ && out_.empty())
       throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
-    if (json_ == "-" && html_ == "-")
-      throw InputError(
-          "--json - and --html - would mix two documents on standard output; give a file to one.");
+    RefuseTwoDocuments({{"--json", json_}, {"--html", html_}});
     for (const std::string& file : {html_, json_}) {
       if (!file.empty()) formats::PrepareOutput(file);
     }

@@ -47,7 +47,11 @@ class SimulateCommand : public Command {
   }
 
   void Run() override {
-    CheckStandardOutput();
+    RefuseTwoDocuments({{"--json", json_},
+                        {"--trace", trace_},
+                        {"--timeline", timeline_},
+                        {"--html", html_},
+                        {"--save-placement", save_}});
     CheckStandardInput(source_, placement_);
     ResolveHere(source_);
     const LoadedProblem loaded(source_);
@@ -86,21 +90,6 @@ class SimulateCommand : public Command {
     std::string text;
     for (const auto& [whose, what] : groups) text += Wrapped(whose, 0, 80) + what;
     return text;
-  }
-
-  // Standard output holds one document.
-  void CheckStandardOutput() const {
-    const char* first = nullptr;
-    for (const auto& [option, file] :
-         {std::pair{"--json", &json_}, std::pair{"--trace", &trace_}, std::pair{"--timeline", &timeline_},
-          std::pair{"--html", &html_}, std::pair{"--save-placement", &save_}}) {
-      if (*file != "-") continue;
-      if (first != nullptr) {
-        throw InputError(fmt::format(
-            "{} - and {} - would mix two documents on standard output; give a file to one.", first, option));
-      }
-      first = option;
-    }
   }
 
   ProblemSource source_;

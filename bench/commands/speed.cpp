@@ -12,7 +12,7 @@
 #include "bench/console.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
-#include "bench/provenance.h"
+#include "bench/provenance_json.h"
 #include "bench/random_placements.h"
 #include "bench/reference.h"
 #include "bench/this_machine.h"
@@ -99,12 +99,7 @@ class SpeedCommand : public Command {
   }
 
   void Write(nlohmann::ordered_json json) const {
-    const Provenance now = CurrentProvenance();
-    json["command"] = now.command;
-    json["revision"] = now.revision;
-    json["dirty"] = now.dirty;
-    json["machine"] = now.machine;
-    json["date"] = now.date;
+    AddProvenance(json);
     formats::WriteFile(json_, json.dump(1) + "\n");
   }
 

@@ -17,6 +17,7 @@
 #include "bench/options.h"
 #include "bench/progress.h"
 #include "bench/reference.h"
+#include "bench/run_folder.h"
 #include "bench/tables/cell_progress.h"
 #include "bench/tables/derived.h"
 #include "bench/tables/learned.h"
@@ -253,10 +254,7 @@ class TableCommand : public Command {
     for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
       const bool begun = (render_ || resume_ || verify_ > 0) && std::string_view(file) == "rows.csv";
       if (begun || !fs::exists(fs::path(out_) / file)) continue;
-      throw InputError(
-          fmt::format("{}: holds {} and no table.md that says what it is of; give another --out, or --force "
-                      "to replace what is there.",
-                      out_, file));
+      RefuseUnknownFile(out_, file, "table.md");
     }
   }
 
@@ -403,8 +401,7 @@ class TableCommand : public Command {
   static void ReportAdopted(const std::string& path, const std::vector<CellRecord>& rows,
                             const TableStore::Adopted& adopted) {
     std::set<std::string> revisions;
-    for (const CellRecord& row : rows)
-      revisions.insert(row.revision + (row.dirty == "yes" ? " (dirty)" : ""));
+    for (const CellRecord& row : rows) revisions.insert(RevisionText(row));
     Tell(fmt::format("{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
                      rows.size(), JoinNames({revisions.begin(), revisions.end()})));
     for (const CellRecord& own : adopted.other) {

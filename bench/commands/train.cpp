@@ -14,7 +14,7 @@
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
 #include "bench/progress.h"
-#include "bench/provenance.h"
+#include "bench/provenance_json.h"
 #include "bench/reference.h"
 #include "bench/training_set.h"
 #include "profiler/host_machine.h"
@@ -171,27 +171,21 @@ class TrainCommand : public Command {
         line["best_runtime_us"] = sim::ToMicros(graph.evaluator->best_runtime());
       graphs.push_back(std::move(line));
     }
-    const Provenance now = CurrentProvenance();
-    return {{"agent", agent},
-            {"policy", out_},
-            {"cluster", source_.cluster},
-            {"seed", seed_},
-            {"budget", samples_},
-            {"samples", set_.samples()},
-            {"interrupted", set_.interrupted()},
-            {"wall_seconds", wall},
-            {"graphs", std::move(graphs)},
-            {"command", now.command},
-            {"revision", now.revision},
-            {"dirty", now.dirty},
-            {"machine", now.machine},
-            {"date", now.date}};
+    nlohmann::ordered_json json = {{"agent", agent},
+                                   {"policy", out_},
+                                   {"cluster", source_.cluster},
+                                   {"seed", seed_},
+                                   {"budget", samples_},
+                                   {"samples", set_.samples()},
+                                   {"interrupted", set_.interrupted()},
+                                   {"wall_seconds", wall},
+                                   {"graphs", std::move(graphs)}};
+    AddProvenance(json);
+    return json;
   }
 
   void Print(const std::string& agent) const {
-    TextTable table;
-    for (const char* title : {"graph", "units", "samples", "best seen", "reference", "best / reference"})
-      table.AddColumn(title, AlignOf(title));
+    TextTable table("lrrrrr", {"graph", "units", "samples", "best seen", "reference", "best / reference"});
     for (const TrainingGraph& graph : set_.graphs()) {
       const agents::Evaluator& evaluator = *graph.evaluator;
       const bool has_best = evaluator.has_best();
@@ -209,9 +203,6 @@ class TrainCommand : public Command {
         table.ToString(), agent, CountText(set_.samples()), CountText(samples_),
         set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_,
         profiler::ShellText(1, &agent_text), out_);
-  }
-  static TextTable::Align AlignOf(std::string_view title) {
-    return title == "graph" ? TextTable::Align::kLeft : TextTable::Align::kRight;
   }
 
   std::string agent_;

@@ -12,6 +12,7 @@
 #include "bench/explain/scope_tree.h"
 #include "bench/explain/timeline_data.h"
 #include "bench/html.h"
+#include "sim/formats/json_text.h"
 #include "sim/lanes.h"
 
 namespace berth::bench {
@@ -30,7 +31,7 @@ class Texts {
  public:
   std::int64_t operator()(const std::string& text) {
     const auto [at, is_new] = index_.try_emplace(text, static_cast<std::int64_t>(index_.size()));
-    if (is_new) json_ += (json_.empty() ? "" : ",") + JsonText(text);
+    if (is_new) json_ += (json_.empty() ? "" : ",") + formats::JsonString(text);
     return at->second;
   }
   std::string Json() const { return "[" + json_ + "]"; }
@@ -65,8 +66,9 @@ class DataPrinter {
         ",\n"
         "\"nodes\":{},\n\"merged\":{},\n\"edges\":{},\n\"lanes\":{},\n\"path\":{},\n\"transfers\":{},"
         "\n\"memory\":{}}}",
-        sim::ToMicros(outcome_.runtime), Ticks(outcome_.runtime), JsonText(graph_.name), tree_.separator,
-        devices.Json(), types_.Json(), labels_.Json(), nodes, merged, edges, lanes, path, transfers, memory);
+        sim::ToMicros(outcome_.runtime), Ticks(outcome_.runtime), formats::JsonString(graph_.name),
+        tree_.separator, devices.Json(), types_.Json(), labels_.Json(), nodes, merged, edges, lanes, path,
+        transfers, memory);
   }
 
  private:
@@ -218,8 +220,8 @@ class DataPrinter {
         break;
       }
     }
-    return fmt::format("{{\"kind\":\"{}\",\"name\":{},\"device\":{},\"tracks\":{},", kind, JsonText(name),
-                       device, lane.tracks);
+    return fmt::format("{{\"kind\":\"{}\",\"name\":{},\"device\":{},\"tracks\":{},", kind,
+                       formats::JsonString(name), device, lane.tracks);
   }
 
   static bool ShowsOps(const sim::Lane& lane) {

@@ -7,6 +7,7 @@
 
 #include "BenchData.h"
 #include "bench/console.h"
+#include "bench/explain/memory_parts.h"
 #include "bench/explain/page_data.h"
 #include "bench/html.h"
 #include "bench/report.h"
@@ -251,7 +252,7 @@ class PagePrinter {
   }
 
   std::string Devices() const {
-    const std::vector<PeakParts> peaks = PeakOf(study_.why);
+    const std::vector<MemoryParts> peaks = MemoryAtPeak(study_.problem.graph(), study_.why);
     const auto time = [](sim::Picos picos) { return picos == 0 ? std::string("–") : TimeText(picos); };
     const auto bytes = [](sim::Bytes count) {
       return count == 0 ? std::string("–") : BytesText(static_cast<double>(count));
@@ -270,7 +271,7 @@ class PagePrinter {
           {device.name, bytes(use.peak), bytes(device.capacity()),
            fmt::format("{:.1f} %", 100.0 * static_cast<double>(use.peak) /
                                        static_cast<double>(std::max<sim::Bytes>(device.capacity(), 1))),
-           bytes(peaks[d].persistent), bytes(peaks[d].outputs), bytes(peaks[d].copies),
+           bytes(peaks[d].persistent()), bytes(peaks[d].outputs()), bytes(peaks[d].copies),
            time(study_.why.peak_time[d])});
     }
     for (std::size_t l = 0; l < outcome_.links.size(); ++l) {
@@ -294,22 +295,17 @@ class PagePrinter {
   }
 
   std::string LongestOps() const {
-    std::vector<std::size_t> order(outcome_.ops.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto length = [&](std::size_t op) { return outcome_.ops[op].end - outcome_.ops[op].start; };
-    const std::size_t shown = std::min(kTopOps, order.size());
-    std::partial_sort(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-        [&](std::size_t a, std::size_t b) { return std::pair(-length(a), a) < std::pair(-length(b), b); });
     Rows rows;
-    for (std::size_t i = 0; i < shown; ++i) {
-      const sim::Op& op = study_.problem.graph().ops[order[i]];
+    for (const sim::OpIndex index : bench::LongestOps(outcome_, kTopOps)) {
+      const auto at = static_cast<std::size_t>(index);
+      const sim::Op& op = study_.problem.graph().ops[at];
+      const sim::OpTimes& times = outcome_.ops[at];
       rows.push_back({op.name, op.type,
-                      cluster_.devices[static_cast<std::size_t>(study_.placement.device[order[i]])].name,
-                      TimeText(outcome_.ops[order[i]].start), TimeText(length(order[i]))});
+                      cluster_.devices[static_cast<std::size_t>(study_.placement.device[at])].name,
+                      TimeText(times.start), TimeText(times.end - times.start)});
     }
     return FoldHtml(
-        fmt::format("The {} longest ops", shown),
+        fmt::format("The {} longest ops", rows.size()),
         TableHtml("The longest ops", "numbers", {"op", "type", "device", "starts at", "takes"}, rows, 3));
   }
 

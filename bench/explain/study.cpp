@@ -125,24 +125,4 @@ std::string WithoutEffect(const Study& study) {
   return names.empty() ? "" : "Without effect (less than 0.1 %): " + JoinNames(names) + ".";
 }
 
-std::vector<PeakParts> PeakOf(const sim::Explanation& why) {
-  std::vector<PeakParts> peaks(why.peak.size());
-  for (std::size_t d = 0; d < peaks.size(); ++d) {
-    for (const sim::PeakItem& item : why.peak[d]) {
-      switch (item.what) {
-        case sim::OutOfMemory::What::kPersistent:
-          peaks[d].persistent += item.bytes;
-          break;
-        case sim::OutOfMemory::What::kOutput:
-          peaks[d].outputs += item.bytes;
-          break;
-        case sim::OutOfMemory::What::kCopy:
-          peaks[d].copies += item.bytes;
-          break;
-      }
-    }
-  }
-  return peaks;
-}
-
 }  // namespace berth::bench

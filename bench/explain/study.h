@@ -56,14 +56,6 @@ std::string ShareText(sim::Picos part, const Study& study);
 // waiting; none of length 0.
 std::vector<std::pair<std::string, sim::Picos>> PathParts(const Study& study);
 
-// What fills each device at its peak.
-struct PeakParts {
-  sim::Bytes persistent = 0;  // weights, optimizer slots
-  sim::Bytes outputs = 0;     // with the workspace of what runs
-  sim::Bytes copies = 0;      // received from other devices
-};
-std::vector<PeakParts> PeakOf(const sim::Explanation& why);
-
 // For a screen of 80 columns.
 std::string PrintStudy(const Study& study);
 // berth.explanation (docs/formats.md).

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "bench/explain/memory_parts.h"
 #include "bench/explain/study.h"
 
 namespace berth::bench {
@@ -46,7 +47,7 @@ Json PathJson(const Study& study) {
 }
 
 Json DevicesJson(const Study& study) {
-  const std::vector<PeakParts> peaks = PeakOf(study.why);
+  const std::vector<MemoryParts> peaks = MemoryAtPeak(study.problem.graph(), study.why);
   Json devices = Json::array();
   for (std::size_t d = 0; d < peaks.size(); ++d) {
     const sim::DeviceUse& use = study.outcome.devices[d];
@@ -64,8 +65,8 @@ Json DevicesJson(const Study& study) {
                        {"capacity_bytes", device.capacity()},
                        {"peak_time_us", Us(study.why.peak_time[d])},
                        {"peak",
-                        {{"persistent_bytes", peaks[d].persistent},
-                         {"output_bytes", peaks[d].outputs},
+                        {{"persistent_bytes", peaks[d].persistent()},
+                         {"output_bytes", peaks[d].outputs()},
                          {"copy_bytes", peaks[d].copies}}}});
   }
   return devices;

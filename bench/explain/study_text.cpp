@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/explain/memory_parts.h"
 #include "bench/explain/study.h"
 #include "bench/report.h"
 
@@ -40,22 +41,14 @@ std::string HeadText(const Study& study) {
 }
 
 std::string PathText(const Study& study) {
-  TextTable table;
-  table.AddColumn("critical path");
-  table.AddColumn("takes", TextTable::Align::kRight);
-  table.AddColumn("share", TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrl", {"critical path", "takes", "share", ""});
   for (const auto& [what, time] : PathParts(study))
     table.AddRow({Shortened(what), TimeText(time), ShareText(time, study), Part(time, study)});
   return table.empty() ? "" : "\n" + table.ToString();
 }
 
 std::string TypesText(const Study& study) {
-  TextTable table;
-  table.AddColumn("its ops by type");
-  table.AddColumn("take", TextTable::Align::kRight);
-  table.AddColumn("share", TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrl", {"its ops by type", "take", "share", ""});
   sim::Picos rest = 0;
   for (std::size_t i = 0; i < study.path.types.size(); ++i) {
     const auto& [type, time] = study.path.types[i];
@@ -70,11 +63,7 @@ std::string TypesText(const Study& study) {
 }
 
 std::string WhatIfsText(const Study& study) {
-  TextTable table;
-  table.AddColumn("what if");
-  table.AddColumn("takes", TextTable::Align::kRight);
-  table.AddColumn("saves", TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrl", {"what if", "takes", "saves", ""});
   bool slower = false;
   for (const sim::WhatIf& what_if : study.what_ifs) {
     if (!HasEffect(what_if, study)) continue;
@@ -93,11 +82,8 @@ std::string WhatIfsText(const Study& study) {
 }
 
 std::string DevicesText(const Study& study) {
-  TextTable table;
-  table.AddColumn("device");
-  for (const char* title : {"busy", "peak", "of", "weights", "outputs", "copies", "at"})
-    table.AddColumn(title, TextTable::Align::kRight);
-  const std::vector<PeakParts> peaks = PeakOf(study.why);
+  TextTable table("lrrrrrrr", {"device", "busy", "peak", "of", "weights", "outputs", "copies", "at"});
+  const std::vector<MemoryParts> peaks = MemoryAtPeak(study.problem.graph(), study.why);
   const auto bytes = [](sim::Bytes count) {
     return count == 0 ? "-" : BytesText(static_cast<double>(count));
   };
@@ -105,7 +91,7 @@ std::string DevicesText(const Study& study) {
     const sim::DeviceUse& use = study.outcome.devices[d];
     const sim::Device& device = study.problem.cluster().devices[d];
     table.AddRow({device.name, ShareText(use.busy, study), bytes(use.peak), bytes(device.capacity()),
-                  bytes(peaks[d].persistent), bytes(peaks[d].outputs), bytes(peaks[d].copies),
+                  bytes(peaks[d].persistent()), bytes(peaks[d].outputs()), bytes(peaks[d].copies),
                   use.peak == 0 ? "-" : TimeText(study.why.peak_time[d])});
   }
   return "\n" + table.ToString();

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "bench/console.h"
+#include "bench/explain/memory_parts.h"
 #include "bench/place/device_modules.h"
-#include "bench/place/memory_parts.h"
 #include "bench/report.h"
 
 namespace berth::bench {
@@ -53,11 +53,7 @@ std::string HeadText(const Study& study) {
 }
 
 std::string DevicesText(const Study& study) {
-  TextTable table;
-  table.AddColumn("device");
-  for (const char* title : {"ops", "busy", "peak memory", "of"})
-    table.AddColumn(title, TextTable::Align::kRight);
-  table.AddColumn("");
+  TextTable table("lrrrrl", {"device", "ops", "busy", "peak memory", "of", ""});
   for (std::size_t d = 0; d < study.outcome.devices.size(); ++d) {
     const sim::DeviceUse& use = study.outcome.devices[d];
     const sim::Device& device = study.problem.cluster().devices[d];
@@ -73,10 +69,7 @@ std::string DevicesText(const Study& study) {
 
 std::string MemoryText(const Study& study) {
   const std::vector<MemoryParts> parts = MemoryAtPeak(study.problem.graph(), study.why);
-  TextTable table;
-  table.AddColumn("at its peak");
-  for (const char* title : {"weights", "gradients", "optimizer", "activations", "copies"})
-    table.AddColumn(title, TextTable::Align::kRight);
+  TextTable table("lrrrrr", {"at its peak", "weights", "gradients", "optimizer", "activations", "copies"});
   for (std::size_t d = 0; d < parts.size(); ++d) {
     if (study.outcome.devices[d].peak == 0) continue;
     table.AddRow({study.problem.cluster().devices[d].name, Bytes(parts[d].weights), Bytes(parts[d].gradients),

@@ -17,6 +17,7 @@
 
 #include "bench/console.h"
 #include "bench/provenance.h"
+#include "bench/provenance_json.h"
 #include "bench/random_placements.h"
 #include "bench/speed/published_peer.h"
 #include "bench/speed/simgrid_peer.h"
@@ -142,12 +143,8 @@ void CompareWithPublished(const Options& options, int ops, std::vector<Row>& row
 }
 
 std::string PrintTable(const std::vector<Row>& rows) {
-  using Align = TextTable::Align;
-  TextTable table;
-  table.AddColumn("compared with");
-  table.AddColumn("berth's rules");
-  for (const char* title : {"ops", "edges", "theirs", "ours", "times", "runtimes differ by"})
-    table.AddColumn(title, Align::kRight);
+  TextTable table("llrrrrrr", {"compared with", "berth's rules", "ops", "edges", "theirs", "ours", "times",
+                               "runtimes differ by"});
   for (const Row& row : rows) {
     const double ours = row.our_seconds, theirs = Median(row.their_seconds);
     const auto rate = [&](double seconds) { return RateText(static_cast<double>(row.ops) / seconds, "ops"); };
@@ -159,10 +156,9 @@ std::string PrintTable(const std::vector<Row>& rows) {
 }
 
 nlohmann::ordered_json PrintJson(const std::vector<Row>& rows) {
-  const Provenance now = CurrentProvenance();
-  nlohmann::ordered_json json = {{"command", now.command}, {"revision", now.revision},
-                                 {"dirty", now.dirty},     {"machine", now.machine},
-                                 {"date", now.date},       {"rows", nlohmann::json::array()}};
+  nlohmann::ordered_json json;
+  AddProvenance(json);
+  json["rows"] = nlohmann::json::array();
   for (const Row& row : rows) {
     json["rows"].push_back(
         {{"peer", row.peer},

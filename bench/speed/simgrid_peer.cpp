@@ -143,7 +143,7 @@ std::vector<std::string> EngineArguments(SimGridUpdates updates) {
           "--cfg=maxmin/precision:1e-9"};
 }
 
-// build seconds, run seconds, runtime [us], end of each op [us]
+// Run seconds, runtime [us], end of each op [us]
 std::vector<double> Run(const sim::Problem& problem, const sim::Placement& placement,
                         const std::vector<sim::OpIndex>& order, SimGridUpdates updates) {
   std::vector<std::string> arguments = EngineArguments(updates);
@@ -152,13 +152,11 @@ std::vector<double> Run(const sim::Problem& problem, const sim::Placement& place
   int argc = static_cast<int>(argv.size());
   s4u::Engine engine(&argc, argv.data());
   const Platform platform(problem.cluster());
-  Clock::time_point start = Clock::now();
   Activities activities(problem, placement, order, platform);
-  std::vector<double> result = {SecondsSince(start)};
-  start = Clock::now();
+  const Clock::time_point start = Clock::now();
   activities.Start();
   engine.run();
-  result.push_back(SecondsSince(start));
+  std::vector<double> result = {SecondsSince(start)};
   result.push_back(s4u::Engine::get_clock() * 1e6);
   for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) result.push_back(activities.EndMicros(op));
   return result;
@@ -169,7 +167,7 @@ std::vector<double> Run(const sim::Problem& problem, const sim::Placement& place
 SimGridRun RunOnSimGrid(const sim::Problem& problem, const sim::Placement& placement,
                         const std::vector<sim::OpIndex>& order, SimGridUpdates updates) {
   const std::vector<double> numbers = RunInChild([&] { return Run(problem, placement, order, updates); });
-  return {numbers[0], numbers[1], numbers[2], {numbers.begin() + 3, numbers.end()}};
+  return {numbers[0], numbers[1], {numbers.begin() + 2, numbers.end()}};
 }
 
 std::string SimGridVersion() {

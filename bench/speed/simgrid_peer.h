@@ -18,8 +18,7 @@
 namespace berth::bench {
 
 struct SimGridRun {
-  double build_seconds = 0;  // making the activities
-  double run_seconds = 0;    // of the wall clock
+  double run_seconds = 0;  // of the wall clock
   double runtime_us = 0;
   std::vector<double> end_us;  // by op
 };

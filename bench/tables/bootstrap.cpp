@@ -173,9 +173,9 @@ Estimate EstimateRatio(const Cells& ours, const Cells& theirs) {
     b = any_b;
     seeds.clear();
   }
-  const auto ends = [](const Side& ours, const Side& theirs, const Seeds& drawn) {
-    return Ends{Ratio(Best(ours, drawn, 0), Best(theirs, drawn, kInfinity)),
-                Ratio(Best(ours, drawn, kInfinity), Best(theirs, drawn, 0))};
+  const auto ends = [](const Side& of, const Side& over, const Seeds& drawn) {
+    return Ends{Ratio(Best(of, drawn, 0), Best(over, drawn, kInfinity)),
+                Ratio(Best(of, drawn, kInfinity), Best(over, drawn, 0))};
   };
   SetInterval(
       seeds, [&](const Seeds& drawn) { return ends(a, b, drawn); }, estimate);

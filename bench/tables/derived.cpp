@@ -41,8 +41,7 @@ std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::st
   for (const TableResults& table : tables) {
     std::set<std::string> revisions;
     for (const CellRecord* record : table.records()) {
-      if (record->note.empty())
-        revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
+      if (record->note.empty()) revisions.insert(RevisionText(*record));
     }
     lines.emplace_back(
         "rows of " + table.table().name,

@@ -8,6 +8,7 @@
 
 #include "bench/console.h"
 #include "bench/html.h"
+#include "sim/formats/json_text.h"
 
 namespace berth::bench {
 namespace {
@@ -41,9 +42,9 @@ std::string DotFigure(const RenderedBlock& block, const RenderedLine& line, doub
     rows += fmt::format(
         "{}{{\"name\":{},\"kind\":\"{}\",\"value\":{},\"low\":{},\"high\":{},\"published\":{},\"text\":{},"
         "\"spoken\":{}}}",
-        rows.empty() ? "" : ",", JsonText(block.columns[c].title), MarkOf(block.columns[c].group),
+        rows.empty() ? "" : ",", formats::JsonString(block.columns[c].title), MarkOf(block.columns[c].group),
         JsonOr(cell.ours_seconds), JsonNumber(cell.low), JsonNumber(cell.high),
-        JsonOr(cell.published_seconds), JsonText(cell.ours), JsonText(spoken));
+        JsonOr(cell.published_seconds), formats::JsonString(cell.ours), formats::JsonString(spoken));
     all += fmt::format("{}{}", all.empty() ? " " : "; ", spoken);
   }
   const std::string json =
@@ -110,13 +111,13 @@ std::string CurveFigures(const std::vector<RenderedChart>& charts) {
     for (std::size_t s = 0; s < chart.series.size(); ++s) {
       const RenderedSeries& one = chart.series[s];
       series += fmt::format("{}{{\"name\":{},\"style\":{},\"points\":{}}}", s == 0 ? "" : ",",
-                            JsonText(one.name), styles[s], JsonPoints(one.points));
+                            formats::JsonString(one.name), styles[s], JsonPoints(one.points));
       spoken += " " + one.spoken + ";";
       key += fmt::format("<span data-line=\"{}\">{} {}</span>", styles[s], EscapeHtml(one.name),
                          EscapeHtml(one.value));
     }
     const std::string json = fmt::format("{{\"x_label\":{},\"log_x\":{},\"series\":[{}]}}",
-                                         JsonText(chart.x_label), chart.log_x, series);
+                                         formats::JsonString(chart.x_label), chart.log_x, series);
     figures += FigureHtml("curves", chart.title, spoken, json, key + "</p>\n");
   }
   const bool cut =
@@ -136,7 +137,7 @@ std::string TimelineFigures(const std::vector<RenderedTimeline>& timelines) {
         return fmt::format("[{}]", fmt::join(texts, ","));
       };
       lanes += fmt::format("{}{{\"device\":{},\"works\":{},\"sends\":{}}}", lanes.empty() ? "" : ",",
-                           JsonText(lane.device), parts(lane.works), parts(lane.sends));
+                           formats::JsonString(lane.device), parts(lane.works), parts(lane.sends));
     }
     figures +=
         FigureHtml("lanes", timeline.title, "Timeline. " + timeline.spoken,

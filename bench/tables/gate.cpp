@@ -237,7 +237,7 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
   std::set<const GateRun*> wanted(asked.begin(), asked.end());
   std::vector<GateRun*> left;
   for (GateRun& run : runs) {
-    run.revision = provenance.revision + (provenance.dirty ? " (with changes)" : "");
+    run.revision = provenance.RevisionText();
     if (kept.Take(run)) {
       wanted.insert(&run);
     } else if (wanted.contains(&run)) {

@@ -169,8 +169,8 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
                            fmt::format("{} runs, revision {}", runs.size(), fmt::join(revisions, "; ")));
   if (const std::string missing = WhatIsMissing(runs); !missing.empty())
     table.facts.emplace_back("runs missing", missing);
-  if (const std::string open = WhatDoesNotCount(runs); !open.empty())
-    table.facts.emplace_back("missed, but begun nearer than the controls that meet it end", open);
+  if (const std::string beyond = WhatDoesNotCount(runs); !beyond.empty())
+    table.facts.emplace_back("missed, but begun nearer than the controls that meet it end", beyond);
   if (all.size() > runs.size()) {
     table.facts.emplace_back("left out", fmt::format("{} rows that are no run of this gate, or there twice",
                                                      all.size() - runs.size()));

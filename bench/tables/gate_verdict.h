@@ -32,10 +32,6 @@ GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
 
 // Runs that a verdict of the agent on the case wants, beside those of random and of one GPU.
 std::int64_t NotRun(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
-// Every run of the agent, with learning and without, ends nearer to the known optimum than the control's median run with
-// learning: that the control learns says nothing of what is left to the agent.
-bool EndsBeyond(const GateCase& gate, const GateAgent& agent, const GateAgent& control,
-                const std::vector<GateRun>& runs);
 // Nothing where a run is missing.
 std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
 // What the optimum leaves of the runtime, over what it leaves of random's or one GPU's, whichever is less. Nothing where a run

@@ -98,7 +98,7 @@ std::string SavedText(const Estimate& ratio) {
   return fmt::format("{} % [{}, {}]{}", percent(ratio.value), percent(ratio.high), percent(ratio.low), seeds);
 }
 
-std::vector<RenderedSection> Sections(const TableResults& results) {
+std::vector<RenderedSection> SectionsOfPretraining(const TableResults& results) {
   RenderedSection section;
   section.title = "What pre-training saves";
   section.sentences = {
@@ -128,7 +128,7 @@ std::vector<RenderedSection> Sections(const TableResults& results) {
   return {section};
 }
 
-std::vector<ClaimVerdict> Claims(const TableResults& results) {
+std::vector<ClaimVerdict> ClaimsOfPretraining(const TableResults& results) {
   constexpr double kClaimed = 1 - 0.132;
   std::vector<ClaimVerdict> claims;
   const auto add = [&](const std::string& text, std::size_t clock, AtMost claimed) {
@@ -154,7 +154,7 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   return claims;
 }
 
-std::vector<std::string> Outcome(const TableResults& results) {
+std::vector<std::string> OutcomeOfPretraining(const TableResults& results) {
   const auto mean = Mean(results, kClocks[kTraining[0]].read);
   if (!mean) return {};
   return {fmt::format("Pre-training saves {} of the training time on average.", SavedText(*mean))};
@@ -162,7 +162,9 @@ std::vector<std::string> Outcome(const TableResults& results) {
 
 }  // namespace
 
-const TableAnalysis kPretraining{
-    .name = "pretraining", .outcome = Outcome, .sections = Sections, .claims = Claims};
+const TableAnalysis kPretraining{.name = "pretraining",
+                                 .outcome = OutcomeOfPretraining,
+                                 .sections = SectionsOfPretraining,
+                                 .claims = ClaimsOfPretraining};
 
 }  // namespace berth::bench

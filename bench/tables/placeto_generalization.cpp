@@ -150,7 +150,7 @@ RenderedBlock Summary(const TableResults& results) {
   return out;
 }
 
-std::vector<RenderedSection> Sections(const TableResults& results) {
+std::vector<RenderedSection> SectionsOfGeneralization(const TableResults& results) {
   RenderedSection section;
   section.title = "Over the unseen graphs";
   section.sentences = {
@@ -272,7 +272,7 @@ std::vector<ClaimVerdict> AgainstControls(const TableResults& results) {
   return claims;
 }
 
-std::vector<ClaimVerdict> Claims(const TableResults& results) {
+std::vector<ClaimVerdict> ClaimsOfGeneralization(const TableResults& results) {
   std::vector<ClaimVerdict> claims = {
       Against(results, kZeroShot, kOptimised,
               "A zero-shot placement is about as good as that of a policy trained on the graph (at most 5 % "
@@ -289,7 +289,7 @@ std::vector<ClaimVerdict> Claims(const TableResults& results) {
   return claims;
 }
 
-std::vector<std::string> Outcome(const TableResults& results) {
+std::vector<std::string> OutcomeOfGeneralization(const TableResults& results) {
   std::vector<std::string> outcome;
   for (const auto& [theirs, text] : {std::pair{kOptimised, "as that of a policy trained on the graph alone"},
                                      {"single_gpu", "as one GPU"}}) {
@@ -304,10 +304,10 @@ std::vector<std::string> Outcome(const TableResults& results) {
 }  // namespace
 
 const TableAnalysis kGeneralisation{.name = "generalisation",
-                                    .outcome = Outcome,
+                                    .outcome = OutcomeOfGeneralization,
                                     .summary = Summary,
-                                    .sections = Sections,
-                                    .claims = Claims,
+                                    .sections = SectionsOfGeneralization,
+                                    .claims = ClaimsOfGeneralization,
                                     .charts = Charts,
                                     .charts_title = "Distribution over the unseen graphs",
                                     .charts_note =

@@ -150,6 +150,10 @@ CellRecord FromFields(const std::vector<std::string>& fields, const std::string&
   return record;
 }
 
+std::string RevisionText(const CellRecord& record) {
+  return record.revision + (record.dirty == "yes" ? " (with changes)" : "");
+}
+
 std::string PrintRows(std::vector<CellRecord> records) {
   std::sort(records.begin(), records.end(),
             [](const CellRecord& a, const CellRecord& b) { return SortKey(a) < SortKey(b); });

@@ -61,6 +61,9 @@ std::vector<std::string> ToFields(const CellRecord& record);
 // there is not. As many fields as RecordFields().
 CellRecord FromFields(const std::vector<std::string>& fields, const std::string& where);
 
+// "1b41fda24c99 (with changes)"
+std::string RevisionText(const CellRecord& record);
+
 // How many leading fields make the key of a record.
 inline constexpr std::size_t kKeyFields = 7;
 

@@ -249,7 +249,7 @@ std::vector<std::pair<std::string, std::string>> BuildProvenance(const TableResu
   double wall = 0;
   for (const CellRecord* record : results.records()) {
     if (!record->note.empty()) continue;
-    revisions.insert(record->revision + (record->dirty == "yes" ? " (with changes)" : ""));
+    revisions.insert(RevisionText(*record));
     machines.insert(record->machine);
     dates.insert(record->date.substr(0, 10));
     models.insert(record->cost_model);

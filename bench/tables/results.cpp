@@ -58,8 +58,6 @@ void Summarise(CellSummary& cell) {
     cell.median = MedianByRank(runtimes);
     cell.low = *std::min_element(runtimes.begin(), runtimes.end());
     cell.high = *std::max_element(runtimes.begin(), runtimes.end());
-  } else {
-    cell.unlimited = MedianOf(records, &CellRecord::unlimited_runtime_us, kMicrosPerSecond);
   }
   cell.bound = MedianOf(records, &CellRecord::lower_bound_us, kMicrosPerSecond);
   cell.samples = MedianOf(records, &CellRecord::samples, 1);

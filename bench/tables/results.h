@@ -26,9 +26,8 @@ struct CellSummary {
   std::optional<double> median;  // seconds, over the feasible seeds
   double low = 0;                // smallest and largest of them
   double high = 0;
-  std::optional<double> unlimited;  // seconds as if memory were unlimited, where a placement does not fit
-  std::optional<double> bound;      // proven lower bound [s]
-  std::optional<double> samples;    // medians over seeds
+  std::optional<double> bound;    // proven lower bound [s]
+  std::optional<double> samples;  // medians over seeds
   std::optional<double> samples_to_best;
   std::optional<double> samples_to_1pct;
   std::optional<double> proposals;

@@ -174,7 +174,7 @@ std::string RatioOf(const Estimate& ratio) {
 }
 
 // Which columns are compared decides much, so the answer counts if it is the same with those that know nothing.
-std::vector<std::string> Outcome(const TableResults& results) {
+std::vector<std::string> OutcomeOfUnits(const TableResults& results) {
   const UnitMeans means(results);
   const UnitMeans::Spread all = means.SpreadOfRows(true), seeing = means.SpreadOfRows(false);
   if (all.over_units.empty()) return {};
@@ -199,6 +199,6 @@ std::vector<std::string> Outcome(const TableResults& results) {
 
 }  // namespace
 
-const TableAnalysis kUnits{.name = "units", .outcome = Outcome, .summary = Summary};
+const TableAnalysis kUnits{.name = "units", .outcome = OutcomeOfUnits, .summary = Summary};
 
 }  // namespace berth::bench

@@ -133,8 +133,7 @@ std::string DifferenceOf(const CellRecord& was, const CellRecord& is) {
 Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<CellRecord>& again) {
   Comparison compared;
   std::string elsewhere;
-  TextTable table;
-  for (const char* title : {"cell", "seed", "in rows.csv", "run again", ""}) table.AddColumn(title);
+  TextTable table("lllll", {"cell", "seed", "in rows.csv", "run again", ""});
   auto was = rows.begin();
   for (const CellRecord& is : again) {
     was = std::find_if(was, rows.end(), [&](const CellRecord& row) { return IsOf(is, row); });

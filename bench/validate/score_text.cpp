@@ -17,8 +17,6 @@ std::string JsonNumber(std::optional<double> number) {
   return number ? fmt::format("{:.6f}", *number) : "null";
 }
 
-using Align = TextTable::Align;
-
 std::string NameOf(const Score& score) {
   return score.workload + (score.shared_accelerator() ? " *" : "");
 }
@@ -33,10 +31,7 @@ std::string RepeatJson(const Repeat& repeat) {
 
 // Measured twice: the machine against itself, beside the simulator on the same placements.
 std::string RepeatText(const std::vector<Score>& scores) {
-  TextTable table;
-  table.AddColumn("workload");
-  for (const char* title : {"placements", "machine", "simulator", "speed", "spread"})
-    table.AddColumn(title, Align::kRight);
+  TextTable table("lrrrrr", {"workload", "placements", "machine", "simulator", "speed", "spread"});
   for (const Score& s : scores) {
     if (!s.repeat) continue;
     table.AddRow({NameOf(s), std::to_string(s.repeat->placements), fmt::format("{:.3f}", s.repeat->tau),
@@ -66,19 +61,11 @@ std::string RightVerdictsText(const Score& score) {
 }
 
 std::string PrintScores(const std::vector<Score>& scores) {
-  TextTable times;
-  times.AddColumn("workload");
-  for (const char* title : {"placements", "median", "p95", "bias", "tau", "of at most", "pairs", "baseline",
-                            "regret", "covered", "ops", "copies", "quiet"})
-    times.AddColumn(title, Align::kRight);
-  TextTable memory;
-  memory.AddColumn("workload");
-  for (const char* title : {"peak, median", "worst", "verdicts", "right", "undecided", "enforced", "right"})
-    memory.AddColumn(title, Align::kRight);
-  TextTable prices;
-  prices.AddColumn("workload");
-  for (const char* title : {"A measured", "B interpolated", "C structural"})
-    prices.AddColumn(title, Align::kRight);
+  TextTable times("lrrrrrrrrrrrrr", {"workload", "placements", "median", "p95", "bias", "tau", "of at most",
+                                     "pairs", "baseline", "regret", "covered", "ops", "copies", "quiet"});
+  TextTable memory("lrrrrrrr", {"workload", "peak, median", "worst", "verdicts", "right", "undecided",
+                                "enforced", "right"});
+  TextTable prices("lrrr", {"workload", "A measured", "B interpolated", "C structural"});
   for (const Score& s : scores) {
     times.AddRow({NameOf(s), std::to_string(s.placements.size()), PercentText(s.median_error),
                   PercentText(s.p95_error), s.bias ? fmt::format("{:+.1f} %", 100 * *s.bias) : kNothing,

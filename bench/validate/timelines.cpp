@@ -102,10 +102,7 @@ class Difference {
     for (const sim::TransferTimes& copy : simulated_.transfers)
       copies.simulated_us += sim::ToMicros(copy.end - copy.start);
     rows.emplace_back("(copies)", copies);
-    TextTable table;
-    table.AddColumn("op type");
-    for (const char* title : {"ops", "measured us", "simulated us", "ratio"})
-      table.AddColumn(title, TextTable::Align::kRight);
+    TextTable table("lrrrr", {"op type", "ops", "measured us", "simulated us", "ratio"});
     for (const auto& [name, sum] : rows)
       table.AddRow({name, std::to_string(sum.count), fmt::format("{:.1f}", sum.measured_us),
                     fmt::format("{:.1f}", sum.simulated_us),
@@ -130,11 +127,8 @@ class Difference {
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
       return std::abs(a.added_us) > std::abs(b.added_us);
     });
-    TextTable table;
-    table.AddColumn("adds most to the difference");
-    table.AddColumn("device", TextTable::Align::kRight);
-    for (const char* title : {"measured start", "end us", "simulated start", "end us", "lag us", "added us"})
-      table.AddColumn(title, TextTable::Align::kRight);
+    TextTable table("lrrrrrrr", {"adds most to the difference", "device", "measured start", "end us",
+                                 "simulated start", "end us", "lag us", "added us"});
     for (std::size_t i = 0; i < std::min(kWorst, steps.size()); ++i) {
       const sim::OpIndex op = steps[i].op;
       const auto us = [](sim::Picos time) { return fmt::format("{:.1f}", sim::ToMicros(time)); };

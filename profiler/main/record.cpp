@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "profiler/chrome.h"
 #include "profiler/host_machine.h"
 #include "profiler/injection.h"
 #include "profiler/kineto.h"
@@ -36,7 +35,7 @@ namespace fs = std::filesystem;
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::string out, kineto, chrome;
+  std::string out, kineto;
 };
 
 // A folder that goes when this goes.
@@ -140,7 +139,7 @@ Recording Collected(const std::string& folder) {
 
 // Before the command runs: what it takes hours to do must not be lost to a wrong name.
 void CheckOutputs(const RecordOptions& options) {
-  for (const std::string* path : {&options.out, &options.kineto, &options.chrome}) {
+  for (const std::string* path : {&options.out, &options.kineto}) {
     if (path->empty()) continue;
     formats::RefuseExisting(*path);
     formats::PrepareOutput(*path);
@@ -156,11 +155,10 @@ void Describe(Recording* recording, const Backend& backend) {
 }
 
 // Of several processes the last.
-void WriteOthers(const RecordOptions& options, const Recording& recording) {
+void WriteKineto(const RecordOptions& options, const Recording& recording) {
+  if (options.kineto.empty()) return;
   for (const auto& [name, part] : recording.parts) {
-    if (!part.activity) continue;
-    if (!options.kineto.empty()) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
-    if (!options.chrome.empty()) formats::WriteFile(options.chrome, PrintChrome(*part.activity));
+    if (part.activity) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
   }
 }
 
@@ -188,7 +186,7 @@ int RunRecord(const RecordOptions& options) {
     fmt::print(stderr, "{}: {}\n", name, part.activity ? Sanitise(*part.activity).sentence : part.reason);
   }
   WriteRecording(options.out, recording);
-  WriteOthers(options, recording);
+  WriteKineto(options, recording);
   if (ended.stopped || ended.status != 0)
     throw RunError(fmt::format("the command {} (status {}); what it did until then is in {}",
                                ended.stopped ? "was stopped" : "failed", ended.status, options.out));
@@ -202,10 +200,9 @@ RunVerb DeclareRecord(CLI::App& app) {
   app.add_option("--out", options->out, "the berth.trace to write; .zst compresses")
       ->required()
       ->option_text("FILE");
-  app.add_option("--kineto", options->kineto,
-                 "also as torch.profiler writes it (of several processes the last)")
-      ->option_text("FILE");
-  app.add_option("--chrome", options->chrome, "also for Perfetto (of several processes the last)")
+  app.add_option(
+         "--kineto", options->kineto,
+         "also as torch.profiler writes it, which ui.perfetto.dev shows (of several processes the last)")
       ->option_text("FILE");
   app.add_option("COMMAND", options->command, "what to run, behind --")->required();
   return [options] { return RunRecord(*options); };

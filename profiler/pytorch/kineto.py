@@ -2,8 +2,8 @@
 
 import json
 
-# What a kernel's record costs most and nothing here reads.
-_BULKY = ("Input Strides", "Concrete Inputs", "Collective name", "Ev Idx", "Record function id")
+# What costs space, and neither this nor berth reads.
+_BULKY = ("Input Strides", "Ev Idx")
 
 
 def _events_of(document):

@@ -9,10 +9,10 @@
 
 #include "agents/bounds.h"
 #include "bench/console.h"
+#include "bench/explain/memory_parts.h"
 #include "bench/loaded_problem.h"
 #include "bench/place/device_modules.h"
 #include "bench/place/memory_need.h"
-#include "bench/place/memory_parts.h"
 #include "bench/placement_source.h"
 #include "tests/bench/program.h"
 

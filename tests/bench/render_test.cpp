@@ -13,6 +13,7 @@
 #include "bench/tables/figures.h"
 #include "bench/tables/rendered_table.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/json_text.h"
 #include "tests/bench/fetches_nothing.h"
 #include "tests/bench/golden_file.h"
 #include "tests/bench/tiny_table.h"
@@ -76,7 +77,8 @@ TEST(Render, AllThatIsDrawnIsJson) {
         << html.substr(at, 200);
   }
   EXPECT_GT(figures, 2U);
-  EXPECT_THAT(FigureHtml("dots", "t", "s", JsonText("</script>"), ""), HasSubstr("\"\\u003c/script>\""));
+  EXPECT_THAT(FigureHtml("dots", "t", "s", formats::JsonString("</script>"), ""),
+              HasSubstr("\"\\u003c/script>\""));
 }
 
 // What the reader came for comes first: the published columns, the best search, the bound; others on demand.

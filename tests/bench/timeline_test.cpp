@@ -10,7 +10,7 @@ namespace berth::bench {
 namespace {
 
 // One op on gpu0 during the first half, one on gpu1 during the last quarter, a transfer between them.
-std::string TwoOps() {
+std::string TwoLanes() {
   sim::Cluster cluster;
   for (const char* name : {"gpu0", "gpu1"}) {
     cluster.devices.emplace_back();
@@ -33,7 +33,7 @@ double Sum(const std::array<double, kTimelineParts>& parts) {
 }
 
 TEST(Timeline, LanesSayWhenDevicesWorkAndSend) {
-  const std::vector<TimelineLane> lanes = ReadTimeline(TwoOps(), "here");
+  const std::vector<TimelineLane> lanes = ReadTimeline(TwoLanes(), "here");
   ASSERT_EQ(lanes.size(), 2u);
   EXPECT_EQ(lanes[0].device, "gpu0");
   EXPECT_EQ(Sum(lanes[0].works), 60);
@@ -49,7 +49,7 @@ TEST(Timeline, LanesSayWhenDevicesWorkAndSend) {
 
 TEST(Timeline, RefusesAnotherText) {
   EXPECT_TRUE(ReadTimeline("", "here").empty());
-  std::string text = TwoOps();
+  std::string text = TwoLanes();
   for (const std::string& broken :
        {text.substr(1 + text.find(':')), text + "0", text + " gpu2", std::string("gpu0")})
     EXPECT_THROW(ReadTimeline(broken, "here"), InputError) << broken;

@@ -207,9 +207,11 @@ class Kineto(unittest.TestCase):
         self.assertEqual(kineto.parse('[{"name": "aten::mm", "ph": "X"}]'), [{"name": "aten::mm", "ph": "X"}])
 
     def test_bulk_is_dropped_and_nothing_else(self):
-        event = {"name": "aten::mm", "args": {"Input Dims": [[2, 2]], "Input Strides": [[2, 1]]}}
+        # berth reads an op's values, a collective's name and the number that an execution trace has too.
+        read = {"Input Dims": [[2, 2]], "Concrete Inputs": ["", "[1, 1]"], "Collective name": "allreduce", "Record function id": 7}
+        event = {"name": "aten::mm", "args": {**read, "Input Strides": [[2, 1]], "Ev Idx": 3}}
         slim = json.loads(kineto.without_bulk(json.dumps({"traceEvents": [event], "schemaVersion": 1})))
-        self.assertEqual(slim, {"traceEvents": [{"name": "aten::mm", "args": {"Input Dims": [[2, 2]]}}], "schemaVersion": 1})
+        self.assertEqual(slim, {"traceEvents": [{"name": "aten::mm", "args": read}], "schemaVersion": 1})
 
 
 class CommandLine(unittest.TestCase):

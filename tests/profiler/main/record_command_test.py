@@ -42,20 +42,19 @@ class Record(Folder):
         return ["record", "--out", self.out, *options, "--", sys.executable, self.script, self.ran, status]
 
     def test_says_which_gpu_and_which_libraries(self):
-        done = run(*self.arguments("--chrome", self.path("chrome.json"), "--kineto", self.path("kineto.json")),
+        done = run(*self.arguments("--kineto", self.path("kineto.json")),
                    environment=with_gpu(MADE_UP_NAME="NVIDIA H100"))
         self.assertEqual(done.returncode, 0, done.stderr)
         recording = self.read(self.out)
         self.assertEqual(recording["machine"]["gpu"], "NVIDIA H100")
         self.assertIn("cpu", recording["machine"])
         self.assertEqual(recording["software"], {"cuda_driver": "13.0"})
-        for name in ("chrome.json", "kineto.json"):
-            self.assertIn("traceEvents", self.read(self.path(name)))
+        self.assertIn("traceEvents", self.read(self.path("kineto.json")))
 
     def test_looks_at_every_output_before_the_command_runs(self):
         there = self.write("there.json", "mine")
-        for options, why in ((("--chrome", there), "there.json is there already"), (("--kineto", there), "is there already"),
-                             (("--chrome", os.path.join(there, "x")), "there.json"), (("--kineto", "/proc/x/y"), "/proc/x")):
+        for options, why in ((("--kineto", there), "there.json is there already"),
+                             (("--kineto", os.path.join(there, "x")), "there.json"), (("--kineto", "/proc/x/y"), "/proc/x")):
             done = run(*self.arguments(*options), environment=with_gpu())
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
             self.assertIn(why, done.stderr)

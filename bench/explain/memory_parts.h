@@ -14,6 +14,9 @@ struct MemoryParts {
   sim::Bytes optimizer = 0;    // what else variables keep
   sim::Bytes activations = 0;  // all other outputs, with the workspace of what runs
   sim::Bytes copies = 0;       // received from other devices
+
+  sim::Bytes persistent() const { return weights + optimizer; }
+  sim::Bytes outputs() const { return gradients + activations; }
 };
 
 // By device.

@@ -1,4 +1,4 @@
-#include "bench/place/memory_parts.h"
+#include "bench/explain/memory_parts.h"
 
 #include <algorithm>
 

@@ -1,0 +1,18 @@
+#include "bench/provenance_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/provenance.h"
+
+namespace berth::bench {
+
+void AddProvenance(nlohmann::ordered_json& json) {
+  const Provenance now = CurrentProvenance();
+  json["command"] = now.command;
+  json["revision"] = now.revision;
+  json["dirty"] = now.dirty;
+  json["machine"] = now.machine;
+  json["date"] = now.date;
+}
+
+}  // namespace berth::bench
