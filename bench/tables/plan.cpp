@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include "bench/tables/runner.h"
 #include "bench/tables/table_values.h"
@@ -14,8 +13,24 @@
 #include "sim/spec.h"
 
 namespace berth::bench {
-bool MatchesGlob(const std::string& pattern, const std::string& text) {
-  return fnmatch(pattern.c_str(), text.c_str(), FNM_NOESCAPE) == 0;
+bool MatchesGlob(std::string_view pattern, std::string_view text) {
+  // Where the last star may take one letter more: what the stars before it took need not change.
+  std::size_t star = std::string_view::npos, taken = 0;
+  std::size_t at = 0, letter = 0;
+  while (letter < text.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      taken = letter;
+    } else if (at < pattern.size() && pattern[at] == text[letter]) {
+      ++at, ++letter;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      letter = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 namespace {

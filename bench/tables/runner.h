@@ -28,8 +28,8 @@ struct CellPlan {
   BudgetSize size = BudgetSize::kStandard;
 };
 
-// A pattern of --cells, as a shell's: * stands for any characters.
-bool MatchesGlob(const std::string& pattern, const std::string& text);
+// A pattern of --cells: * stands for any characters, all others for themselves.
+bool MatchesGlob(std::string_view pattern, std::string_view text);
 
 struct PlanOptions {
   std::vector<std::string> cells;  // patterns [BLOCK:]ROW/COLUMN with *; empty = all of `size`

@@ -202,10 +202,8 @@ TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
       for (const CLI::Option* option : verb->get_options()) {
         const std::string type = option->get_type_name();
         if (type.rfind("INT", 0) != 0 && type.rfind("UINT", 0) != 0 && type.rfind("FLOAT", 0) != 0) continue;
-        // Each option with two of them, each of them with every type.
-        const std::vector<const char*> values = {"99999999999999999999", "1e30", "-7", "nan", "ten"};
-        const std::size_t first = static_cast<std::size_t>(numbers++);
-        for (const char* value : {values[first % 5], values[(first + 2) % 5]})
+        ++numbers;
+        for (const char* value : {"99999999999999999999", "1e30", "-7", "nan", "ten"})
           ExpectRefused({verb->get_name(), option->get_name(), value},
                         fmt::format("{}: \"{}\" is not a", option->get_name(), value));
       }

@@ -114,6 +114,7 @@ class Mpi(unittest.TestCase):
             third.send_signal(signal.SIGINT)
             self.assertEqual(third.wait(timeout=120), INTERRUPTED)
             self.assertGreaterEqual(self.samples_of(out), spent)
+            self.assertGreater(spent, 0)
 
     def test_a_dead_rank_of_a_table_loses_no_cell(self):
         def cells(folder):

@@ -246,7 +246,7 @@ TEST(Verify, CommittedRowsAreWhatThisBuildComputes) {
                                      {"sgdp", "*/human,*/metis,*/heft,*/m_etf,rnnlm_2/local_search"},
                                      {"mars", "*/expert,*/heft,*/m_etf"},
                                      {"baechi", "*/m_sct,*/m_etf,*/m_topo"}}) {
-    const auto verified = RunBerth({"table", table, "--verify", "3", "--cells", cells}, BERTH_SOURCE_DIR);
+    const auto verified = RunBerth({"table", table, "--verify", "5", "--cells", cells}, BERTH_SOURCE_DIR);
     EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
     EXPECT_THAT(verified.out, Not(HasSubstr("settings before"))) << table;
   }

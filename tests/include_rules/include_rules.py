@@ -71,7 +71,7 @@ LIBRARIES = (
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
     (("benchmark/",), ("bench",), False),
     (("simgrid/",), ("bench/speed/simgrid_peer.cpp",), True),
-    (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h", "malloc.h", "poll.h", "fnmatch.h",
+    (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h", "malloc.h", "poll.h",
       "spawn.h"),
      ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
 )
