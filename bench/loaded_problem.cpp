@@ -66,7 +66,6 @@ std::unique_ptr<cost_models::Catalogue> CatalogueOf(const ProblemSource& source)
   return cost_models::CatalogueWith(cost_models::BuiltinCatalogue(), texts);
 }
 
-// Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
 void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
   const auto equals = setting.find('=');
   if (equals == std::string::npos) {
@@ -91,6 +90,7 @@ void OverrideMemory(sim::Cluster& cluster, const std::string& setting) {
   }
 }
 
+// Kinds are those of the catalogue, as far as the cost model's parameter files did not measure them.
 sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& model,
                             const cost_models::Catalogue& base) {
   const auto catalogue = cost_models::CalibratedCatalogue(cost_models::ParametersOf(model), base);

@@ -1,4 +1,4 @@
-# berth_portable(program): the target `portable`, part of every build of that preset. It collects the program, the
+# berth_portable(program): the target `portable`, part of every build of that preset. It collects the program and the
 # shared libraries it needs in one folder, berth-portable/, that runs wherever it is copied to, given the
 # machine's own C library (REQUIRES.txt in the folder says from which version on). berth-profile, its CPU plug-in and, where it is built, its
 # CUDA plug-in come along; CUDA's own libraries do not, they belong to the machine's driver and toolkit.
