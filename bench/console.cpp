@@ -155,8 +155,10 @@ void TellSentence(std::string_view text) {
 
 TextTable::TextTable(std::string_view aligns, const std::vector<std::string>& titles) {
   BERTH_CHECK(aligns.size() == titles.size());
-  for (std::size_t c = 0; c < titles.size(); ++c)
+  for (std::size_t c = 0; c < titles.size(); ++c) {
+    BERTH_CHECK(aligns[c] == 'l' || aligns[c] == 'r');
     AddColumn(titles[c], aligns[c] == 'l' ? Align::kLeft : Align::kRight);
+  }
 }
 
 void TextTable::AddColumn(std::string title, Align align) {

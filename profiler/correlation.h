@@ -49,6 +49,7 @@ struct Gap {
   enum class Cause : std::uint8_t { kUnknown, kHost, kDevice } cause = Cause::kUnknown;
   Nanos length = 0;
   Nanos launch_delay = 0;  // of kHost: from the start of the call to the start of the work
+  bool operator==(const Gap&) const = default;
 };
 
 struct Correlation {

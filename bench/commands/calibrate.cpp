@@ -225,7 +225,7 @@ class CalibrateCommand : public Command {
                                         .only = {},
                                         .name = name_,
                                         .command = CurrentProvenance().command,
-                                        .commit = CurrentProvenance().revision,
+                                        .commit = CurrentProvenance().RevisionText(),
                                         .progress = {}};
     for (const auto& [device, kind] : Options().kinds) {
       (device == "gpu" ? options.only : options.kinds[device]) = kind;

@@ -10,15 +10,14 @@
 #include "bench/commands/commands.h"
 #include "bench/console.h"
 #include "bench/explain/placement_page.h"
+#include "bench/explain/report.h"
 #include "bench/loaded_problem.h"
 #include "bench/options.h"
 #include "bench/placement_source.h"
 #include "bench/provenance.h"
 #include "bench/reference.h"
-#include "bench/report.h"
 #include "bench/this_machine.h"
 #include "bench/tier_shares.h"
-#include "sim/error.h"
 #include "sim/formats/formats.h"
 
 namespace berth::bench {
@@ -47,11 +46,7 @@ class SimulateCommand : public Command {
   }
 
   void Run() override {
-    RefuseTwoDocuments({{"--json", json_},
-                        {"--trace", trace_},
-                        {"--timeline", timeline_},
-                        {"--html", html_},
-                        {"--save-placement", save_}});
+    RefuseTwoDocuments(Documents());
     CheckStandardInput(source_, placement_);
     ResolveHere(source_);
     const LoadedProblem loaded(source_);
@@ -72,11 +67,19 @@ class SimulateCommand : public Command {
       formats::WriteFile(save_, formats::PrintPlacement(placement, problem.graph(), problem.cluster()));
     if (!json_.empty())
       formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
-    if (json_.empty() && trace_ != "-" && timeline_ != "-" && html_ != "-" && save_ != "-")
+    if (json_.empty() && std::ranges::none_of(Documents(), [](const auto& one) { return one.second == "-"; }))
       fmt::print("{}{}", PrintReport(outcome, problem, placement), OriginText(loaded, placement));
   }
 
  private:
+  std::vector<std::pair<std::string, std::string>> Documents() const {
+    return {{"--json", json_},
+            {"--trace", trace_},
+            {"--timeline", timeline_},
+            {"--html", html_},
+            {"--save-placement", save_}};
+  }
+
   static std::string OriginText(const LoadedProblem& loaded, const sim::Placement& placement) {
     std::vector<std::pair<std::string, std::string>> groups;  // whose prices, and what of them
     for (const auto& [origin, share] : SharesByOrigin(loaded.problem(), placement, loaded.model())) {

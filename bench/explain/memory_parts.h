@@ -15,8 +15,8 @@ struct MemoryParts {
   sim::Bytes activations = 0;  // all other outputs, with the workspace of what runs
   sim::Bytes copies = 0;       // received from other devices
 
-  sim::Bytes persistent() const { return weights + optimizer; }
-  sim::Bytes outputs() const { return gradients + activations; }
+  sim::Bytes persistent() const { return weights + optimizer; }   // what stays from step to step
+  sim::Bytes outputs() const { return gradients + activations; }  // with the workspace of what runs
 };
 
 // By device.

@@ -9,8 +9,8 @@
 #include "bench/console.h"
 #include "bench/explain/memory_parts.h"
 #include "bench/explain/page_data.h"
+#include "bench/explain/report.h"
 #include "bench/html.h"
-#include "bench/report.h"
 
 namespace berth::bench {
 namespace {
@@ -41,8 +41,8 @@ class PagePrinter {
   std::string Print() const {
     const std::string title = fmt::format("{} on {}", study_.problem.graph().name, cluster_.name);
     return PrintPage(title,
-                     Heading(title) + Verdict() + Timeline() + Bounds() + Graph() + Devices() + LongestOps() +
-                         SearchHtml() + Provenance(),
+                     Heading(title) + Verdict() + Timeline() + Bounds() + Graph() + Devices() +
+                         LongestOpsHtml() + SearchHtml() + Provenance(),
                      {.style = std::string(BenchData("placement.css")),
                       .data = PageData(study_),
                       .script = std::string(BenchData("placement.js"))});
@@ -287,16 +287,16 @@ class PagePrinter {
                    "tensor under way", "dispatch", "nothing left"},
                   busy) +
         TableHtml("Peak memory, and what fills it", "numbers",
-                  {"device", "peak", "there is", "used", "weights", "outputs", "copies", "at"}, memory);
+                  {"device", "peak", "there is", "used", "persistent", "outputs", "copies", "at"}, memory);
     if (!links.empty())
       text += TableHtml("Links, both directions added", "numbers",
                         {"link", "carried", "busy", "of the step", "on the critical path"}, links);
     return text + "</section>\n";
   }
 
-  std::string LongestOps() const {
+  std::string LongestOpsHtml() const {
     Rows rows;
-    for (const sim::OpIndex index : bench::LongestOps(outcome_, kTopOps)) {
+    for (const sim::OpIndex index : LongestOps(outcome_, kTopOps)) {
       const auto at = static_cast<std::size_t>(index);
       const sim::Op& op = study_.problem.graph().ops[at];
       const sim::OpTimes& times = outcome_.ops[at];

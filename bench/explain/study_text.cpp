@@ -4,8 +4,8 @@
 
 #include "bench/console.h"
 #include "bench/explain/memory_parts.h"
+#include "bench/explain/report.h"
 #include "bench/explain/study.h"
-#include "bench/report.h"
 
 namespace berth::bench {
 namespace {
@@ -82,7 +82,7 @@ std::string WhatIfsText(const Study& study) {
 }
 
 std::string DevicesText(const Study& study) {
-  TextTable table("lrrrrrrr", {"device", "busy", "peak", "of", "weights", "outputs", "copies", "at"});
+  TextTable table("lrrrrrrr", {"device", "busy", "peak", "of", "persistent", "outputs", "copies", "at"});
   const std::vector<MemoryParts> peaks = MemoryAtPeak(study.problem.graph(), study.why);
   const auto bytes = [](sim::Bytes count) {
     return count == 0 ? "-" : BytesText(static_cast<double>(count));

@@ -6,8 +6,8 @@
 
 #include "bench/console.h"
 #include "bench/explain/memory_parts.h"
+#include "bench/explain/report.h"
 #include "bench/place/device_modules.h"
-#include "bench/report.h"
 
 namespace berth::bench {
 namespace {

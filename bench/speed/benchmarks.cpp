@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   try {
     const Provenance now = CurrentProvenance();
     benchmark::AddCustomContext("command", now.command);
-    benchmark::AddCustomContext("revision", now.revision + (now.dirty ? ", with changes in no commit" : ""));
+    benchmark::AddCustomContext("revision", now.RevisionText());
     benchmark::AddCustomContext("machine", now.machine);
     RegisterEngineBenchmarks();
     RegisterBatchBenchmarks();

@@ -231,7 +231,7 @@ void AddComparison(SpeedResults& results, std::string_view json, const std::stri
     results.facts.emplace_back("command of the comparison", document.at("command"));
     results.facts.emplace_back("revision of the comparison",
                                document.at("revision").get<std::string>() +
-                                   (document.at("dirty").get<bool>() ? ", with changes in no commit" : ""));
+                                   (document.at("dirty").get<bool>() ? " (with changes)" : ""));
     for (const Json& row : document.at("rows")) {
       results.peers.push_back({row.at("peer"), row.at("ours"), row.at("ops"), row.at("edges"),
                                row.at("their_seconds"), row.at("our_seconds"),

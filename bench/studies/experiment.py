@@ -38,7 +38,7 @@ class Experiment:
 
     def count_in(self, run):
         """A run.json whose revision and machine the page names."""
-        self.made.add(f"revision {run['revision']}{' with changes' if run['dirty'] else ''}, {run['machine']}, {run['date'][:10]}")
+        self.made.add(f"revision {run['revision']}{' (with changes)' if run['dirty'] else ''}, {run['machine']}, {run['date'][:10]}")
 
     def write(self, title, text, lines):
         """`text` begins behind revision and machine; `lines` are the rows of a table, the first its header."""

@@ -111,7 +111,7 @@ struct Ends {
   double low;
   double high;
 };
-using Statistic = std::function<Ends(const Seeds&)>;  // whatever the order of the seeds
+using Statistic = std::function<Ends(const Seeds&)>;  // whatever the order of the seeds, but for rounding
 
 // No seeds: their values.
 void SetInterval(const Seeds& seeds, const Statistic& statistic, Estimate& estimate) {
@@ -122,7 +122,7 @@ void SetInterval(const Seeds& seeds, const Statistic& statistic, Estimate& estim
     lows.push_back(ends.low);
     highs.push_back(ends.high);
   };
-  std::map<Seeds, Ends> known;  // few seeds make few draws: 126 of five
+  std::map<Seeds, Ends> known;  // few seeds make few draws: 126 of five; of ten nearly all are new
   Seeds drawn(seeds.size());
   for (int i = 0; i < (seeds.empty() ? 1 : kResamples); ++i) {
     for (std::int64_t& seed : drawn) seed = rng.Pick(seeds);
@@ -195,11 +195,11 @@ Estimate EstimateOver(const Cells& cells, const std::function<double(const Seeds
     estimate.low = 0;
     estimate.high = kInfinity;
   } else {
-    const auto known = [&](const Seeds& drawn) {
+    const auto ends = [&](const Seeds& drawn) {
       const double value = statistic(drawn);
       return Ends{value, value};
     };
-    SetInterval(seeds, known, estimate);
+    SetInterval(seeds, ends, estimate);
   }
   return estimate;
 }

@@ -43,7 +43,8 @@ Estimate EstimateRatio(const std::vector<const CellSummary*>& ours,
 
 // Any statistic of sampled cells that are paired by seed: its value over the seeds that all of them have, and
 // the interval over draws of these seeds. With fewer than kSeedsForClaim the interval is all there is: 0 to
-// infinity; without a common seed there is no value either (unpaired). Each cell was run.
+// infinity; without a common seed there is no value either (unpaired). Each cell was run. The statistic depends on which
+// seeds it is given, not on their order: a draw is computed once.
 Estimate EstimateOver(const std::vector<const CellSummary*>& cells,
                       const std::function<double(const std::vector<std::int64_t>& seeds)>& statistic);
 

@@ -154,7 +154,7 @@ cost_models::Parameters ToParameters(const TableDefinition& table,
                            published,
                            library,
                            now.date.substr(0, 10),
-                           now.revision + (now.dirty ? " with changes" : ""),
+                           now.RevisionText(),
                            fmt::format("berth calibrate --table {}", table.name)};
   parameters.kinds = borrowed;
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {

@@ -78,8 +78,8 @@ void JudgeAtMost(const Estimate& ratio, const Claim& claim, ClaimVerdict& verdic
   verdict.ours += RemarkOn(ratio, claimed);
   if (verdict.word != ClaimWord::kUndecided || ratio.open() || of_more_graphs) return;
   const std::optional<int> seeds = SeedsToDecide(ratio, claim.limit);
-  verdict.ours += seeds ? fmt::format(", some {} would decide", *seeds)
-                        : fmt::format(", more than {} would decide", CountText(kMostSeeds));
+  verdict.ours += seeds ? fmt::format(", about {} seeds would decide", *seeds)
+                        : fmt::format(", more than {} seeds would decide", CountText(kMostSeeds));
 }
 
 // What was found in seconds, infinite where nothing else fits, and the verdict with its numbers. Empty where
@@ -262,7 +262,7 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
   }
   const std::size_t all = BlockOf(results, claim.block).lines.size();
   tally.Fill(verdict, what, all, claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all),
-             never > 0 ? fmt::format(", of these {} never reached", never) : "");
+             never > 0 ? fmt::format(", {} of them never get there", never) : "");
   if (tally.rows.empty() && !left_out.empty())
     verdict.word = ClaimWord::kUndecided, verdict.ours = "no row to compare";
   if (!left_out.empty()) verdict.ours += kBothOnOne + JoinNames(left_out);
@@ -368,9 +368,10 @@ Verdicts OutOfMemory(const TableResults& results, const Claim& claim) {
     fit_on_one += one.state == State::kFits;
   }
   verdict.ours = fmt::format(
-      "{} rows of ours, {} of them those of the paper; in {} of the paper's {} rows the "
-      "whole model fits on one card here, so memory alone cannot explain them",
-      ours, both, fit_on_one, published);
+      "does not fit in {} rows here, in {} of the paper's {}; in {} of these the whole model fits on one "
+      "card "
+      "here, so memory alone cannot explain them",
+      ours, both, published, fit_on_one);
   return {verdict};
 }
 

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "bench/tables/bootstrap.h"
 #include "bench/tables/common.h"
 #include "bench/tables/learned.h"
 #include "bench/tables/settings_before.h"
@@ -26,10 +29,10 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
     if (!why) continue;
     verdict.word = ClaimWord::kDidNotLearn;
     verdict.ours = *why + "; " + verdict.ours;
-    verdict.figure.reset();  // it says nothing
+    verdict.unlearned = ColumnOf(BlockOf(results.table(), in), subject).title;
     if (verdict.family.empty() && subject == verdict.subjects.front()) {
-      verdict.family =
-          ColumnOf(BlockOf(results.table(), in), subject).title + ": all that is claimed of it alone";
+      verdict.figure.reset();  // of another claim than those that stand in its line
+      verdict.family = verdict.unlearned + ": all that is claimed of it alone";
       verdict.member = verdict.claim;
       verdict.entry = -1;
     }
@@ -46,6 +49,21 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
   }
 }
 
+// What holds of the same network without learning too is no merit of learning (docs/protocol.md#claims).
+void AskUntrained(const TableResults& results, const Claim& claim, const ClaimKind& kind,
+                  ClaimVerdict& verdict) {
+  if (verdict.word != ClaimWord::kHolds || !verdict.figure || claim.columns.size() != 1) return;
+  const TableColumn* twin = UntrainedTwin(BlockOf(results.table(), claim.block), claim.columns.front());
+  if (twin == nullptr) return;
+  Claim same = claim;
+  same.columns = {twin->key};
+  const std::vector<ClaimVerdict> of_twin = kind.judge(results, same);
+  if (of_twin.size() != 1 || of_twin.front().word != ClaimWord::kHolds) return;
+  verdict.untrained = of_twin.front().figure;
+  verdict.ours.insert(std::min(verdict.ours.find(';'), verdict.ours.size()),
+                      fmt::format(", untrained too ({})", RatioText(*verdict.untrained)));
+}
+
 }  // namespace
 
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
@@ -60,6 +78,7 @@ std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
         std::ranges::find_if(ClaimKinds(), [&](const ClaimKind& k) { return claim.kind == k.name; });
     for (ClaimVerdict& verdict : kind->judge(results, claim)) {
       ExcuseLearners(results, claim.block, claim.rows, verdict);
+      AskUntrained(results, claim, *kind, verdict);
       verdicts.push_back(std::move(verdict));
     }
   }

@@ -33,16 +33,19 @@ ClaimWord MostFrequent(const std::map<ClaimWord, Members>& by_word) {
   return std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); })->first;
 }
 
-// "; undecided: NMT, 2 layers (1.04); GNMT (1.06)", of each word but the most frequent one.
+// "; undecided: NMT, 2 layers (1.04); GNMT (1.06)", of each word but the most frequent one; who did not learn stands there.
 std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
   std::string text;
   for (const ClaimWord word : kWords) {
     const auto found = by_word.find(word);
     if (found == by_word.end() || word == MostFrequent(by_word)) continue;
     std::vector<std::string> names;
-    for (const ClaimVerdict* member : found->second)
-      names.push_back(member->member +
-                      (member->figure ? fmt::format(" ({})", RatioText(*member->figure)) : ""));
+    for (const ClaimVerdict* member : found->second) {
+      std::vector<std::string> facts;
+      if (member->figure) facts.push_back(RatioText(*member->figure));
+      if (!member->unlearned.empty()) facts.push_back(member->unlearned);
+      names.push_back(member->member + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", "))));
+    }
     text += fmt::format("; {}: {}", ToString(word), fmt::join(names, "; "));
   }
   return text;
@@ -86,11 +89,14 @@ RenderedClaim OneOfFamily(const Members& members) {
       counts.push_back(fmt::format("{} {}", ToString(word), found->second.size()));
   }
   const bool agreed = by_word.size() == 1;
+  const auto untrained = std::ranges::count_if(
+      members, [](const ClaimVerdict* member) { return member->untrained.has_value(); });
   return {members.front()->family,
           (!agreed               ? ""
            : members.size() == 2 ? "both: "
                                  : fmt::format("all {}: ", members.size())) +
-              OursOf(members, by_word),
+              OursOf(members, by_word) +
+              (untrained > 0 ? fmt::format("; untrained too: {} of {}", untrained, members.size()) : ""),
           agreed ? ToString(by_word.begin()->first) : fmt::format("{}", fmt::join(counts, ", "))};
 }
 

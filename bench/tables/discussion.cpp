@@ -49,10 +49,10 @@ std::string Cells(std::size_t count) {
   return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
 }
 
-double MedianError(const std::vector<Named>& cells) {
+std::vector<double> ErrorsOf(const std::vector<Named>& cells) {
   std::vector<double> errors;
   for (const Named& named : cells) errors.push_back(std::abs(*named.cell->ratio() - 1));
-  return Median(errors);
+  return errors;
 }
 
 // Whether the parameters were fitted to the published number of this column and workload, in whatever block
@@ -105,7 +105,8 @@ RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& t
   RenderedSection section;
   section.title = title;
   section.sentences = {fmt::format("{} Median distance from the published numbers over {}: {:.0f} %. {}",
-                                   what, Cells(cells.size()), 100 * MedianError(cells), SignText(cells))};
+                                   what, Cells(cells.size()), 100 * Median(ErrorsOf(cells)),
+                                   SignText(cells))};
   section.header = {"cell", "ours [s]", "published [s]", "ours / published", "distance"};
   for (const Named& n : cells) {
     section.rows.push_back({n.name, SecondsDigits(*n.cell->median),
@@ -323,7 +324,8 @@ RenderedSection NotRunSection(const TableResults& results) {
 std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind) {
   const CloseCells close = SelectClose(results, results.table().blocks.front(), kind);
   if (close.cells.empty()) return std::nullopt;
-  return Closeness{close.cells.size(), MedianError(close.cells), close.repeated};
+  const std::vector<double> errors = ErrorsOf(close.cells);
+  return Closeness{close.cells.size(), Median(errors), std::ranges::max(errors), close.repeated};
 }
 
 MemoryAgreement CompareMemory(const TableResults& results) {

@@ -11,7 +11,8 @@ namespace berth::bench {
 // among predicted cells none that repeats a fitted one.
 struct Closeness {
   std::size_t cells = 0;
-  double median_error = 0;   // 0.05: half of them are within 5 %
+  double median_error = 0;  // 0.05: half of them are within 5 %
+  double largest_error = 0;
   std::size_t repeated = 0;  // left out: their published number was fitted, or repeats one that was
 };
 std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind);  // empty of no cells

@@ -23,6 +23,20 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// Every run of the agent, with learning and without, ends nearer to the known optimum than the control's median run with
+// learning: that the control learns says nothing of what is left to the agent.
+bool EndsBeyond(const GateCase& gate, const GateAgent& agent, const GateAgent& control,
+                const std::vector<GateRun>& runs) {
+  const std::vector<double> theirs = Found(runs, gate.key, control.spec, &GateRun::late_s);
+  if (gate.real() || theirs.empty() || NotRun(gate, agent, runs) > 0) return false;
+  const double reached = MedianByRank(theirs);
+  for (const std::string& spec : {agent.spec, agent.untrained}) {
+    const std::vector<double> ours = Found(runs, gate.key, spec, &GateRun::late_s);
+    if (!std::ranges::all_of(ours, [&](double late) { return late < reached; })) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t NotRun(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
@@ -72,24 +86,6 @@ std::optional<bool> Meets(const GateCase& gate, const GateAgent& agent, const st
   const std::optional<double> part = PartOfReference(gate, agent.spec, runs);
   return part && *part <= kGatePart && gains;
 }
-
-namespace {
-
-// Every run of the agent, with learning and without, ends nearer to the known optimum than the control's median run with
-// learning: that the control learns says nothing of what is left to the agent.
-bool EndsBeyond(const GateCase& gate, const GateAgent& agent, const GateAgent& control,
-                const std::vector<GateRun>& runs) {
-  const std::vector<double> theirs = Found(runs, gate.key, control.spec, &GateRun::late_s);
-  if (gate.real() || theirs.empty() || NotRun(gate, agent, runs) > 0) return false;
-  const double reached = MedianByRank(theirs);
-  for (const std::string& spec : {agent.spec, agent.untrained}) {
-    const std::vector<double> ours = Found(runs, gate.key, spec, &GateRun::late_s);
-    if (!std::ranges::all_of(ours, [&](double late) { return late < reached; })) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::optional<bool> Counts(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
   bool all = true;

@@ -49,6 +49,20 @@ bool IsUntrained(const std::string& agent) {
   });
 }
 
+const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key) {
+  const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
+  if (column == block.columns.end() || !column->learner || IsUntrained(column->agent)) return nullptr;
+  Spec wanted = Spec::Parse(column->agent);
+  std::erase_if(wanted.named, [](const auto& parameter) { return parameter.first == "lr"; });
+  for (const TableColumn& other : block.columns) {
+    if (!other.learner || !IsUntrained(other.agent)) continue;
+    Spec spec = Spec::Parse(other.agent);
+    std::erase_if(spec.named, [](const auto& parameter) { return parameter.first == "lr"; });
+    if (spec.name == wanted.name && spec.named == wanted.named) return &other;
+  }
+  return nullptr;
+}
+
 std::map<std::string, std::string> GateMisses(const std::string& gate_rows) {
   const std::vector<GateRun> runs = RunsOfPlan(PlanGate(GateCases(), GateAgents()), ParseGateRuns(gate_rows));
   std::map<std::string, std::string> misses;

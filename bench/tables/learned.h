@@ -20,6 +20,9 @@ std::map<std::string, std::string> GateMisses(const std::string& gate_rows);
 // A learner that is kept from learning: lr=0.
 bool IsUntrained(const std::string& agent);
 
+// The column of the block with the same agent at learning rate 0; null where there is none, or it is that.
+const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key);
+
 // Why a column did not learn in these rows of a block (empty = all of them), in words; nothing where nothing says so, and
 // for what is no learner or does not learn by intent (lr=0).
 std::optional<std::string> WhyNotLearned(const TableResults& results, const std::string& block,

@@ -8,6 +8,7 @@
 #include "bench/console.h"
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/claims.h"
+#include "bench/tables/common.h"
 #include "bench/tables/discussion.h"
 #include "bench/tables/learned.h"
 #include "bench/tables/method_order.h"
@@ -37,22 +38,65 @@ std::optional<Best> BestOf(const TableResults& results, const TableBlock& block,
   return best;
 }
 
+// The placement by hand that a paper compares with: of the fixed ones that it has cells of the last.
+const TableColumn* ReferenceOf(const TableBlock& block) {
+  const TableColumn* reference = nullptr;
+  for (const TableColumn& column : block.columns) {
+    if (column.published && GroupOf(column) == ColumnGroup::kRule) reference = &column;
+  }
+  return reference;
+}
+
+// "Placeto takes 0.83 times as long as expert (published 0.90), RNN 0.84 (0.92); geometric means over 4 rows where both fit."
+// Means of one sentence are over as many rows: a learner with fewer is left out.
+std::string AgainstPaperText(const TableResults& results) {
+  const TableBlock& block = results.table().blocks.front();
+  const TableColumn* reference = ReferenceOf(block);
+  if (reference == nullptr) return {};
+  std::string text;
+  std::size_t rows = 0;
+  for (const TableColumn& column : block.columns) {
+    if (!column.published || GroupOf(column) != ColumnGroup::kLearner) continue;
+    std::vector<double> ours, theirs;
+    for (const TableLine& line : block.lines) {
+      const CellSummary& cell = results.At(block.key, line.key, column.key);
+      const CellSummary& base = results.At(block.key, line.key, reference->key);
+      if (!cell.ratio() || !base.ratio()) continue;
+      ours.push_back(*cell.median / *base.median);
+      theirs.push_back(*cell.published->value / *base.published->value);
+    }
+    if (ours.empty() || (rows > 0 && ours.size() != rows)) continue;
+    text += rows == 0 ? fmt::format("{} takes {} times as long as {} (published {})", column.title,
+                                    RatioText(GeometricMean(ours)), reference->title,
+                                    RatioText(GeometricMean(theirs)))
+                      : fmt::format(", {} {} ({})", column.title, RatioText(GeometricMean(ours)),
+                                    RatioText(GeometricMean(theirs)));
+    rows = ours.size();
+  }
+  return rows == 0   ? ""
+         : rows == 1 ? text + ", in the one row where both fit."
+                     : text + fmt::format("; geometric means over {} rows where both fit.", rows);
+}
+
 std::string CloseText(const TableResults& results) {
   const auto fitted = ClosenessOf(results, CellKind::kFitted);
   const auto predicted = ClosenessOf(results, CellKind::kPredicted);
-  const auto text = [](const std::optional<Closeness>& close, const char* kind) {
-    return close ? fmt::format("{} {} cell{} a median of {:.0f} % from the published numbers", close->cells,
-                               kind, close->cells == 1 ? " is" : "s are", 100 * close->median_error)
-                 : std::string();
+  const auto errors = [](const Closeness& close) {
+    return fmt::format("{:.0f} % (median {:.0f} %)", 100 * close.largest_error, 100 * close.median_error);
   };
-  if (!fitted && !predicted) return {};
-  const std::string more = predicted && predicted->repeated > 0
-                               ? fmt::format(" (without {} that repeat{} a fitted number)",
-                                             predicted->repeated, predicted->repeated == 1 ? "s" : "")
-                               : "";
-  if (!fitted || !predicted) return text(fitted, "fitted") + text(predicted, "predicted") + more + ".";
-  return fmt::format("{}, {} predicted {:.0f} %{}.", text(fitted, "fitted"), predicted->cells,
-                     100 * predicted->median_error, more);
+  std::string text;
+  if (fitted)
+    text = fmt::format("{} fitted cell{} within {} of the published numbers", fitted->cells,
+                       fitted->cells == 1 ? " is" : "s are", errors(*fitted));
+  if (predicted) {
+    text += fitted ? fmt::format(", {} predicted within {}", predicted->cells, errors(*predicted))
+                   : fmt::format("{} predicted cell{} within {} of the published numbers", predicted->cells,
+                                 predicted->cells == 1 ? " is" : "s are", errors(*predicted));
+    if (predicted->repeated > 0)
+      text += fmt::format(", without {} that repeat{} a fitted number", predicted->repeated,
+                          predicted->repeated == 1 ? "s" : "");
+  }
+  return text.empty() ? text : text + ".";
 }
 
 std::string MemoryText(const TableResults& results) {
@@ -61,9 +105,8 @@ std::string MemoryText(const TableResults& results) {
     return std::ranges::any_of(line.published, [](const auto& cell) { return cell.second.out_of_memory; });
   });
   if (agreement.cells == 0 || !any_oom) return {};
-  return fmt::format(
-      "Fixed placements fit in memory as published in {} of {} cells, as sizes were chosen to.",
-      agreement.same, agreement.cells);
+  return fmt::format("fixed placements fit as published in {} of {} cells, as sizes were chosen to",
+                     agreement.same, agreement.cells);
 }
 
 // The rows of the outcome: of the first block, which the others ask again under other rules; where nothing was published,
@@ -95,18 +138,41 @@ std::string SearchText(const TableResults& results) {
       most->first, most->second, gaps.size(), GeometricMean(gaps));
 }
 
+// The better of both local searches of a row, at so many samples.
+std::optional<double> LocalSearchOf(const TableResults& results, const TableBlock& block,
+                                    const TableLine& line, std::int64_t budget) {
+  std::optional<double> best;
+  for (const std::string& key : LocalSearchColumns()) {
+    if (!results.table().HasCell(block.key, line.key, key)) return {};
+    const CellSummary& cell = results.At(block.key, line.key, key);
+    if (!cell.median || cell.budget() != budget) return {};
+    best = std::min(best.value_or(*cell.median), *cell.median);
+  }
+  return best;
+}
+
+// Some searches look at screens beside their samples, so the plain ones are told, too.
 std::string LearnerText(const TableResults& results) {
-  std::vector<double> ratios;
+  std::vector<double> over_best, over_local;
+  std::optional<std::int64_t> screens;
   VisitRows(results, [&](const TableBlock& block, const TableLine& line) {
     const auto learner = BestOf(results, block, line, ColumnGroup::kLearner, false);
     const auto search = BestOf(results, block, line, ColumnGroup::kSearch, false);
-    if (learner && search && learner->cell->budget() == search->cell->budget())
-      ratios.push_back(*learner->cell->median / *search->cell->median);
+    if (!learner || !search || learner->cell->budget() != search->cell->budget()) return;
+    over_best.push_back(*learner->cell->median / *search->cell->median);
+    for (const CellRecord& record : search->cell->records) {
+      if (record.screens) screens = std::min(screens.value_or(*record.screens), *record.screens);
+    }
+    if (const auto local = LocalSearchOf(results, block, line, learner->cell->budget()))
+      over_local.push_back(*learner->cell->median / *local);
   });
-  if (ratios.empty()) return {};
+  if (over_best.empty()) return {};
+  const bool both = over_local.size() == over_best.size();
   return fmt::format(
-      "The best learner of a row takes {:.2f} times as long as its best search, at equal samples.",
-      GeometricMean(ratios));
+      "The best learner of a row takes {}{} times as long as its best search{}, at equal samples.",
+      both ? RatioText(GeometricMean(over_local)) + " times as long as the better local search, " : "",
+      RatioText(GeometricMean(over_best)),
+      screens ? fmt::format(", which has {} or more screens beside them", CountText(*screens)) : "");
 }
 
 // Of those that claims are about, over all rows of the first block; who lost in one row alone is named in its claims.
@@ -124,7 +190,7 @@ std::string WhoDidNotLearn(const TableResults& results, const std::vector<ClaimV
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-// "4 claims of the paper 2 hold, 2 do not hold"
+// "4 verdicts on 3 claims of the paper 2 hold, 2 do not hold": claims that differ in a row or block alone are one.
 std::string CountsOf(const std::vector<ClaimVerdict>& claims, const std::string& whose) {
   std::string text;
   for (const ClaimWord word : {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided,
@@ -140,7 +206,9 @@ std::string CountsOf(const std::vector<ClaimVerdict>& claims, const std::string&
                                                          : "cannot be tested here";
     if (count > 0) text += fmt::format("{} {} {}", text.empty() ? "" : ",", count, verb);
   }
-  return fmt::format("{} claim{}{}{}", claims.size(), claims.size() == 1 ? "" : "s", whose, text);
+  const std::size_t lines = ClaimsInBrief(claims).size();
+  const std::string verdicts = lines == claims.size() ? "" : fmt::format("{} verdicts on ", claims.size());
+  return fmt::format("{}{} claim{}{}{}", verdicts, lines, lines == 1 ? "" : "s", whose, text);
 }
 
 // Those of ours apart where others are the paper's: what we set ourselves is easier to meet.
@@ -160,14 +228,31 @@ std::string ClaimsText(const TableResults& results) {
       who.empty() ? "" : ": " + who);
 }
 
-// The size of the agent's network, where it has several; else nothing.
-std::string NetworkOf(const std::string& agent) {
+// The value of a parameter of an agent; empty where it has none.
+std::string ParameterOf(const std::string& agent, std::string_view parameter) {
+  if (agent.empty()) return {};              // of a column whose rows name theirs
   const std::size_t end = agent.rfind(')');  // behind it: what a policy was trained on
   const Spec spec = Spec::Parse(end == std::string::npos ? agent : agent.substr(0, end + 1));
   for (const auto& [key, value] : spec.named) {
-    if (key == "size") return "size " + value;
+    if (key == parameter) return value;
   }
   return {};
+}
+
+std::string PresetText(const std::string& preset) {
+  if (preset == "tuned") return "tuned (the paper's network, training and additions of ours)";
+  if (preset == "transfer") return "transfer (ours, for unseen graphs)";
+  if (preset == "walk") return "walk (nearest to the paper's)";
+  if (preset == "paper") return "paper (published settings, else assumed)";
+  return preset;
+}
+
+// "size small, of all"; "tuned (...): Placeto, RNN; paper (...): Placeto (preset paper)"
+std::string OfWhom(const std::map<std::string, std::vector<std::string>>& titles) {
+  std::vector<std::string> texts;
+  for (const auto& [what, whose] : titles)
+    texts.push_back(what + (titles.size() == 1 ? ", of all" : fmt::format(": {}", fmt::join(whose, ", "))));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string Specs(const std::set<std::string>& specs) {
@@ -206,12 +291,16 @@ ColumnGroup GroupOf(const TableColumn& column) {
   return column.sampled ? ColumnGroup::kSearch : ColumnGroup::kScheduler;
 }
 
+std::string PresetOf(const std::string& agent) {
+  return ParameterOf(agent, "preset");
+}
+
 std::vector<std::string> BuildOutcome(const TableResults& results) {
   std::vector<std::string> outcome;
   const TableAnalysis* analysis = results.table().analysis;
   if (analysis != nullptr && analysis->outcome != nullptr) outcome = analysis->outcome(results);
-  for (const auto& text : {CloseText(results), MemoryText(results), SearchText(results), LearnerText(results),
-                           ClaimsText(results)}) {
+  for (const auto& text : {AgainstPaperText(results), ClaimsText(results), LearnerText(results),
+                           SearchText(results), CloseText(results)}) {
     if (!text.empty()) outcome.push_back(text);
   }
   return outcome;
@@ -220,15 +309,23 @@ std::vector<std::string> BuildOutcome(const TableResults& results) {
 std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results) {
   const TableDefinition& table = results.table();
   std::set<std::string> clusters;
-  std::map<std::string, std::set<std::string>> networks;  // titles, by what their networks are
+  std::map<std::string, std::vector<std::string>> networks, presets;  // titles, by what they have
+  const auto add = [](std::map<std::string, std::vector<std::string>>& titles, const std::string& what,
+                      const std::string& title) {
+    if (what.empty()) return;
+    std::vector<std::string>& whose = titles[what];
+    if (std::ranges::find(whose, title) == whose.end()) whose.push_back(title);
+  };
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       clusters.insert(line.cluster);
       for (const TableColumn& column : block.columns) {
         const auto& records = results.At(block.key, line.key, column.key).records;
         if (!column.learner || records.empty()) continue;
-        if (const std::string network = NetworkOf(records.front().agent); !network.empty())
-          networks[network].insert(column.title);
+        const std::string& agent = records.front().agent;
+        if (const std::string size = ParameterOf(agent, "size"); !size.empty())
+          add(networks, "size " + size, column.title);
+        if (!IsUntrained(column.agent)) add(presets, PresetText(ParameterOf(agent, "preset")), column.title);
       }
     }
   }
@@ -245,11 +342,10 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
                  : table.testbed.empty()
                      ? std::string("nothing")
                      : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
-  std::set<std::string> described;
-  for (const auto& [network, titles] : networks)
-    described.insert(networks.size() == 1 ? network + ", of all"
-                                          : fmt::format("{}: {}", network, fmt::join(titles, ", ")));
-  if (!described.empty()) facts.emplace_back("networks", Specs(described));
+  if (!table.published_from.empty()) facts.emplace_back("published cells", table.published_from);
+  if (const std::string memory = MemoryText(results); !memory.empty()) facts.emplace_back("memory", memory);
+  if (!networks.empty()) facts.emplace_back("networks", OfWhom(networks));
+  if (!presets.empty()) facts.emplace_back("learners' presets", OfWhom(presets));
   if (const std::string screens = ScreensText(results); !screens.empty())
     facts.emplace_back("screens of a run", screens);
   std::string orders;

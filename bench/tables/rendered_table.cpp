@@ -300,7 +300,8 @@ void AddClaims(const std::vector<ClaimVerdict>& verdicts, bool users, RenderedTa
     for (RenderedClaim& claim : rendered.claims) claim.whose.clear();
     return;
   }
-  if (!papers.empty()) rendered.claims_in_brief.push_back({"Claims of the paper", ClaimsInBrief(papers)});
+  if (!papers.empty())
+    rendered.claims_in_brief.push_back({"Claims of the paper and of its cells", ClaimsInBrief(papers)});
   if (!ours.empty()) rendered.claims_in_brief.push_back({"Claims of ours", ClaimsInBrief(ours)});
 }
 
@@ -362,7 +363,7 @@ const RenderedBlock* RenderedTable::Verdict() const {
 RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column) {
   const bool published =
       std::any_of(block.columns.begin(), block.columns.end(), [](const auto& c) { return c.published; });
-  return {column.title, GroupOf(column), !published || column.published};
+  return {column.title, GroupOf(column), !published || column.published || PresetOf(column.agent) == "paper"};
 }
 
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line) {

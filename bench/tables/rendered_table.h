@@ -141,7 +141,7 @@ RenderedTable BuildRenderedTable(const TableResults& results);
 RenderedBlock MeansOver(const TableResults& results);
 // A line without cells yet.
 RenderedLine DescribeLine(const TableResults& results, const TableBlock& block, const TableLine& line);
-// On the first screen: what the paper has; where it has nothing, everything.
+// On the first screen: what the paper has, and its own settings; where it has nothing, everything.
 RenderedColumn DescribeColumn(const TableBlock& block, const TableColumn& column);
 // The curves of a cell's median seed, for each cell that samples; a chart for each row.
 std::vector<RenderedChart> BuildCharts(const TableResults& results);
@@ -158,6 +158,7 @@ std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdic
 std::vector<std::string> BuildOutcome(const TableResults& results);
 std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results);
 ColumnGroup GroupOf(const TableColumn& column);
+std::string PresetOf(const std::string& agent);  // of a spec: "tuned"; empty where it has none
 
 std::string RenderMarkdown(const RenderedTable& table);         // the verdict: at most 1,500 words
 std::string RenderMarkdownDetails(const RenderedTable& table);  // all there is

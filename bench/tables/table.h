@@ -107,6 +107,9 @@ struct ClaimVerdict {
   std::string family = {}, member = {};
   int entry = -1;                     // of the file's claims; -1 = of none
   std::optional<double> figure = {};  // what is judged, where it is one number
+  // The figure of the same network at learning rate 0, where that meets the claim too: learning is not what it shows.
+  std::optional<double> untrained = {};
+  std::string unlearned = {};  // of kDidNotLearn: the title of the column that did not
 };
 
 // A claim as a table's file states it; its kind says which fields count (claims.h).
@@ -173,6 +176,7 @@ struct TableDefinition {
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
   std::vector<TableParameter> parameters;  // of `berth calibrate --table`
   std::vector<BorrowedRates> borrowed;
+  std::string published_from;            // where the cells of a paper were read; empty = nothing is said
   std::vector<std::string> assumptions;  // what nobody published and we chose
   TableBudget quick{1'000, 1, {}};
   TableBudget standard{10'000, 3, {}};

@@ -32,10 +32,10 @@ using formats::Fields;
 using formats::Value;
 
 constexpr std::string_view kFormat = "berth.experiment";
-constexpr std::string_view kTop[] = {"format",      "version", "name",     "title",       "cluster",
-                                     "grouper",     "samples", "seeds",    "budgets",     "columns",
-                                     "rows",        "blocks",  "fit",      "borrow",      "testbed",
-                                     "assumptions", "claims",  "analysis", "quick_cells", "over"};
+constexpr std::string_view kTop[] = {
+    "format",  "version",     "name",    "title",    "cluster",     "grouper", "samples",
+    "seeds",   "budgets",     "columns", "rows",     "blocks",      "fit",     "borrow",
+    "testbed", "assumptions", "claims",  "analysis", "quick_cells", "over",    "published_from"};
 constexpr std::string_view kBudget[] = {"samples", "seeds", "grouper"};
 constexpr std::string_view kBudgets[] = {"quick", "standard", "paper"};
 constexpr std::string_view kRow[] = {
@@ -97,6 +97,7 @@ class TableReader {
     MarkPublished();
     CheckRows();
     ReadFit(top);
+    table_.published_from = top.String("published_from", "");
     if (const auto list = top.Find("assumptions")) table_.assumptions = Sentences(*list);
     if (const auto list = top.Find("quick_cells")) {
       CheckLength(*list, kMaxPatterns, "patterns");

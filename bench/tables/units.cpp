@@ -164,37 +164,29 @@ Estimate UnitOverAgent(const UnitMeans::Spread& spread) {
   return EstimateMean(ratios);
 }
 
-int Larger(const Estimate& ratio) {
-  return ratio.low > 1 ? 1 : (ratio.high < 1 ? -1 : 0);
+std::string WhoSays(const Estimate& ratio) {
+  return fmt::format("{} (ratio {}, 90 % interval [{}, {}])",
+                     ratio.low > 1    ? "the unit explains more than the agent"
+                     : ratio.high < 1 ? "the agent explains more than the unit"
+                                      : "which of them explains more is open",
+                     RatioText(ratio.value), RatioText(ratio.low), RatioText(ratio.high));
 }
 
-std::string RatioOf(const Estimate& ratio) {
-  return fmt::format("ratio {}, 90 % interval [{}, {}]", RatioText(ratio.value), RatioText(ratio.low),
-                     RatioText(ratio.high));
-}
-
-// Which columns are compared decides much, so the answer counts if it is the same with those that know nothing.
+// Which columns are compared decides much, so it is told with and without those that know nothing.
 std::vector<std::string> OutcomeOfUnits(const TableResults& results) {
   const UnitMeans means(results);
   const UnitMeans::Spread all = means.SpreadOfRows(true), seeing = means.SpreadOfRows(false);
   if (all.over_units.empty()) return {};
   const Estimate ratio = UnitOverAgent(all);
-  std::string text = fmt::format(
+  std::vector<std::string> outcome = {fmt::format(
       "In a row an agent with its worst unit takes {:.2f} times as long as with its best, a unit with its "
-      "worst "
-      "agent {:.2f} times (geometric means over {} rows, {})",
-      GeometricMean(all.over_units), GeometricMean(all.over_agents), all.over_units.size(), RatioOf(ratio));
-  int larger = Larger(ratio);
-  if (!seeing.over_units.empty() && seeing.over_units != all.over_units) {
-    const Estimate without = UnitOverAgent(seeing);
-    text +=
-        fmt::format("; random draws and the plain control left out {:.2f} and {:.2f} ({})",
-                    GeometricMean(seeing.over_units), GeometricMean(seeing.over_agents), RatioOf(without));
-    if (Larger(without) != larger) larger = 0;
-  }
-  return {text + (larger > 0   ? ": the unit explains more than the agent."
-                  : larger < 0 ? ": the agent explains more than the unit."
-                               : ": which of them explains more is open.")};
+      "worst agent {:.2f} times (geometric means over {} rows): {}.",
+      GeometricMean(all.over_units), GeometricMean(all.over_agents), all.over_units.size(), WhoSays(ratio))};
+  if (!seeing.over_units.empty() && seeing.over_units != all.over_units)
+    outcome.push_back(fmt::format(
+        "Without random draws and the plain control, which see nothing, {:.2f} and {:.2f}: {}.",
+        GeometricMean(seeing.over_units), GeometricMean(seeing.over_agents), WhoSays(UnitOverAgent(seeing))));
+  return outcome;
 }
 
 }  // namespace

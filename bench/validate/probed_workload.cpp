@@ -47,7 +47,7 @@ class Prober {
                                    .driver = "none",
                                    .library = "onednn " + profiler::DnnlVersion(),
                                    .date = now.date.substr(0, 10),
-                                   .commit = now.revision,
+                                   .commit = now.RevisionText(),
                                    .command = now.command};
   }
 

@@ -157,9 +157,11 @@ void Describe(Recording* recording, const Backend& backend) {
 // Of several processes the last.
 void WriteKineto(const RecordOptions& options, const Recording& recording) {
   if (options.kineto.empty()) return;
+  const ActivityTrace* last = nullptr;
   for (const auto& [name, part] : recording.parts) {
-    if (part.activity) formats::WriteFile(options.kineto, PrintKineto(*part.activity));
+    if (part.activity) last = &*part.activity;
   }
+  if (last != nullptr) formats::WriteFile(options.kineto, PrintKineto(*last));
 }
 
 int RunRecord(const RecordOptions& options) {
@@ -202,7 +204,7 @@ RunVerb DeclareRecord(CLI::App& app) {
       ->option_text("FILE");
   app.add_option(
          "--kineto", options->kineto,
-         "also as torch.profiler writes it, which ui.perfetto.dev shows (of several processes the last)")
+         "also as torch.profiler writes it, which ui.perfetto.dev opens (of several processes the last)")
       ->option_text("FILE");
   app.add_option("COMMAND", options->command, "what to run, behind --")->required();
   return [options] { return RunRecord(*options); };

@@ -1,5 +1,4 @@
-// Pieces of JSON for the writers of this folder, which print large files without building them as objects
-// first.
+// Pieces of JSON for writers that print large files without building them as objects first.
 #pragma once
 
 #include <string>

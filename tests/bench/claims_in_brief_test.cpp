@@ -42,12 +42,21 @@ TEST(ClaimsInBrief, AFamilyThatAgreesIsARange) {
 }
 
 TEST(ClaimsInBrief, WhoeverDiffersIsNamed) {
-  ClaimVerdict unlearned = Member("u", ClaimWord::kDidNotLearn, std::nullopt);
+  ClaimVerdict unlearned = Member("u", ClaimWord::kDidNotLearn, 1.3);
+  unlearned.unlearned = "b";
   const RenderedClaim line =
       OneLineOf({Member("x", ClaimWord::kHolds, 0.9), Member("y", ClaimWord::kUndecided, 1.02),
                  Member("z", ClaimWord::kHolds, 0.8), unlearned});
-  EXPECT_EQ(line.ours, "0.800 to 1.020 times; undecided: y (1.020); did not learn: u");
+  EXPECT_EQ(line.ours, "0.800 to 1.30 times; undecided: y (1.020); did not learn: u (1.30, b)")
+      << "what is not judged is told, and whose fault it is";
   EXPECT_EQ(line.verdict, "holds 2, undecided 1, did not learn 1");
+}
+
+TEST(ClaimsInBrief, WhatHoldsUntrainedTooIsCounted) {
+  ClaimVerdict other = Member("y", ClaimWord::kHolds, 0.8);
+  other.untrained = 0.85;
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other}).ours,
+            "both: 0.800 to 0.900 times; untrained too: 1 of 2");
 }
 
 TEST(ClaimsInBrief, WithoutFiguresEachIsTold) {

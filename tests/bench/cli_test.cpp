@@ -468,6 +468,11 @@ TEST(Cli, StandardOutputHoldsOneDocument) {
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--json",
                  "-", "--timeline", "-"},
                 "--json - and --timeline - would mix two documents on standard output");
+  ExpectRefused({"place", "chain", "--cluster", kCluster, "--json", "-", "--html", "-"},
+                "--json - and --html - would mix two documents on standard output");
+  ExpectRefused({"graph", "import", BERTH_SOURCE_DIR "/tests/scenarios/data/msr_small.json", "--out", "-",
+                 "--json", "-"},
+                "--json - and --out - would mix two documents on standard output");
 }
 
 TEST(Cli, BytesByTypeAreWholeNumbers) {

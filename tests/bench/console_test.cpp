@@ -50,9 +50,7 @@ TEST(Console, BarsAreClamped) {
 }
 
 TEST(Console, TablesAlignByCodePoints) {
-  TextTable table;
-  table.AddColumn("what");
-  table.AddColumn("time", TextTable::Align::kRight);
+  TextTable table("lr", {"what", "time"});
   table.AddRow({"é", "1 s"});
   table.AddRow({"long name", "10 s"});
   EXPECT_EQ(table.ToString(1), " what       time\n é           1 s\n long name  10 s\n");

@@ -77,6 +77,30 @@ TEST(Learned, AnOpponentThatDidNotLearnIsNotBeaten) {
   EXPECT_THAT(verdict.ours, HasSubstr("RNN takes 1.67 times"));
 }
 
+constexpr char kAsGoodAsRnn[] = "NMT, 4 layers, 4 GPUs: Placeto ends as good as the RNN";
+
+// docs/protocol.md#claims: what needs no learning is no merit of it.
+TEST(Learned, WhatHoldsUntrainedTooSaysSo) {
+  auto records = Row({{"placeto", 1}, {"rnn", 1}, {"placeto_untrained", 1.02}});
+  ClaimVerdict verdict = About(kAsGoodAsRnn, records);
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
+  EXPECT_EQ(verdict.untrained, 1.02);
+  EXPECT_THAT(verdict.ours, HasSubstr("3 seeds, untrained too (1.020); times as long as local search"));
+  verdict = About(kAsGoodAsRnn, Row({{"placeto", 1}, {"rnn", 1}, {"placeto_untrained", 1.1}}));
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
+  EXPECT_FALSE(verdict.untrained.has_value());
+  verdict = About(kAsGoodAsRnn, Row({{"placeto", 2}, {"rnn", 1}, {"placeto_untrained", 1}}));
+  EXPECT_FALSE(verdict.untrained.has_value()) << "it does not hold";
+}
+
+TEST(Learned, AnUntrainedTwinHasTheSameSettings) {
+  TableBlock block = FindTable("placeto").blocks.front();
+  ASSERT_NE(UntrainedTwin(block, "placeto"), nullptr);
+  EXPECT_EQ(UntrainedTwin(block, "placeto")->key, "placeto_untrained");
+  for (const char* without : {"placeto_untrained", "placeto_paper", "rnn", "local_search", "no_column"})
+    EXPECT_EQ(UntrainedTwin(block, without), nullptr) << without;
+}
+
 TEST(Learned, WithoutAnIntervalNobodyLost) {
   const auto records =
       Row({{"placeto", 1, 2}, {"rnn", 2, 2}, {"factored", 0.5, 2}, {"factored_copy", 0.5, 2}});

@@ -93,10 +93,11 @@ class Mpi(unittest.TestCase):
                 time.sleep(seconds)
                 for pid in self.pids_of(first.pid):
                     os.kill(pid, signal.SIGINT)
-                status = first.wait(timeout=120)
+                self.assertEqual(first.wait(timeout=120), INTERRUPTED)
                 if os.path.exists(os.path.join(out, "run.json")) and self.samples_of(out) > 0:
                     break
-            self.assertEqual(status, INTERRUPTED)
+            else:
+                self.fail("no sample after 48 s")
             self.assertTrue(os.path.exists(os.path.join(out, "checkpoint")))
             second = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *arguments, "100000", "--resume"], env=ENVIRONMENT,
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -129,18 +130,18 @@ class Mpi(unittest.TestCase):
                 return [{key: value for key, value in row.items() if key not in ("date", "wall_seconds", "simulator_seconds",
                          "curve_agent_seconds", "command")} for row in csv.DictReader(file)]
 
-        def call(folder):
+        def call(folder, samples):
             return ["table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block,inception_v3/local_search",
                     "--samples", samples, "--seeds", "4", "--threads", "1", "--out", folder, "--store", os.path.join(folder, "cells.db"), "--resume"]
         with tempfile.TemporaryDirectory() as short, tempfile.TemporaryDirectory() as long, tempfile.TemporaryDirectory() as killed:
             # Long enough that a rank dies before the end: five times as many where the build is a fast one.
             for samples, whole in (("300", short), ("1500", long)):
                 started = time.monotonic()
-                result = berth(0, *call(whole))
+                result = berth(0, *call(whole, samples))
                 self.assertEqual(result.returncode, 0, result.stderr)
                 if time.monotonic() - started > 5:
                     break
-            running = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *call(killed)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+            running = subprocess.Popen(["mpirun", "-n", "2", PROGRAM, *call(killed, samples)], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
             self.wait_for(lambda: self.ranks_of(running.pid) == 2 and cells(killed) >= 2, running)
             kept = cells(killed)
@@ -150,7 +151,7 @@ class Mpi(unittest.TestCase):
             self.assertIn("rank", said)
             self.assertGreaterEqual(cells(killed), kept)
             self.assertLess(cells(killed), len(rows(whole)), "it was done before a rank died")
-            result = berth(0, *call(killed))
+            result = berth(0, *call(killed, samples))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(rows(killed), rows(whole))
 

@@ -173,21 +173,26 @@ TEST(Place, KilledSearchesGoOn) {
       words.insert(words.end(), more.begin(), more.end());
       return words;
     };
-    const std::vector<std::string> budget = {"--samples", "6000", "--seed", "3"};
-    auto resumed = budget;
-    resumed.emplace_back("--resume");
-    ASSERT_EQ(RunBerth(call("whole", budget)).status, 0);
-    // Killed once there is something of it, wherever that is.
-    {
-      testing::RunningProgram running(call("parts", budget), folder.path());
+    // Killed once there is something of it, wherever that is; where it was done by then, a longer one.
+    std::string samples;
+    for (const char* more : {"6000", "60000"}) {
+      samples = more;
+      std::filesystem::remove_all(folder / "parts");
+      testing::RunningProgram running(call("parts", {"--samples", samples, "--seed", "3"}), folder.path());
       const std::string checkpoint = folder / "parts/checkpoint";
       for (int waited = 0; waited < 60'000; ++waited) {
         if (std::filesystem::exists(checkpoint) && std::filesystem::file_size(checkpoint) > 10'000) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       running.StopAndWait(SIGKILL);
+      if (!std::filesystem::exists(folder / "parts/outcome.json")) break;
     }
-    ExpectRefused(call("parts", {"--samples", "6000", "--seed", "4", "--resume"}),
+    ASSERT_FALSE(std::filesystem::exists(folder / "parts/outcome.json")) << agent << " was done first";
+    const std::vector<std::string> budget = {"--samples", samples, "--seed", "3"};
+    auto resumed = budget;
+    resumed.emplace_back("--resume");
+    ASSERT_EQ(RunBerth(call("whole", budget)).status, 0);
+    ExpectRefused(call("parts", {"--samples", samples, "--seed", "4", "--resume"}),
                   "holds results of something else");
     ASSERT_EQ(RunBerth(call("parts", resumed)).status, 0) << agent;
     for (const char* file : {"placement.json", "samples.csv", "outcome.json"})

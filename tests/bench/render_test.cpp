@@ -105,8 +105,66 @@ TEST(Render, TheBestLearnerIsOneThatLearns) {
                                              testing::MakeRecord("rnnlm", "learner", "searched", 1, 0.9)};
     return fmt::format("{}", fmt::join(BuildOutcome(TableResults(definition, records)), " "));
   };
-  EXPECT_THAT(says("factored"), HasSubstr("best learner of a row takes 0.90 times"));
+  EXPECT_THAT(says("factored"),
+              HasSubstr("best learner of a row takes 0.900 times as long as its best search, at equal"));
   EXPECT_THAT(says("factored(lr=0)"), Not(HasSubstr("best learner")));
+}
+
+// Screens are no samples, so the search that has none is told, too.
+TEST(Render, TheBestLearnerStandsBesideLocalSearchToo) {
+  TableDefinition definition = testing::TinyTable();
+  std::vector<TableColumn>& columns = definition.blocks[0].columns;
+  for (const char* key : {"local_search", "local_search_trivial"}) {
+    columns.push_back(columns[2]);
+    columns.back().key = columns.back().title = columns.back().agent = key;
+  }
+  std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "random", "searched", 1, 0.5),
+                                     testing::MakeRecord("rnnlm", "local_search", "searched", 1, 1.6),
+                                     testing::MakeRecord("rnnlm", "local_search_trivial", "searched", 1, 0.8),
+                                     testing::MakeRecord("rnnlm", "learner", "searched", 1, 1.0)};
+  records[0].screens = 1234;
+  EXPECT_THAT(
+      BuildOutcome(TableResults(definition, records)),
+      ::testing::Contains("The best learner of a row takes 1.25 times as long as the better local search, "
+                          "2.00 times as long as "
+                          "its best search, which has 1,234 or more screens beside them, at equal samples."));
+}
+
+// What a paper's table is about, as published and here; a row counts where both fit in both.
+TEST(Render, LearnersOpenATableBesideTheExpert) {
+  TableDefinition definition = testing::TinyTable();
+  std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "single_gpu", "predicted", 1, 2.0),
+                                     testing::MakeRecord("rnnlm", "learner", "searched", 1, 1.0),
+                                     testing::MakeRecord("nmt_2", "single_gpu", "predicted", 1, 2.0),
+                                     testing::MakeRecord("nmt_2", "learner", "searched", 1, 1.0)};
+  EXPECT_EQ(
+      BuildOutcome(TableResults(definition, records)).front(),
+      "learner takes 0.500 times as long as GPU only (published 1.000), in the one row where both fit.");
+  definition.blocks[0].lines[1].published["single_gpu"] = {false, 1.68};
+  EXPECT_EQ(BuildOutcome(TableResults(definition, records)).front(),
+            "learner takes 0.500 times as long as GPU only (published 0.707); geometric means over 2 rows "
+            "where both fit.");
+  definition.blocks[0].columns[3].published = false;
+  EXPECT_THAT(BuildOutcome(TableResults(definition, records)).front(), Not(HasSubstr("published 0.707")));
+}
+
+TEST(Render, LearnersPresetsAreTold) {
+  TableDefinition definition = testing::TinyTable();
+  std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "learner", "searched", 1, 1.0)};
+  const auto presets = [&](const char* agent) {
+    records[0].agent = agent;
+    for (const auto& [what, value] : BuildFacts(TableResults(definition, records)))
+      if (what == "learners' presets") return value;
+    return std::string();
+  };
+  EXPECT_THAT(presets("placeto(preset=tuned,lr=1)"), ::testing::StartsWith("tuned (the paper's network, "));
+  EXPECT_THAT(presets("placeto(preset=paper) on 16 graphs"), ::testing::EndsWith(", of all"));
+  EXPECT_EQ(presets("factored"), "");
+  definition.blocks[0].columns[3].published = false;
+  EXPECT_FALSE(DescribeColumn(definition.blocks[0], definition.blocks[0].columns[3]).shown);
+  definition.blocks[0].columns[3].agent = "placeto(preset=paper)";
+  EXPECT_TRUE(DescribeColumn(definition.blocks[0], definition.blocks[0].columns[3]).shown)
+      << "the paper's own settings are not hidden behind ours";
 }
 
 // A tip says how many samples and seeds a cell has, and how to make it again.

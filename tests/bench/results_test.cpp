@@ -106,10 +106,10 @@ TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
   EXPECT_EQ(sections[1].rows[0],
             (std::vector<std::string>{"nmt_2, 2 GPUs, expert", "1.42", "2.13", "0.67", "-33 %"}));
   EXPECT_NE(sections[1].sentences[0].find("Left out: 1 cell"), std::string::npos) << sections[1].sentences[0];
-  EXPECT_EQ(BuildOutcome(TableResults(table, records)).front(),
-            "1 fitted cell is a median of 2 % from the published numbers, 1 predicted 33 % (without 1 that "
-            "repeats a "
-            "fitted number).");
+  EXPECT_EQ(
+      BuildOutcome(TableResults(table, records)).front(),
+      "1 fitted cell is within 2 % (median 2 %) of the published numbers, 1 predicted within 33 % (median "
+      "33 %), without 1 that repeats a fitted number.");
 }
 
 // The parameters have seen the number, so it is no prediction in a second block either, whatever its rows are

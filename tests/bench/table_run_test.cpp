@@ -157,6 +157,9 @@ TEST(Plan, PatternsTakeTimeByTheirLengthAlone) {
   EXPECT_TRUE(MatchesGlob("**", ""));
   EXPECT_FALSE(MatchesGlob("a*b", "a"));
   EXPECT_FALSE(MatchesGlob("", "a"));
+  EXPECT_FALSE(MatchesGlob("a?c", "abc")) << "only * is special";
+  EXPECT_FALSE(MatchesGlob("[ab]", "a"));
+  EXPECT_TRUE(MatchesGlob("a[?]", "a[?]"));
   std::string stars;
   for (int i = 0; i < 60; ++i) stars += "*a";
   EXPECT_TRUE(MatchesGlob(stars, std::string(150, 'a')));

@@ -21,6 +21,20 @@ TEST(Correlation, TiesKernelsToCallsAndOps) {
   }
 }
 
+TEST(Correlation, AnOpHasAllItsCalls) {
+  ActivityTrace trace = SoundTrace(3);
+  for (ExternalCorrelation& link : trace.external) link.external = 1;
+  const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.work.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(correlation.work[i].call, static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(correlation.work[i].op, 0);
+    EXPECT_EQ(correlation.work[i].device_time, 30'000);
+  }
+  ASSERT_EQ(correlation.gaps.size(), 2u);
+  for (const Gap& gap : correlation.gaps) EXPECT_EQ(gap.length, 70'000);
+}
+
 TEST(Correlation, WithoutExternalIdsTheInnermostOpAroundTheCallHasIt) {
   ActivityTrace trace = SoundTrace(2);
   trace.external.clear();
@@ -46,6 +60,7 @@ TEST(Correlation, AnOpAroundManyIsFoundInTime) {
         {"op", first - 2 * kOps + i, i == 7 ? last + 1 : first - i, Marker::What::kOp, 1, 2, 0, {}});
   for (int i = 0; i < 7; ++i) trace.markers[static_cast<std::size_t>(i)].end = last + 2;
   const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.work.size(), static_cast<std::size_t>(kOps));
   EXPECT_TRUE(std::ranges::all_of(correlation.work, [](const LinkedWork& work) { return work.op == 7; }));
 }
 
@@ -81,10 +96,13 @@ TEST(Correlation, NodesOfAGraphShareOneCall) {
     kernel.correlation = 1;
   }
   const Correlation correlation = Correlate(trace);
+  ASSERT_EQ(correlation.work.size(), 3u);
   for (const LinkedWork& work : correlation.work) {
     EXPECT_EQ(work.call, 0);
+    EXPECT_EQ(work.op, 0);
     EXPECT_EQ(work.device_time, 30'000);
   }
+  ASSERT_EQ(correlation.gaps.size(), 2u);
   for (const Gap& gap : correlation.gaps) EXPECT_EQ(gap.cause, Gap::Cause::kDevice);
 }
 
@@ -108,10 +126,12 @@ RC_GTEST_PROP(Correlation, DoesNotDependOnTheOrderOfRecords, ()) {
   std::rotate(shuffled.kernels.begin(), shuffled.kernels.begin() + turn, shuffled.kernels.end());
   std::reverse(shuffled.external.begin(), shuffled.external.end());
   const Correlation a = Correlate(trace), b = Correlate(shuffled);
-  RC_ASSERT(a.work.size() == b.work.size());
+  RC_ASSERT(a.work.size() == static_cast<std::size_t>(count) && b.work.size() == a.work.size());
+  RC_ASSERT(a.gaps == b.gaps);
   for (std::size_t i = 0; i < a.work.size(); ++i) {
     RC_ASSERT(WorkAt(trace, a.work[i].work) == WorkAt(shuffled, b.work[i].work));
     RC_ASSERT(a.work[i].call == b.work[i].call && a.work[i].op == b.work[i].op);
+    RC_ASSERT(a.work[i].device_time == b.work[i].device_time);
   }
 }
 

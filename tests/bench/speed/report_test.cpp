@@ -75,7 +75,7 @@ TEST(SpeedReport, SetsFiguresBesideGoals) {
   const std::string text = PrintSpeedMarkdown(Results());
   EXPECT_THAT(text, HasSubstr("| 2.000 ms | 7 % | 5.0 M ops/s | 6.0 M ops/s | 0.83 |"));
   EXPECT_THAT(text, HasSubstr("| 0.99 of processes | 0.90 of processes | 1.10 |"));
-  EXPECT_THAT(text, HasSubstr("- revision of the comparison: `abc, with changes in no commit`"));
+  EXPECT_THAT(text, HasSubstr("- revision of the comparison: `abc (with changes)`"));
 }
 
 TEST(SpeedReport, SetsASampleOfASearchBesideRandomSearch) {

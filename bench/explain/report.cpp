@@ -1,6 +1,7 @@
-#include "bench/report.h"
+#include "bench/explain/report.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -12,8 +13,8 @@
 namespace berth::bench {
 namespace {
 
-constexpr int kBarWidth = 20, kDeviceBarWidth = 8;  // two bars of a device stand in a line
-constexpr std::size_t kTopOps = 8;
+constexpr int kReportBarWidth = 20, kDeviceBarWidth = 8;  // two bars of a device stand in a line
+constexpr std::size_t kReportedOps = 8;
 
 double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -47,9 +48,9 @@ std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) 
     const sim::LinkUse& use = outcome.links[l];
     if (use.bytes == 0) continue;
     const double busy = Share(static_cast<double>(use.busy), static_cast<double>(outcome.runtime));
-    table.AddRow({problem.cluster().links[l].name, BytesText(static_cast<double>(use.bytes)),
-                  TimeText(use.busy),
-                  Bar(busy, kBarWidth) + " " + PercentText(busy) + (busy > 1 ? " (both directions)" : "")});
+    table.AddRow(
+        {problem.cluster().links[l].name, BytesText(static_cast<double>(use.bytes)), TimeText(use.busy),
+         Bar(busy, kReportBarWidth) + " " + PercentText(busy) + (busy > 1 ? " (both directions)" : "")});
   }
   return table.empty() ? "" : "\n" + table.ToString();
 }
@@ -60,7 +61,7 @@ std::string CriticalPathText(const PathShares& path, const sim::Outcome& outcome
   const auto add = [&](const std::string& what, sim::Picos length) {
     if (length == 0) return;
     const double share = Share(static_cast<double>(length), static_cast<double>(outcome.runtime));
-    table.AddRow({what, TimeText(length), Bar(share, kBarWidth) + " " + PercentText(share)});
+    table.AddRow({what, TimeText(length), Bar(share, kReportBarWidth) + " " + PercentText(share)});
   };
   for (std::size_t d = 0; d < path.devices.size(); ++d)
     add("ops on " + problem.cluster().devices[d].name, path.devices[d]);
@@ -90,7 +91,7 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
                        const sim::Placement& placement) {
   constexpr std::size_t kNameWidth = 30, kTypeWidth = 20;  // so that a row fits in kLineWidth
   TextTable table("lllrr", {"longest ops", "type", "device", "start", "takes"});
-  for (const sim::OpIndex index : LongestOps(outcome, kTopOps)) {
+  for (const sim::OpIndex index : LongestOps(outcome, kReportedOps)) {
     const auto at = static_cast<std::size_t>(index);
     const sim::Op& op = problem.graph().ops[at];
     table.AddRow({Shortened(op.name, kNameWidth), Shortened(op.type, kTypeWidth),

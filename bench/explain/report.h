@@ -14,7 +14,7 @@ namespace berth::bench {
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement);
 
-// At most so many, the longest first.
+// At most so many, the longest first; of equal ones the first in the graph.
 std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t most);
 
 // "fits, 1.184 s" or "out of memory on gpu0 at op conv0 (output) after 12.0 ms: needs 9.13 GB of 8.00 GB;
