@@ -135,12 +135,7 @@ Verdicts NothingFaster(const TableResults& results, const Claim& claim) {
 std::string AboveBest(const TableResults& results, const Claim& claim, const std::string& column) {
   const std::string& line = claim.rows.front();
   const CellSummary& ours = results.At(claim.block, line, column);
-  std::optional<double> best;
-  for (const std::string& other : claim.beside) {
-    const CellSummary& cell = results.At(claim.block, line, other);
-    if (cell.median && cell.budget() == ours.budget())
-      best = std::min(best.value_or(*cell.median), *cell.median);
-  }
+  const std::optional<double> best = BestMedian(results, claim.block, line, claim.beside, ours.budget());
   return best && ours.median ? RatioText(*ours.median / *best) : "no figure";
 }
 

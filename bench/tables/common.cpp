@@ -65,6 +65,18 @@ std::vector<std::string> RandomColumns() {
 std::vector<std::string> LocalSearchColumns() {
   return {"local_search", "local_search_trivial"};
 }
+std::optional<double> BestMedian(const TableResults& results, const std::string& block,
+                                 const std::string& line, const std::vector<std::string>& columns,
+                                 std::int64_t samples) {
+  std::optional<double> best;
+  for (const std::string& column : columns) {
+    if (!results.table().HasCell(block, line, column)) continue;
+    const CellSummary& cell = results.At(block, line, column);
+    if (cell.median && cell.budget() == samples) best = std::min(best.value_or(*cell.median), *cell.median);
+  }
+  return best;
+}
+
 std::string ReductionText(double from, double to) {
   return fmt::format("{:.1f} % {}", 100 * std::abs(from - to) / from, to <= from ? "below" : "above");
 }

@@ -41,6 +41,12 @@ PairedColumns PairColumns(const TableResults& results, const TableBlock& block, 
 std::vector<std::string> RandomColumns();
 std::vector<std::string> LocalSearchColumns();
 
+// The smallest median [s] of some columns of a row at so many samples; of those that the block lacks, or that found nothing,
+// nothing.
+std::optional<double> BestMedian(const TableResults& results, const std::string& block,
+                                 const std::string& line, const std::vector<std::string>& columns,
+                                 std::int64_t samples);
+
 // "12.3 % below": how far `to` is from `from`.
 std::string ReductionText(double from, double to);
 

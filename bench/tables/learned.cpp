@@ -52,15 +52,16 @@ bool IsUntrained(const std::string& agent) {
 const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key) {
   const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
   if (column == block.columns.end() || !column->learner || IsUntrained(column->agent)) return nullptr;
-  Spec wanted = Spec::Parse(column->agent);
-  std::erase_if(wanted.named, [](const auto& parameter) { return parameter.first == "lr"; });
-  for (const TableColumn& other : block.columns) {
-    if (!other.learner || !IsUntrained(other.agent)) continue;
-    Spec spec = Spec::Parse(other.agent);
+  const auto without_rate = [](const std::string& agent) {
+    Spec spec = Spec::Parse(agent);
     std::erase_if(spec.named, [](const auto& parameter) { return parameter.first == "lr"; });
-    if (spec.name == wanted.name && spec.named == wanted.named) return &other;
-  }
-  return nullptr;
+    return spec.ToString();
+  };
+  const auto twin = std::ranges::find_if(block.columns, [&](const TableColumn& other) {
+    return other.learner && IsUntrained(other.agent) &&
+           without_rate(other.agent) == without_rate(column->agent);
+  });
+  return twin == block.columns.end() ? nullptr : &*twin;
 }
 
 std::map<std::string, std::string> GateMisses(const std::string& gate_rows) {

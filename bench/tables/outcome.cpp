@@ -138,19 +138,6 @@ std::string SearchText(const TableResults& results) {
       most->first, most->second, gaps.size(), GeometricMean(gaps));
 }
 
-// The better of both local searches of a row, at so many samples.
-std::optional<double> LocalSearchOf(const TableResults& results, const TableBlock& block,
-                                    const TableLine& line, std::int64_t budget) {
-  std::optional<double> best;
-  for (const std::string& key : LocalSearchColumns()) {
-    if (!results.table().HasCell(block.key, line.key, key)) return {};
-    const CellSummary& cell = results.At(block.key, line.key, key);
-    if (!cell.median || cell.budget() != budget) return {};
-    best = std::min(best.value_or(*cell.median), *cell.median);
-  }
-  return best;
-}
-
 // Some searches look at screens beside their samples, so the plain ones are told, too.
 std::string LearnerText(const TableResults& results) {
   std::vector<double> over_best, over_local;
@@ -163,11 +150,12 @@ std::string LearnerText(const TableResults& results) {
     for (const CellRecord& record : search->cell->records) {
       if (record.screens) screens = std::min(screens.value_or(*record.screens), *record.screens);
     }
-    if (const auto local = LocalSearchOf(results, block, line, learner->cell->budget()))
+    if (const auto local =
+            BestMedian(results, block.key, line.key, LocalSearchColumns(), learner->cell->budget()))
       over_local.push_back(*learner->cell->median / *local);
   });
   if (over_best.empty()) return {};
-  const bool both = over_local.size() == over_best.size();
+  const bool both = over_local.size() == over_best.size() && over_local != over_best;
   return fmt::format(
       "The best learner of a row takes {}{} times as long as its best search{}, at equal samples.",
       both ? RatioText(GeometricMean(over_local)) + " times as long as the better local search, " : "",
@@ -240,7 +228,7 @@ std::string ParameterOf(const std::string& agent, std::string_view parameter) {
 }
 
 std::string PresetText(const std::string& preset) {
-  if (preset == "tuned") return "tuned (the paper's network, training and additions of ours)";
+  if (preset == "tuned") return "tuned (the published network, training and additions of ours)";
   if (preset == "transfer") return "transfer (ours, for unseen graphs)";
   if (preset == "walk") return "walk (nearest to the paper's)";
   if (preset == "paper") return "paper (published settings, else assumed)";

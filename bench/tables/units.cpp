@@ -164,7 +164,7 @@ Estimate UnitOverAgent(const UnitMeans::Spread& spread) {
   return EstimateMean(ratios);
 }
 
-std::string WhoSays(const Estimate& ratio) {
+std::string AnswerOf(const Estimate& ratio) {
   return fmt::format("{} (ratio {}, 90 % interval [{}, {}])",
                      ratio.low > 1    ? "the unit explains more than the agent"
                      : ratio.high < 1 ? "the agent explains more than the unit"
@@ -181,11 +181,12 @@ std::vector<std::string> OutcomeOfUnits(const TableResults& results) {
   std::vector<std::string> outcome = {fmt::format(
       "In a row an agent with its worst unit takes {:.2f} times as long as with its best, a unit with its "
       "worst agent {:.2f} times (geometric means over {} rows): {}.",
-      GeometricMean(all.over_units), GeometricMean(all.over_agents), all.over_units.size(), WhoSays(ratio))};
+      GeometricMean(all.over_units), GeometricMean(all.over_agents), all.over_units.size(), AnswerOf(ratio))};
   if (!seeing.over_units.empty() && seeing.over_units != all.over_units)
-    outcome.push_back(fmt::format(
-        "Without random draws and the plain control, which see nothing, {:.2f} and {:.2f}: {}.",
-        GeometricMean(seeing.over_units), GeometricMean(seeing.over_agents), WhoSays(UnitOverAgent(seeing))));
+    outcome.push_back(
+        fmt::format("Without random draws and the plain control, which see nothing, {:.2f} and {:.2f}: {}.",
+                    GeometricMean(seeing.over_units), GeometricMean(seeing.over_agents),
+                    AnswerOf(UnitOverAgent(seeing))));
   return outcome;
 }
 

@@ -154,7 +154,7 @@ void Describe(Recording* recording, const Backend& backend) {
   recording->software = backend.Software();
 }
 
-// Of several processes the last.
+// Of several processes the last; of none with activity nothing, which their reasons tell.
 void WriteKineto(const RecordOptions& options, const Recording& recording) {
   if (options.kineto.empty()) return;
   const ActivityTrace* last = nullptr;

@@ -82,6 +82,8 @@ TEST(ExplainCli, OnlyWhatWasAskedForIsMadeFaster) {
 
 TEST(ExplainCli, TextFitsEightyColumns) {
   const auto result = RunBerth(Explain({}));
+  EXPECT_THAT(result.out, HasSubstr("persistent"))
+      << "weights with the optimizer's state, as the JSON has them";
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("No placement takes less than"));
   std::istringstream lines(result.out);

@@ -128,6 +128,11 @@ TEST(Render, TheBestLearnerStandsBesideLocalSearchToo) {
       ::testing::Contains("The best learner of a row takes 1.25 times as long as the better local search, "
                           "2.00 times as long as "
                           "its best search, which has 1,234 or more screens beside them, at equal samples."));
+  records.erase(records.begin());
+  EXPECT_THAT(
+      BuildOutcome(TableResults(definition, records)),
+      ::testing::Contains(
+          "The best learner of a row takes 1.25 times as long as its best search, at equal samples."));
 }
 
 // What a paper's table is about, as published and here; a row counts where both fit in both.
@@ -157,7 +162,7 @@ TEST(Render, LearnersPresetsAreTold) {
       if (what == "learners' presets") return value;
     return std::string();
   };
-  EXPECT_THAT(presets("placeto(preset=tuned,lr=1)"), ::testing::StartsWith("tuned (the paper's network, "));
+  EXPECT_THAT(presets("placeto(preset=tuned,lr=1)"), ::testing::StartsWith("tuned (the published network, "));
   EXPECT_THAT(presets("placeto(preset=paper) on 16 graphs"), ::testing::EndsWith(", of all"));
   EXPECT_EQ(presets("factored"), "");
   definition.blocks[0].columns[3].published = false;

@@ -515,6 +515,14 @@ TEST(Freshness, TablePagesAreShort) {
     EXPECT_LE(std::distance(std::istream_iterator<std::string>(text), {}),
               shorter.contains(table.name) ? 500 : 1500)
         << path;
+    // The outcome: the lines between the title and the next empty one.
+    std::istringstream lines(formats::ReadFile(path));
+    std::string line;
+    std::getline(lines, line), std::getline(lines, line);
+    int sentences = 0;
+    while (std::getline(lines, line) && !line.empty()) ++sentences;
+    EXPECT_GE(sentences, 1) << path;
+    EXPECT_LE(sentences, 5) << path;
   }
 }
 

@@ -72,6 +72,25 @@ TEST(Units, WhoExplainsMoreIsToldWithAndWithoutBlindDraws) {
               ::testing::Each(Not(HasSubstr("Without random draws"))));
 }
 
+TEST(Units, WhatBlindDrawsHideIsTold) {
+  TableDefinition table = TwoUnits("random");
+  for (TableBlock& block : table.blocks) {
+    block.columns.push_back(block.columns[3]);
+    block.columns.back().key = block.columns.back().title = block.columns.back().agent = "annealing";
+  }
+  // Random draws make agents differ by 8 and 16; the two that look differ by 2, their units by 4.
+  std::vector<CellRecord> records = Rows("rnnlm", 32, 8, 16, 2);
+  for (const auto& [block, seconds] : {std::pair{"ops", 4.0}, {"groups", 1.0}}) {
+    records.push_back(MakeRecord("rnnlm", "annealing", "searched", 1, seconds));
+    records.back().block = block;
+  }
+  const std::vector<std::string> outcome = BuildRenderedTable(TableResults(table, records)).outcome;
+  EXPECT_THAT(outcome[0], HasSubstr(": the agent explains more than the unit (ratio "));
+  EXPECT_THAT(
+      outcome[1],
+      HasSubstr("which see nothing, 4.00 and 2.00: the unit explains more than the agent (ratio 2.00, "));
+}
+
 // A row that a unit cannot place, or where a column was not run, is left out of that column, which says so.
 TEST(Units, ColumnsAreComparedOnTheRowsThatAllUnitsHave) {
   const TableDefinition table = TwoUnits();
