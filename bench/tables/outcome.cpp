@@ -138,7 +138,8 @@ std::string SearchText(const TableResults& results) {
       most->first, most->second, gaps.size(), GeometricMean(gaps));
 }
 
-// Some searches look at screens beside their samples, so the plain ones are told, too.
+// Some searches look at screens beside their samples, so the plain ones are told, too; a page that opens with means over
+// others has both there.
 std::string LearnerText(const TableResults& results) {
   std::vector<double> over_best, over_local;
   std::optional<std::int64_t> screens;
@@ -155,12 +156,13 @@ std::string LearnerText(const TableResults& results) {
       over_local.push_back(*learner->cell->median / *local);
   });
   if (over_best.empty()) return {};
-  const bool both = over_local.size() == over_best.size() && over_local != over_best;
+  const bool both =
+      results.table().over.empty() && over_local.size() == over_best.size() && over_local != over_best;
   return fmt::format(
-      "The best learner of a row takes {}{} times as long as its best search{}, at equal samples.",
+      "At equal samples the best learner of a row takes {}{} times as long as the best search{}.",
       both ? RatioText(GeometricMean(over_local)) + " times as long as the better local search, " : "",
       RatioText(GeometricMean(over_best)),
-      screens ? fmt::format(", which has {} or more screens beside them", CountText(*screens)) : "");
+      both && screens ? fmt::format(" ({} screens or more)", CountText(*screens)) : "");
 }
 
 // Of those that claims are about, over all rows of the first block; who lost in one row alone is named in its claims.
