@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/fnv.h"
+
 namespace berth::agents {
 
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one step of a
@@ -28,9 +30,7 @@ class Rng {
   using State = std::array<std::uint64_t, 4>;
 
   Rng(std::uint64_t seed, std::string_view stream) {
-    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a of the stream's name
-    for (const char c : stream) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    std::uint64_t x = Mix(seed) ^ hash;
+    std::uint64_t x = Mix(seed) ^ Fnv1a(stream);
     for (std::uint64_t& word : state_) word = Mix(x++);
   }
   explicit Rng(const State& state) : state_(state) {}

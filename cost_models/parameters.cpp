@@ -11,6 +11,7 @@
 #include "cost_models/models.h"
 #include "cost_models/roofline.h"
 #include "sim/error.h"
+#include "sim/fnv.h"
 
 namespace berth::cost_models {
 
@@ -127,9 +128,7 @@ std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, 
 namespace {
 
 std::string Hexadecimal(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", Fnv1a(text));
 }
 
 }  // namespace

@@ -28,10 +28,6 @@ std::string Capped(std::string path) {
   return path;
 }
 
-bool IsVariable(const Op& op) {
-  return op.IsSource() && op.persistent_bytes > 0;
-}
-
 // The name as a path, without what a builder put in front of a backward or update op.
 std::string PathOf(const Op& op) {
   std::string path = Capped(ModulePath(op.name));
@@ -48,7 +44,7 @@ class ModuleNames {
     for (const Op& op : graph.ops) {
       paths_.push_back(PathOf(op));
       op_paths_.insert(paths_.back());
-      if (!IsVariable(op)) continue;
+      if (!op.IsVariable()) continue;
       for (std::string_view scope = ParentOf(paths_.back()); !scope.empty(); scope = ParentOf(scope))
         hold_variables_.emplace(scope);
     }

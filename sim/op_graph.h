@@ -75,6 +75,8 @@ struct Op {
 
   // Variables, constants and placeholders: they pay no dispatch and, unless measured, take no time.
   bool IsSource() const;
+  // Of the sources the variables: weights, with what else lives as long.
+  bool IsVariable() const { return IsSource() && persistent_bytes > 0; }
 };
 
 class OpGraph {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sim/error.h"
+#include "sim/fnv.h"
 
 namespace berth::agents::rl {
 namespace {
@@ -23,14 +24,10 @@ namespace {
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{8} << 30;
 constexpr std::size_t kMaxHeader = std::size_t{64} << 10;
 
-// FNV-1a: finds torn and edited files; no protection against malice is meant.
+// Finds torn and edited files.
 std::string Checksum(std::string_view bytes) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  }
   char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(Fnv1a(bytes)));
   return text;
 }
 

@@ -1,24 +1,25 @@
 #include "bench/tables/fingerprint.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "sim/formats/formats.h"
 
 namespace berth::bench {
-namespace {
-
-constexpr std::uint64_t kPrime = 0x100000001b3;
-
-}  // namespace
-
 void Fingerprint::Add(std::string_view text) {
   Add(static_cast<std::int64_t>(text.size()));
-  for (const char c : text) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * kPrime;
+  hash_ = Fnv1a(text, hash_);
 }
 
 void Fingerprint::Add(std::int64_t number) {
+  std::array<char, 8> bytes;
   auto rest = static_cast<std::uint64_t>(number);
-  for (int byte = 0; byte < 8; ++byte, rest >>= 8) hash_ = (hash_ ^ (rest & 0xff)) * kPrime;
+  for (char& byte : bytes) {
+    byte = static_cast<char>(rest & 0xff);
+    rest >>= 8;
+  }
+  hash_ = Fnv1a({bytes.data(), bytes.size()}, hash_);
 }
 
 std::string Fingerprint::ToString() const {

@@ -6,11 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "sim/fnv.h"
 #include "sim/simulator.h"
 
 namespace berth::bench {
 
-// FNV-1a, 64 bits. The same on every machine.
+// FNV-1a over what is added. The same on every machine.
 class Fingerprint {
  public:
   void Add(std::string_view text);
@@ -18,7 +19,7 @@ class Fingerprint {
   std::string ToString() const;  // 16 hexadecimal digits
 
  private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
+  std::uint64_t hash_ = kFnvStart;
 };
 
 // Of a graph alone, whatever it was read from.

@@ -11,6 +11,7 @@
 #include "cost_models/portable_math.h"
 #include "cost_models/roofline.h"
 #include "sim/error.h"
+#include "sim/fnv.h"
 #include "sim/nearest_name.h"
 
 namespace berth::cost_models {
@@ -108,11 +109,10 @@ std::string HostKey(const MeasuredRow& row) {
 
 // The same shapes on every GPU, in any order of the rows.
 bool IsHeldOut(const MeasuredRow& row) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   const std::string text =
       std::apply([](const auto&... part) { return (fmt::format("{} ", part) + ...); }, ShapeKey(row));
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return (hash >> 32) % kHeldOutEvery == 0;  // the low bits of the last character are those of the hash
+  // The high bits: the lowest ones are the last character's.
+  return (Fnv1a(text) >> 32) % kHeldOutEvery == 0;
 }
 
 // What a group of rows of one kind and op says of the host.

@@ -63,7 +63,7 @@ class Mapper {
   void AddOwnWeights(std::int32_t m) {
     if (modules_.device(m) >= 0) return;
     for (const sim::OpIndex op : modules_.module(m).own) {
-      if (IsVariable(modules_.op(op)))
+      if (modules_.op(op).IsVariable())
         entries_.emplace_back(sim::ModulePath(modules_.op(op).name), modules_.device_of(op));
     }
   }
@@ -90,7 +90,7 @@ class Mapper {
     if (!IsForward(modules_.op(op)) || modules_.op(op).IsSource()) return;
     for (const sim::TensorRef& input : modules_.op(op).inputs) {
       const sim::Op& producer = modules_.op(input.op);
-      if (producer.IsSource() && !IsVariable(producer)) continue;  // the caller's
+      if (producer.IsSource() && !producer.IsVariable()) continue;  // the caller's
       const sim::DeviceIndex from = modules_.device_of(input.op);
       if (from == modules_.device_of(op)) continue;
       const std::string& path = modules_.module(m).path;
@@ -117,7 +117,7 @@ class Mapper {
   // A weight that forward ops outside of its module read, too.
   void NoteShared(std::vector<std::string>& notes) const {
     for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
-      if (!IsVariable(modules_.op(op))) continue;
+      if (!modules_.op(op).IsVariable()) continue;
       const std::int32_t home = modules_.tree().module_of_op[static_cast<std::size_t>(op)];
       for (const sim::OpIndex reader : graph_.consumers(op)) {
         const std::int32_t at = modules_.tree().module_of_op[static_cast<std::size_t>(reader)];

@@ -68,7 +68,7 @@ class Splitter {
                         "model itself.",
                         modules_.op(op).name));
       }
-      if (IsVariable(modules_.op(op))) AddWeight(op);
+      if (modules_.op(op).IsVariable()) AddWeight(op);
     }
     if (layers_.empty())
       throw InputError("llama.cpp: the names of the weights spell no numbered layers (layers.3, layer3).");

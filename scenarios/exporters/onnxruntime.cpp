@@ -71,17 +71,6 @@ std::string Settings(const ExportInput& input, const Providers& providers) {
   return text;
 }
 
-void AppendVarint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void AppendBytes(std::string& out, std::uint32_t number, std::string_view body) {
-  AppendVarint(out, (static_cast<std::uint64_t>(number) << 3) | 2);
-  AppendVarint(out, body.size());
-  out += body;
-}
-
 class Annotator {
  public:
   explicit Annotator(const ExportInput& input) : input_(input), ops_(input.problem.graph()) {}
@@ -104,7 +93,7 @@ class Annotator {
       const auto field = TakeField(message);
       if (!field) throw InputError(input_.graph_file + ": is cut off or no ONNX model");
       if (field->number == number && field->wire_type == 2) {
-        AppendBytes(out, number, change(field->body));
+        AppendField(out, number, change(field->body));
       } else {
         out += field->head;
         out += field->body;
@@ -133,9 +122,9 @@ class Annotator {
     }
     ++annotated_;
     std::string entry;
-    AppendBytes(entry, 1, kKey);
-    AppendBytes(entry, 2, DeviceOf(input_, *op).name);
-    AppendBytes(out, kMetadata, entry);
+    AppendField(entry, 1, kKey);
+    AppendField(entry, 2, DeviceOf(input_, *op).name);
+    AppendField(out, kMetadata, entry);
     return out;
   }
 

@@ -110,7 +110,7 @@ class Splitter {
   // A stage holds the weights that it reads.
   void CheckWeights() {
     for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
-      if (!IsVariable(modules_.op(op))) continue;
+      if (!modules_.op(op).IsVariable()) continue;
       std::set<std::size_t> readers;
       for (const sim::OpIndex reader : graph_.consumers(op)) {
         if (Computes(reader)) readers.insert(StageOf(modules_.device_of(reader)));

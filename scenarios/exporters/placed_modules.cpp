@@ -38,10 +38,6 @@ bool IsForward(const sim::Op& op) {
   return op.phase != "backward" && op.phase != "update";
 }
 
-bool IsVariable(const sim::Op& op) {
-  return op.IsSource() && op.persistent_bytes > 0;
-}
-
 int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device) {
   int number = 0;
   for (sim::DeviceIndex d = 0; d < device; ++d)

@@ -41,8 +41,6 @@ class PlacedModules {
 
 // Of the forward pass: neither backward nor update.
 bool IsForward(const sim::Op& op);
-// A weight, with what else lives as long.
-bool IsVariable(const sim::Op& op);
 // The number that frameworks give a GPU: its place among the cluster's. -1 for a CPU.
 int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device);
 

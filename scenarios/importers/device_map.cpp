@@ -35,7 +35,7 @@ class MapReader {
       modules_.emplace(tree_.modules[m].path, static_cast<std::int32_t>(m));
     for (sim::OpIndex op = 0; op < graph.size(); ++op) {
       const sim::Op& what = graph.ops[static_cast<std::size_t>(op)];
-      if (what.IsSource() && what.persistent_bytes > 0) weights_.emplace(sim::ModulePath(what.name), op);
+      if (what.IsVariable()) weights_.emplace(sim::ModulePath(what.name), op);
     }
     for (const auto& [path, m] : modules_) {
       if (path.empty()) continue;

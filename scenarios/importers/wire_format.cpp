@@ -16,6 +16,11 @@ std::optional<std::uint64_t> TakeVarint(std::string_view& rest) {
   return std::nullopt;
 }
 
+void AppendVarint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
 }  // namespace
 
 std::optional<WireField> TakeField(std::string_view& rest, std::uint32_t* cut) {
@@ -56,6 +61,12 @@ std::optional<WireField> TakeField(std::string_view& rest, std::uint32_t* cut) {
   field.body = rest.substr(0, static_cast<std::size_t>(length));
   rest.remove_prefix(static_cast<std::size_t>(length));
   return field;
+}
+
+void AppendField(std::string& out, std::uint32_t number, std::string_view body) {
+  AppendVarint(out, std::uint64_t{number} << 3 | 2);
+  AppendVarint(out, body.size());
+  out += body;
 }
 
 }  // namespace berth::scenarios

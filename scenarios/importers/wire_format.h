@@ -1,8 +1,9 @@
-// Protobuf's wire format, as far as it is read without a schema: fields one after another.
+// Protobuf's wire format, as far as it is read and written without a schema: fields one after another.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace berth::scenarios {
@@ -18,5 +19,8 @@ struct WireField {
 // Takes the next field from the front of `rest`. Nothing where the bytes are no field or the field is cut off;
 // `cut` gets the number of a field that is.
 std::optional<WireField> TakeField(std::string_view& rest, std::uint32_t* cut = nullptr);
+
+// Writes a field of bytes: wire type 2.
+void AppendField(std::string& out, std::uint32_t number, std::string_view body);
 
 }  // namespace berth::scenarios

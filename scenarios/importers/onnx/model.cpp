@@ -98,17 +98,6 @@ std::optional<Message> ChildOf(Message parent, std::uint32_t field) {
   return std::nullopt;
 }
 
-void AppendVarint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
-void AppendBytes(std::string& out, std::uint32_t number, const std::string& bytes) {
-  AppendVarint(out, std::uint64_t{number} << 3 | 2);
-  AppendVarint(out, bytes.size());
-  out += bytes;
-}
-
 class Skeleton {
  public:
   Skeleton(std::string_view content, const std::string& source) : content_(content), source_(source) {}
@@ -148,17 +137,17 @@ class Skeleton {
         out += field->body;
         continue;
       }
-      AppendBytes(out, number, child ? Copy(field->body, *child, depth + 1) : std::string(field->body));
+      AppendField(out, number, child ? Copy(field->body, *child, depth + 1) : std::string(field->body));
     }
     if (!module.empty()) {
-      AppendBytes(out, 3, module + "/" + name);
-      AppendBytes(out, kNodeNameField, node_name);
+      AppendField(out, 3, module + "/" + name);
+      AppendField(out, kNodeNameField, node_name);
     }
     if (!overload.empty()) {
       std::string told = name;
       told += ':';
       told += overload;
-      AppendBytes(out, message == Message::kNode ? 4 : 1, told);
+      AppendField(out, message == Message::kNode ? 4 : 1, told);
     }
     return out;
   }
