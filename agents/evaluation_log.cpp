@@ -11,6 +11,7 @@
 #include "agents/random.h"
 #include "agents/shared_evaluation.h"
 #include "sim/error.h"
+#include "sim/fnv.h"
 
 namespace berth::agents {
 namespace {
@@ -29,9 +30,7 @@ struct Head {
 };
 
 std::uint64_t HashOfBytes(std::string_view bytes) {
-  std::uint64_t hash = bytes.size();
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return Mix(hash);
+  return Mix(Fnv1a(bytes, bytes.size()));
 }
 
 // The frame that begins at `at`; nothing where it is not whole.

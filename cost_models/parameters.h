@@ -27,8 +27,7 @@ struct Provenance {
   std::string driver;   // "580.95.05"
   std::string library;  // framework and kernel libraries with versions
   std::string date;     // of the measurement, 2026-11-20
-  std::string
-      commit;  // of the berth that measured or fitted; "(with changes)" behind it where it was built from more
+  std::string commit;   // of the berth that measured or fitted, as its --version prints it
   std::string command;  // that repeats it
   std::string
       source;  // who published the measurements, "sitar-lab/NeuSight@6945927"; empty: they are our own

@@ -11,6 +11,7 @@
 #include "sim/nearest_name.h"
 
 namespace berth::scenarios {
+
 const char* ToString(Half half) {
   return half == Half::kTrain ? "train" : "test";
 }
@@ -62,6 +63,7 @@ std::vector<std::string> FamilyMembers(const std::string& text) {
   return specs;
 }
 
+// Streams are told apart by what they are for.
 Dice DiceOf(const std::string& family, int index) {
   return Dice(Fnv1a(family + "/" + std::to_string(index)));
 }

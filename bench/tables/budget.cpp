@@ -322,7 +322,7 @@ RenderedLine SummaryLine(const std::string& title, const std::vector<Race>& race
 }
 
 std::vector<std::string> Outcome(const RenderedBlock& summary) {
-  std::size_t both = 0, search_wins = 0, beats_random = 0, with_random = 0;
+  std::size_t search_wins = 0, beats_random = 0, with_random = 0;
   std::vector<double> learners;
   for (const RenderedLine& line : summary.lines) {
     const auto value = [&](std::size_t c) -> std::optional<double> {
@@ -330,10 +330,9 @@ std::vector<std::string> Outcome(const RenderedBlock& summary) {
       return std::stod(line.cells[c].ours);
     };
     const auto search = value(0), learner = value(1), random = value(2);
-    if (!learner) continue;
+    if (!learner || !search) continue;  // beside learners alone the best of them is the best of all
     learners.push_back(*learner);
-    both += search ? 1 : 0;
-    search_wins += search && *search < *learner ? 1 : 0;
+    search_wins += *search < *learner ? 1 : 0;
     with_random += random ? 1 : 0;
     beats_random += random && *learner < *random ? 1 : 0;
   }
@@ -341,7 +340,7 @@ std::vector<std::string> Outcome(const RenderedBlock& summary) {
   const auto [least, most] = std::minmax_element(learners.begin(), learners.end());
   return {
       fmt::format("At equal samples the best search is ahead of the best learner in {} of {} blocks.",
-                  search_wins, both),
+                  search_wins, learners.size()),
       fmt::format(
           "The best learner is {:.2f} to {:.2f} times as long as the best that any column found (geometric "
           "mean over the rows of a block).",

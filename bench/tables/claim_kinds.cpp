@@ -257,7 +257,7 @@ ClaimVerdict CountRows(const TableResults& results, const Claim& claim, Speedup 
   }
   const std::size_t all = BlockOf(results, claim.block).lines.size();
   tally.Fill(verdict, what, all, claim.in_rows > 0 ? claim.in_rows : static_cast<int>(all),
-             never > 0 ? fmt::format(", {} of them never get there", never) : "");
+             never > 0 ? fmt::format(", in {} of the rows it never gets there", never) : "");
   if (tally.rows.empty() && !left_out.empty())
     verdict.word = ClaimWord::kUndecided, verdict.ours = "no row to compare";
   if (!left_out.empty()) verdict.ours += kBothOnOne + JoinNames(left_out);

@@ -1,6 +1,7 @@
 #include "bench/tables/claims.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,19 +50,31 @@ void ExcuseLearners(const TableResults& results, const std::string& block,
   }
 }
 
-// What holds of the same network without learning too is no merit of learning (docs/protocol.md#claims).
+// What holds of the same network without learning too is no merit of learning (docs/protocol.md#claims). `verdicts`: all of
+// the claim.
 void AskUntrained(const TableResults& results, const Claim& claim, const ClaimKind& kind,
-                  ClaimVerdict& verdict) {
-  if (verdict.word != ClaimWord::kHolds || !verdict.figure || claim.columns.size() != 1) return;
-  const TableColumn* twin = UntrainedTwin(BlockOf(results.table(), claim.block), claim.columns.front());
-  if (twin == nullptr) return;
-  Claim same = claim;
-  same.columns = {twin->key};
-  const std::vector<ClaimVerdict> of_twin = kind.judge(results, same);
-  if (of_twin.size() != 1 || of_twin.front().word != ClaimWord::kHolds) return;
-  verdict.untrained = of_twin.front().figure;
-  verdict.ours.insert(std::min(verdict.ours.find(';'), verdict.ours.size()),
-                      fmt::format(", untrained too ({})", RatioText(*verdict.untrained)));
+                  std::vector<ClaimVerdict>& verdicts) {
+  for (const std::string& learner : claim.columns) {
+    const TableColumn* twin = UntrainedTwin(BlockOf(results.table(), claim.block), learner);
+    if (twin == nullptr || std::ranges::find(claim.than, twin->key) != claim.than.end()) continue;
+    std::vector<ClaimVerdict*> about;
+    for (ClaimVerdict& verdict : verdicts) {
+      if (!verdict.subjects.empty() && verdict.subjects.front() == learner) about.push_back(&verdict);
+    }
+    Claim same = claim;
+    same.columns = {twin->key};
+    const std::vector<ClaimVerdict> of_twin = kind.judge(results, same);
+    if (of_twin.size() != about.size()) continue;
+    for (std::size_t i = 0; i < about.size(); ++i) {
+      ClaimVerdict& verdict = *about[i];
+      if (verdict.word != ClaimWord::kHolds || of_twin[i].word == ClaimWord::kCannotBeTested) continue;
+      verdict.untrained = of_twin[i].word == ClaimWord::kHolds;
+      if (!*verdict.untrained) continue;
+      const std::optional<double> figure = of_twin[i].figure;
+      verdict.ours.insert(std::min(verdict.ours.find(';'), verdict.ours.size()),
+                          ", untrained too" + (figure ? fmt::format(" ({})", RatioText(*figure)) : ""));
+    }
+  }
 }
 
 }  // namespace
@@ -76,11 +89,10 @@ std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
   for (const Claim& claim : table.claims) {
     const auto kind =
         std::ranges::find_if(ClaimKinds(), [&](const ClaimKind& k) { return claim.kind == k.name; });
-    for (ClaimVerdict& verdict : kind->judge(results, claim)) {
-      ExcuseLearners(results, claim.block, claim.rows, verdict);
-      AskUntrained(results, claim, *kind, verdict);
-      verdicts.push_back(std::move(verdict));
-    }
+    std::vector<ClaimVerdict> of_claim = kind->judge(results, claim);
+    for (ClaimVerdict& verdict : of_claim) ExcuseLearners(results, claim.block, claim.rows, verdict);
+    AskUntrained(results, claim, *kind, of_claim);
+    std::ranges::move(of_claim, std::back_inserter(verdicts));
   }
   return verdicts;
 }

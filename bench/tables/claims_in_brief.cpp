@@ -29,8 +29,12 @@ std::string Told(const ClaimVerdict& member) {
 
 using Members = std::vector<const ClaimVerdict*>;
 
+// Of what was judged; who did not learn is always told.
 ClaimWord MostFrequent(const std::map<ClaimWord, Members>& by_word) {
-  return std::ranges::max_element(by_word, {}, [](const auto& word) { return word.second.size(); })->first;
+  return std::ranges::max_element(
+             by_word, {},
+             [](const auto& word) { return word.first == ClaimWord::kDidNotLearn ? 0 : word.second.size(); })
+      ->first;
 }
 
 // "; undecided: NMT, 2 layers (1.04); GNMT (1.06)", of each word but the most frequent one; who did not learn stands there.
@@ -51,19 +55,36 @@ std::string Exceptions(const std::map<ClaimWord, Members>& by_word) {
   return text;
 }
 
+// Whether its number is one of those that are judged.
+bool HasRange(const ClaimVerdict& verdict) {
+  return verdict.figure && verdict.word != ClaimWord::kDidNotLearn;
+}
+
+// "; untrained too: 2 of 3 that hold"; of 3 that hold where only 2 have a column of the same network at rate 0: "2 of 2 asked".
+std::string UntrainedText(const Members& members) {
+  std::size_t hold = 0, asked = 0, too = 0;
+  for (const ClaimVerdict* member : members) {
+    hold += member->word == ClaimWord::kHolds;
+    asked += member->untrained.has_value();
+    too += member->untrained.value_or(false);
+  }
+  if (too == 0) return {};
+  return fmt::format("; untrained too: {} of {} {}", too, asked, asked == hold ? "that hold" : "asked");
+}
+
 // Of members that are told by a number: its range, who has none, and who differs.
 std::string RangeOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
   std::vector<double> figures;
   std::string without;
   for (const ClaimVerdict* member : members) {
-    if (member->figure) figures.push_back(*member->figure);
-    // An exception is told as one; of learners that did not learn the reasons are many.
-    if (!member->figure && member->word == MostFrequent(by_word) && member->word != ClaimWord::kDidNotLearn)
-      without += "; " + Told(*member);
+    if (HasRange(*member)) figures.push_back(*member->figure);
+    // An exception is told as one.
+    if (!member->figure && member->word == MostFrequent(by_word)) without += "; " + Told(*member);
   }
   const auto [low, high] = std::ranges::minmax(figures);
   const std::string from = RatioText(low), to = RatioText(high);
-  return fmt::format("{} times{}{}", from == to ? from : from + " to " + to, without, Exceptions(by_word));
+  return fmt::format("{} times{}{}{}", from == to ? from : from + " to " + to, without, Exceptions(by_word),
+                     UntrainedText(members));
 }
 
 std::string OursOf(const Members& members, const std::map<ClaimWord, Members>& by_word) {
@@ -72,7 +93,7 @@ std::string OursOf(const Members& members, const std::map<ClaimWord, Members>& b
   std::vector<std::string> texts;
   for (const ClaimVerdict* member : members) {
     briefs.insert(Brief(*member));
-    any_figure = any_figure || member->figure.has_value();
+    any_figure = any_figure || HasRange(*member);
     texts.push_back(Told(*member) +
                     (by_word.size() == 1 ? "" : fmt::format(" ({})", ToString(member->word))));
   }
@@ -89,14 +110,11 @@ RenderedClaim OneOfFamily(const Members& members) {
       counts.push_back(fmt::format("{} {}", ToString(word), found->second.size()));
   }
   const bool agreed = by_word.size() == 1;
-  const auto untrained = std::ranges::count_if(
-      members, [](const ClaimVerdict* member) { return member->untrained.has_value(); });
   return {members.front()->family,
           (!agreed               ? ""
            : members.size() == 2 ? "both: "
                                  : fmt::format("all {}: ", members.size())) +
-              OursOf(members, by_word) +
-              (untrained > 0 ? fmt::format("; untrained too: {} of {}", untrained, members.size()) : ""),
+              OursOf(members, by_word),
           agreed ? ToString(by_word.begin()->first) : fmt::format("{}", fmt::join(counts, ", "))};
 }
 

@@ -65,6 +65,7 @@ std::vector<std::string> RandomColumns() {
 std::vector<std::string> LocalSearchColumns() {
   return {"local_search", "local_search_trivial"};
 }
+
 std::optional<double> BestMedian(const TableResults& results, const std::string& block,
                                  const std::string& line, const std::vector<std::string>& columns,
                                  std::int64_t samples) {

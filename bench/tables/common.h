@@ -1,6 +1,7 @@
 // What is asked of blocks, rows and cells in several places.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -71,9 +71,9 @@ bool MeasurementWasFitted(const TableResults& results, const TableLine& line, co
   return false;
 }
 
-// Whether a cell says nothing that the fit has not seen: its own number was fitted, or it repeats the runtime
-// and the number of one that was (an expert that puts everything on one GPU).
-bool RepeatsFitted(const TableResults& results, const Named& named) {
+// Whether the fit has seen the published number of a cell: it was fitted, here or in another row, or is that of a column with
+// the same runtime (an expert that puts everything on one GPU).
+bool WasSeen(const TableResults& results, const Named& named) {
   for (const TableColumn& column : named.block->columns) {
     const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
     if (other.median == named.cell->median && other.ratio() == named.cell->ratio() &&
@@ -119,7 +119,7 @@ RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& t
 // The cells of one kind and block that have a published number.
 struct CloseCells {
   std::vector<Named> cells;
-  std::size_t repeated = 0;  // that are left out
+  std::vector<Named> seen;  // of predicted ones: left out
 };
 
 CloseCells SelectClose(const TableResults& results, const TableBlock& block, CellKind kind) {
@@ -128,11 +128,7 @@ CloseCells SelectClose(const TableResults& results, const TableBlock& block, Cel
          return c.block == &block && c.cell->kind == kind && c.cell->ratio();
        })) {
     if (StandsBefore(close.cells, n)) continue;
-    if (kind == CellKind::kPredicted && RepeatsFitted(results, n)) {
-      ++close.repeated;
-    } else {
-      close.cells.push_back(n);
-    }
+    (kind == CellKind::kPredicted && WasSeen(results, n) ? close.seen : close.cells).push_back(n);
   }
   return close;
 }
@@ -141,12 +137,12 @@ CloseCells SelectClose(const TableResults& results, const TableBlock& block, Cel
 void AddCloseSections(const TableResults& results, CellKind kind, const std::string& title,
                       const std::string& what, std::vector<RenderedSection>& sections) {
   for (const TableBlock& block : results.table().blocks) {
-    const auto [cells, repeated] = SelectClose(results, block, kind);
+    const auto [cells, seen] = SelectClose(results, block, kind);
     if (cells.empty()) continue;
     std::string more;
-    if (repeated > 0) {
+    if (!seen.empty()) {
       more = fmt::format(" Left out: {} whose published number was fitted, or that repeat one that was.",
-                         Cells(repeated));
+                         Cells(seen.size()));
     }
     const bool several = results.table().blocks.size() > 1;
     sections.push_back(CloseTable(cells, title + (several ? ": " + block.title : ""), what + more));
@@ -325,7 +321,9 @@ std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind)
   const CloseCells close = SelectClose(results, results.table().blocks.front(), kind);
   if (close.cells.empty()) return std::nullopt;
   const std::vector<double> errors = ErrorsOf(close.cells);
-  return Closeness{close.cells.size(), Median(errors), std::ranges::max(errors), close.repeated};
+  const std::vector<double> left_out = ErrorsOf(close.seen);
+  return Closeness{close.cells.size(), Median(errors), std::ranges::max(errors), close.seen.size(),
+                   left_out.empty() ? 0 : std::ranges::max(left_out)};
 }
 
 MemoryAgreement CompareMemory(const TableResults& results) {

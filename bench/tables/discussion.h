@@ -8,12 +8,13 @@
 namespace berth::bench {
 
 // How close the cells of one kind in the table's first block are to the published numbers. A measurement counts once;
-// among predicted cells none that repeats a fitted one.
+// among predicted cells none whose number the fit has seen.
 struct Closeness {
   std::size_t cells = 0;
   double median_error = 0;  // 0.05: half of them are within 5 %
   double largest_error = 0;
-  std::size_t repeated = 0;  // left out: their published number was fitted, or repeats one that was
+  std::size_t seen = 0;  // left out: their published number was fitted elsewhere, or repeats one that was
+  double largest_error_of_seen = 0;
 };
 std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind);  // empty of no cells
 

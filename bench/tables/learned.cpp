@@ -1,6 +1,7 @@
 #include "bench/tables/learned.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -51,15 +52,18 @@ bool IsUntrained(const std::string& agent) {
 
 const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key) {
   const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
-  if (column == block.columns.end() || !column->learner || IsUntrained(column->agent)) return nullptr;
-  const auto without_rate = [](const std::string& agent) {
-    Spec spec = Spec::Parse(agent);
-    std::erase_if(spec.named, [](const auto& parameter) { return parameter.first == "lr"; });
-    return spec.ToString();
+  if (column == block.columns.end() || !column->learner || column->trained || IsUntrained(column->agent))
+    return nullptr;
+  if (Spec::Parse(column->agent).name == "doppler")
+    return nullptr;  // it imitates first, at a rate of its own
+  const auto but_for_rate = [](const TableColumn& of) {
+    Spec agent = Spec::Parse(of.agent);
+    std::erase_if(agent.named, [](const auto& parameter) { return parameter.first == "lr"; });
+    return std::tuple(agent.ToString(), of.devices, of.grouper, of.samples, of.pass_every);
   };
   const auto twin = std::ranges::find_if(block.columns, [&](const TableColumn& other) {
-    return other.learner && IsUntrained(other.agent) &&
-           without_rate(other.agent) == without_rate(column->agent);
+    return other.learner && !other.trained && IsUntrained(other.agent) &&
+           but_for_rate(other) == but_for_rate(*column);
   });
   return twin == block.columns.end() ? nullptr : &*twin;
 }

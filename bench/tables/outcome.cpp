@@ -1,7 +1,9 @@
 // What a table says in five sentences, and what it was made with.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,42 +49,94 @@ const TableColumn* ReferenceOf(const TableBlock& block) {
   return reference;
 }
 
-// "Placeto takes 0.83 times as long as expert (published 0.90), RNN 0.84 (0.92); geometric means over 4 rows where both fit."
-// Means of one sentence are over as many rows: a learner with fewer is left out.
+using Rows = std::vector<const TableLine*>;
+
+// Where a column and the reference fit, here and in the paper; of a column that no paper has: here.
+Rows RowsWith(const TableResults& results, const TableBlock& block, const TableColumn& column,
+              const TableColumn& reference) {
+  Rows rows;
+  for (const TableLine& line : block.lines) {
+    const CellSummary& cell = results.At(block.key, line.key, column.key);
+    if ((column.published ? cell.ratio().has_value() : cell.median.has_value()) &&
+        results.At(block.key, line.key, reference.key).ratio())
+      rows.push_back(&line);
+  }
+  return rows;
+}
+
+// Of the two columns of the rows: the geometric mean of what one takes over what the other takes.
+std::string MeanText(const TableResults& results, const TableBlock& block, const Rows& rows,
+                     const TableColumn& column, const TableColumn& reference, bool published) {
+  std::vector<double> ratios;
+  for (const TableLine* line : rows) {
+    const CellSummary& cell = results.At(block.key, line->key, column.key);
+    const CellSummary& base = results.At(block.key, line->key, reference.key);
+    ratios.push_back(published ? *cell.published->value / *base.published->value
+                               : *cell.median / *base.median);
+  }
+  return RatioText(GeometricMean(ratios));
+}
+
+// The column of the same agent with its paper's settings; null where there is none, or it is that.
+const TableColumn* WithPapersSettings(const TableBlock& block, const TableColumn& column) {
+  if (PresetOf(column.agent) == "paper") return nullptr;
+  const auto paper = std::ranges::find_if(block.columns, [&](const TableColumn& other) {
+    return PresetOf(other.agent) == "paper" && !IsUntrained(other.agent) &&
+           Spec::Parse(other.agent).name == Spec::Parse(column.agent).name;
+  });
+  return paper == block.columns.end() ? nullptr : &*paper;
+}
+
+// "Placeto takes 0.83 times as long as expert (published 0.90; with the paper's settings 1.30), RNN 0.84 (0.92); geometric
+// means over 4 rows that have both." All means are over the same rows: a learner that shares none with those before is left
+// out.
 std::string AgainstPaperText(const TableResults& results) {
   const TableBlock& block = results.table().blocks.front();
   const TableColumn* reference = ReferenceOf(block);
   if (reference == nullptr) return {};
-  std::string text;
-  std::size_t rows = 0;
+  std::vector<const TableColumn*> learners;
+  Rows rows;
   for (const TableColumn& column : block.columns) {
     if (!column.published || GroupOf(column) != ColumnGroup::kLearner) continue;
-    std::vector<double> ours, theirs;
-    for (const TableLine& line : block.lines) {
-      const CellSummary& cell = results.At(block.key, line.key, column.key);
-      const CellSummary& base = results.At(block.key, line.key, reference->key);
-      if (!cell.ratio() || !base.ratio()) continue;
-      ours.push_back(*cell.median / *base.median);
-      theirs.push_back(*cell.published->value / *base.published->value);
-    }
-    if (ours.empty() || (rows > 0 && ours.size() != rows)) continue;
-    text += rows == 0 ? fmt::format("{} takes {} times as long as {} (published {})", column.title,
-                                    RatioText(GeometricMean(ours)), reference->title,
-                                    RatioText(GeometricMean(theirs)))
-                      : fmt::format(", {} {} ({})", column.title, RatioText(GeometricMean(ours)),
-                                    RatioText(GeometricMean(theirs)));
-    rows = ours.size();
+    Rows shared = RowsWith(results, block, column, *reference);
+    if (!learners.empty())
+      std::erase_if(shared,
+                    [&](const TableLine* line) { return std::ranges::find(rows, line) == rows.end(); });
+    if (shared.empty()) continue;
+    rows = std::move(shared);
+    learners.push_back(&column);
   }
-  return rows == 0   ? ""
-         : rows == 1 ? text + ", in the one row where both fit."
-                     : text + fmt::format("; geometric means over {} rows where both fit.", rows);
+  std::string text;
+  for (const TableColumn* learner : learners) {
+    const std::string ours = MeanText(results, block, rows, *learner, *reference, false);
+    const std::string theirs = MeanText(results, block, rows, *learner, *reference, true);
+    text += text.empty() ? fmt::format("{} takes {} times as long as {} (published {}", learner->title, ours,
+                                       reference->title, theirs)
+                         : fmt::format(", {} {} ({}", learner->title, ours, theirs);
+    if (const TableColumn* paper = WithPapersSettings(block, *learner)) {
+      const Rows there = RowsWith(results, block, *paper, *reference);
+      if (std::ranges::includes(there, rows))
+        text += fmt::format("; with the paper's settings {}",
+                            MeanText(results, block, rows, *paper, *reference, false));
+    }
+    text += ')';
+  }
+  return rows.empty() ? ""
+         : rows.size() == 1
+             ? text + ", in the one row that has both."
+             : text + fmt::format("; geometric means over {} rows that have both.", rows.size());
 }
 
 std::string CloseText(const TableResults& results) {
   const auto fitted = ClosenessOf(results, CellKind::kFitted);
   const auto predicted = ClosenessOf(results, CellKind::kPredicted);
-  const auto errors = [](const Closeness& close) {
-    return fmt::format("{:.0f} % (median {:.0f} %)", 100 * close.largest_error, 100 * close.median_error);
+  // No cell is farther.
+  const auto within = [](double error) {
+    return fmt::format("{:.0f} %", std::max(1.0, std::ceil(100 * error - 1e-6)));
+  };
+  const auto errors = [&](const Closeness& close) {
+    return within(close.largest_error) +
+           (close.cells == 1 ? "" : fmt::format(" (median {:.0f} %)", 100 * close.median_error));
   };
   std::string text;
   if (fitted)
@@ -92,9 +146,11 @@ std::string CloseText(const TableResults& results) {
     text += fitted ? fmt::format(", {} predicted within {}", predicted->cells, errors(*predicted))
                    : fmt::format("{} predicted cell{} within {} of the published numbers", predicted->cells,
                                  predicted->cells == 1 ? " is" : "s are", errors(*predicted));
-    if (predicted->repeated > 0)
-      text += fmt::format(", without {} that repeat{} a fitted number", predicted->repeated,
-                          predicted->repeated == 1 ? "s" : "");
+    if (predicted->seen > 0) {
+      text += fmt::format(", without {} whose number was fitted", predicted->seen);
+      if (predicted->largest_error_of_seen > predicted->largest_error)
+        text += fmt::format(" in another row (within {})", within(predicted->largest_error_of_seen));
+    }
   }
   return text.empty() ? text : text + ".";
 }
@@ -143,14 +199,19 @@ std::string SearchText(const TableResults& results) {
 std::string LearnerText(const TableResults& results) {
   std::vector<double> over_best, over_local;
   std::optional<std::int64_t> screens;
+  std::size_t rows_with_screens = 0;
   VisitRows(results, [&](const TableBlock& block, const TableLine& line) {
     const auto learner = BestOf(results, block, line, ColumnGroup::kLearner, false);
     const auto search = BestOf(results, block, line, ColumnGroup::kSearch, false);
     if (!learner || !search || learner->cell->budget() != search->cell->budget()) return;
     over_best.push_back(*learner->cell->median / *search->cell->median);
+    bool with_screens = false;
     for (const CellRecord& record : search->cell->records) {
-      if (record.screens) screens = std::min(screens.value_or(*record.screens), *record.screens);
+      if (!record.screens) continue;
+      with_screens = true;
+      screens = std::min(screens.value_or(*record.screens), *record.screens);
     }
+    rows_with_screens += with_screens;
     if (const auto local =
             BestMedian(results, block.key, line.key, LocalSearchColumns(), learner->cell->budget()))
       over_local.push_back(*learner->cell->median / *local);
@@ -158,11 +219,14 @@ std::string LearnerText(const TableResults& results) {
   if (over_best.empty()) return {};
   const bool both =
       results.table().over.empty() && over_local.size() == over_best.size() && over_local != over_best;
+  const std::string in_rows = rows_with_screens == over_best.size()
+                                  ? ""
+                                  : fmt::format(" in {} of {} rows", rows_with_screens, over_best.size());
   return fmt::format(
       "At equal samples the best learner of a row takes {}{} times as long as the best search{}.",
       both ? RatioText(GeometricMean(over_local)) + " times as long as the better local search, " : "",
       RatioText(GeometricMean(over_best)),
-      both && screens ? fmt::format(" ({} screens or more)", CountText(*screens)) : "");
+      both && screens ? fmt::format(" ({} screens or more{})", CountText(*screens), in_rows) : "");
 }
 
 // Of those that claims are about, over all rows of the first block; who lost in one row alone is named in its claims.
@@ -180,7 +244,17 @@ std::string WhoDidNotLearn(const TableResults& results, const std::vector<ClaimV
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-// "4 verdicts on 3 claims of the paper 2 hold, 2 do not hold": claims that differ in a row or block alone are one.
+// Claims that differ in a row or block alone are one; those in the line of a learner that did not learn are not.
+std::size_t CountDistinct(const std::vector<ClaimVerdict>& claims) {
+  std::set<std::pair<int, std::string>> distinct;
+  for (const ClaimVerdict& claim : claims) {
+    const bool alone = claim.family.empty() || claim.member == claim.claim;
+    distinct.emplace(claim.entry, alone ? claim.claim : claim.family);
+  }
+  return distinct.size();
+}
+
+// "4 verdicts on 3 claims of the paper 2 hold, 2 do not hold"
 std::string CountsOf(const std::vector<ClaimVerdict>& claims, const std::string& whose) {
   std::string text;
   for (const ClaimWord word : {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided,
@@ -196,9 +270,9 @@ std::string CountsOf(const std::vector<ClaimVerdict>& claims, const std::string&
                                                          : "cannot be tested here";
     if (count > 0) text += fmt::format("{} {} {}", text.empty() ? "" : ",", count, verb);
   }
-  const std::size_t lines = ClaimsInBrief(claims).size();
-  const std::string verdicts = lines == claims.size() ? "" : fmt::format("{} verdicts on ", claims.size());
-  return fmt::format("{}{} claim{}{}{}", verdicts, lines, lines == 1 ? "" : "s", whose, text);
+  const std::size_t distinct = CountDistinct(claims);
+  const std::string verdicts = distinct == claims.size() ? "" : fmt::format("{} verdicts on ", claims.size());
+  return fmt::format("{}{} claim{}{}{}", verdicts, distinct, distinct == 1 ? "" : "s", whose, text);
 }
 
 // Those of ours apart where others are the paper's: what we set ourselves is easier to meet.
@@ -230,18 +304,19 @@ std::string ParameterOf(const std::string& agent, std::string_view parameter) {
 }
 
 std::string PresetText(const std::string& preset) {
-  if (preset == "tuned") return "tuned (the published network, training and additions of ours)";
+  if (preset == "tuned")
+    return "tuned (network as published but for sizes and attention; training and additions of ours)";
   if (preset == "transfer") return "transfer (ours, for unseen graphs)";
   if (preset == "walk") return "walk (nearest to the paper's)";
   if (preset == "paper") return "paper (published settings, else assumed)";
   return preset;
 }
 
-// "size small, of all"; "tuned (...): Placeto, RNN; paper (...): Placeto (preset paper)"
-std::string OfWhom(const std::map<std::string, std::vector<std::string>>& titles) {
+// "size small, of all"; "tuned (...): Placeto, RNN; paper (...): Placeto (preset paper)". `of`: how many there are.
+std::string OfWhom(const std::map<std::string, std::vector<std::string>>& groups, std::size_t of) {
   std::vector<std::string> texts;
-  for (const auto& [what, whose] : titles)
-    texts.push_back(what + (titles.size() == 1 ? ", of all" : fmt::format(": {}", fmt::join(whose, ", "))));
+  for (const auto& [what, whose] : groups)
+    texts.push_back(what + (whose.size() == of ? ", of all" : fmt::format(": {}", fmt::join(whose, ", "))));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
@@ -299,23 +374,28 @@ std::vector<std::string> BuildOutcome(const TableResults& results) {
 std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& results) {
   const TableDefinition& table = results.table();
   std::set<std::string> clusters;
-  std::map<std::string, std::vector<std::string>> networks, presets;  // titles, by what they have
-  const auto add = [](std::map<std::string, std::vector<std::string>>& titles, const std::string& what,
-                      const std::string& title) {
+  // By what they have: agents, and titles of columns.
+  std::map<std::string, std::vector<std::string>> networks, presets;
+  std::set<std::string> agents, titles;
+  const auto add = [](std::map<std::string, std::vector<std::string>>& groups, const std::string& what,
+                      const std::string& who) {
     if (what.empty()) return;
-    std::vector<std::string>& whose = titles[what];
-    if (std::ranges::find(whose, title) == whose.end()) whose.push_back(title);
+    std::vector<std::string>& whose = groups[what];
+    if (std::ranges::find(whose, who) == whose.end()) whose.push_back(who);
   };
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       clusters.insert(line.cluster);
       for (const TableColumn& column : block.columns) {
         const auto& records = results.At(block.key, line.key, column.key).records;
-        if (!column.learner || records.empty()) continue;
+        if (!column.learner || records.empty() || IsUntrained(column.agent)) continue;
         const std::string& agent = records.front().agent;
+        const std::string name = agent.substr(0, agent.find('('));
+        agents.insert(name);
+        titles.insert(column.title);
         if (const std::string size = ParameterOf(agent, "size"); !size.empty())
-          add(networks, "size " + size, column.title);
-        if (!IsUntrained(column.agent)) add(presets, PresetText(ParameterOf(agent, "preset")), column.title);
+          add(networks, "size " + size, name);
+        add(presets, PresetText(ParameterOf(agent, "preset")), column.title);
       }
     }
   }
@@ -334,8 +414,8 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
                      : fmt::format("nothing; the machine is that of table {}", table.testbed)}};
   if (!table.published_from.empty()) facts.emplace_back("published cells", table.published_from);
   if (const std::string memory = MemoryText(results); !memory.empty()) facts.emplace_back("memory", memory);
-  if (!networks.empty()) facts.emplace_back("networks", OfWhom(networks));
-  if (!presets.empty()) facts.emplace_back("learners' presets", OfWhom(presets));
+  if (!networks.empty()) facts.emplace_back("networks", OfWhom(networks, agents.size()));
+  if (!presets.empty()) facts.emplace_back("learners' presets", OfWhom(presets, titles.size()));
   if (const std::string screens = ScreensText(results); !screens.empty())
     facts.emplace_back("screens of a run", screens);
   std::string orders;

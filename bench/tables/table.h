@@ -107,8 +107,9 @@ struct ClaimVerdict {
   std::string family = {}, member = {};
   int entry = -1;                     // of the file's claims; -1 = of none
   std::optional<double> figure = {};  // what is judged, where it is one number
-  // The figure of the same network at learning rate 0, where that meets the claim too: learning is not what it shows.
-  std::optional<double> untrained = {};
+  // Of one that holds: whether the same network at learning rate 0 meets it too, so that learning is not what it shows.
+  // Empty where there is no such column.
+  std::optional<bool> untrained = {};
   std::string unlearned = {};  // of kDidNotLearn: the title of the column that did not
 };
 

@@ -47,16 +47,38 @@ TEST(ClaimsInBrief, WhoeverDiffersIsNamed) {
   const RenderedClaim line =
       OneLineOf({Member("x", ClaimWord::kHolds, 0.9), Member("y", ClaimWord::kUndecided, 1.02),
                  Member("z", ClaimWord::kHolds, 0.8), unlearned});
-  EXPECT_EQ(line.ours, "0.800 to 1.30 times; undecided: y (1.020); did not learn: u (1.30, b)")
+  EXPECT_EQ(line.ours, "0.800 to 1.020 times; undecided: y (1.020); did not learn: u (1.30, b)")
       << "what is not judged is told, and whose fault it is";
   EXPECT_EQ(line.verdict, "holds 2, undecided 1, did not learn 1");
 }
 
-TEST(ClaimsInBrief, WhatHoldsUntrainedTooIsCounted) {
-  ClaimVerdict other = Member("y", ClaimWord::kHolds, 0.8);
-  other.untrained = 0.85;
-  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), other}).ours,
-            "both: 0.800 to 0.900 times; untrained too: 1 of 2");
+// Neither exceptions nor a range tell who did not learn, by how much or why.
+TEST(ClaimsInBrief, WhoDidNotLearnIsAlwaysNamed) {
+  const auto unlearned = [](const char* row, double figure) {
+    ClaimVerdict verdict = Member(row, ClaimWord::kDidNotLearn, figure);
+    verdict.unlearned = "b";
+    verdict.ours = "b lost; 2.00 times";
+    return verdict;
+  };
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), unlearned("u", 1.3), unlearned("v", 1.4)}).ours,
+            "0.900 times; did not learn: u (1.30, b); v (1.40, b)")
+      << "though they are the most";
+  ClaimVerdict other = unlearned("v", 1.4);
+  other.ours = "c lost by 3 %";
+  const RenderedClaim all = OneLineOf({unlearned("u", 1.3), other});
+  EXPECT_EQ(all.ours, "both: u: b lost; v: c lost by 3 %");
+  EXPECT_EQ(all.verdict, "did not learn");
+}
+
+TEST(ClaimsInBrief, WhatHoldsUntrainedTooIsCountedOfThoseAsked) {
+  ClaimVerdict too = Member("y", ClaimWord::kHolds, 0.8), not_so = Member("z", ClaimWord::kHolds, 0.8);
+  too.untrained = true;
+  not_so.untrained = false;
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, 0.9), too}).ours,
+            "both: 0.800 to 0.900 times; untrained too: 1 of 1 asked");
+  EXPECT_EQ(OneLineOf({too, not_so, Member("x", ClaimWord::kUndecided, 1.0)}).ours,
+            "0.800 to 1.000 times; undecided: x (1.000); untrained too: 1 of 2 that hold");
+  EXPECT_EQ(OneLineOf({not_so, Member("x", ClaimWord::kHolds, 0.9)}).ours, "both: 0.800 to 0.900 times");
 }
 
 TEST(ClaimsInBrief, WithoutFiguresEachIsTold) {
@@ -64,6 +86,10 @@ TEST(ClaimsInBrief, WithoutFiguresEachIsTold) {
   other.ours = "rows won 2";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, std::nullopt), other}).ours,
             "both: x: rows won 1; y: rows won 2");
+  other.untrained = true;
+  EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kHolds, std::nullopt), other}).ours,
+            "both: x: rows won 1; y: rows won 2")
+      << "each says itself what it does untrained";
   other.ours = "y lost";
   EXPECT_EQ(OneLineOf({Member("x", ClaimWord::kUndecided, std::nullopt), other}).ours,
             "x: rows won 1 (undecided); y lost (holds)");

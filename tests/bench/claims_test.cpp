@@ -225,8 +225,9 @@ TEST(Claims, TheOwnBestIsAnInterpretationOfItsOwn) {
   const ClaimVerdict to_match =
       ClaimOf(FindTable("placeto"), records, "Native: Placeto needs fewer samples than the RNN");
   EXPECT_EQ(to_match.word, ClaimWord::kDoesNotHold);
-  EXPECT_THAT(to_match.ours, HasSubstr("not won 6, 6 of them never get there; samples of RNN / Placeto to be "
-                                       "as good as the other (0 = never)"));
+  EXPECT_THAT(to_match.ours,
+              HasSubstr("not won 6, in 6 of the rows it never gets there; samples of RNN / Placeto to be "
+                        "as good as the other (0 = never)"));
   const ClaimVerdict to_best = ClaimOf(FindTable("placeto"), records,
                                        "Native: Placeto needs fewer samples than the RNN in 5 of 6 rows; "
                                        "counted to the own best");

@@ -1,6 +1,9 @@
 // docs/protocol.md#did-not-learn: on whom nothing is judged, and on whom it is.
 #include "bench/tables/learned.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::MakeRecord;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Run {
@@ -84,11 +88,14 @@ TEST(Learned, WhatHoldsUntrainedTooSaysSo) {
   auto records = Row({{"placeto", 1}, {"rnn", 1}, {"placeto_untrained", 1.02}});
   ClaimVerdict verdict = About(kAsGoodAsRnn, records);
   EXPECT_EQ(verdict.word, ClaimWord::kHolds);
-  EXPECT_EQ(verdict.untrained, 1.02);
+  EXPECT_EQ(verdict.untrained, true);
   EXPECT_THAT(verdict.ours, HasSubstr("3 seeds, untrained too (1.020); times as long as local search"));
   verdict = About(kAsGoodAsRnn, Row({{"placeto", 1}, {"rnn", 1}, {"placeto_untrained", 1.1}}));
   EXPECT_EQ(verdict.word, ClaimWord::kHolds);
-  EXPECT_FALSE(verdict.untrained.has_value());
+  EXPECT_EQ(verdict.untrained, false);
+  verdict = About(kAsGoodAsRnn, Row({{"placeto", 1}, {"rnn", 1}}));
+  EXPECT_EQ(verdict.word, ClaimWord::kHolds);
+  EXPECT_FALSE(verdict.untrained.has_value()) << "it was not run";
   verdict = About(kAsGoodAsRnn, Row({{"placeto", 2}, {"rnn", 1}, {"placeto_untrained", 1}}));
   EXPECT_FALSE(verdict.untrained.has_value()) << "it does not hold";
 }
@@ -99,6 +106,38 @@ TEST(Learned, AnUntrainedTwinHasTheSameSettings) {
   EXPECT_EQ(UntrainedTwin(block, "placeto")->key, "placeto_untrained");
   for (const char* without : {"placeto_untrained", "placeto_paper", "rnn", "local_search", "no_column"})
     EXPECT_EQ(UntrainedTwin(block, without), nullptr) << without;
+  const auto column = std::ranges::find(block.columns, "placeto_untrained", &TableColumn::key);
+  column->samples = 1;
+  EXPECT_EQ(UntrainedTwin(block, "placeto"), nullptr) << "it is not asked at as many samples";
+}
+
+// Who learns from something else has no untrained self at rate 0.
+TEST(Learned, ImitationAndOtherGraphsAreTraining) {
+  for (const auto& [table, learner] : {std::pair{"doppler", "doppler"}, {"sgdp-transfer", "trained"}}) {
+    const TableBlock& block = FindTable(table).blocks.front();
+    ASSERT_NE(std::ranges::find(block.columns, learner, &TableColumn::key), block.columns.end()) << learner;
+    EXPECT_TRUE(std::ranges::any_of(block.columns, [](const auto& c) { return IsUntrained(c.agent); }));
+    EXPECT_EQ(UntrainedTwin(block, learner), nullptr) << table;
+  }
+}
+
+// A claim that counts rows has no figure to tell.
+TEST(Learned, RowsWonUntrainedTooAreTold) {
+  std::vector<CellRecord> records;
+  for (const TableLine& line : FindTable("placeto").blocks.front().lines) {
+    for (int seed = 1; seed <= 3; ++seed) {
+      records.push_back(MakeRecord(line.key.c_str(), "placeto", "searched", seed, 1));
+      records.push_back(MakeRecord(line.key.c_str(), "placeto_untrained", "searched", seed, 1.5));
+      for (const char* random : {"random_op", "random_group", "random_block"})
+        records.push_back(MakeRecord(line.key.c_str(), random, "searched", seed, 2));
+    }
+  }
+  const auto ours = [&] { return About("Placeto beats three kinds of random search", records).ours; };
+  EXPECT_THAT(ours(), HasSubstr("rows won 6, undecided 0, not won 0, untrained too;"));
+  for (CellRecord& record : records) {
+    if (record.column == "placeto_untrained" && record.row == "nmt_2") record.runtime_us = 2.5e6;
+  }
+  EXPECT_THAT(ours(), Not(HasSubstr("untrained too")));
 }
 
 TEST(Learned, WithoutAnIntervalNobodyLost) {
