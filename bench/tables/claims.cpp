@@ -61,6 +61,8 @@ void AskUntrained(const TableResults& results, const Claim& claim, const ClaimKi
     for (ClaimVerdict& verdict : verdicts) {
       if (!verdict.subjects.empty() && verdict.subjects.front() == learner) about.push_back(&verdict);
     }
+    if (std::ranges::none_of(about, [](const auto* verdict) { return verdict->word == ClaimWord::kHolds; }))
+      continue;
     Claim same = claim;
     same.columns = {twin->key};
     const std::vector<ClaimVerdict> of_twin = kind.judge(results, same);

@@ -1,10 +1,12 @@
 #include "bench/tables/common.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "sim/error.h"
+#include "sim/spec.h"
 
 namespace berth::bench {
 
@@ -18,6 +20,16 @@ const TableColumn& ColumnOf(const TableBlock& block, const std::string& key) {
   const auto column = std::ranges::find(block.columns, key, &TableColumn::key);
   BERTH_CHECK(column != block.columns.end());
   return *column;
+}
+
+bool DifferOnlyIn(const std::string& parameter, const TableColumn& a, const TableColumn& b) {
+  const auto all_else = [&](const TableColumn& column) {
+    Spec agent = Spec::Parse(column.agent);
+    std::erase_if(agent.named, [&](const auto& named) { return named.first == parameter; });
+    return std::tuple(agent.ToString(), column.devices, column.grouper, column.samples, column.pass_every,
+                      column.trained, column.zero_shot, column.last);
+  };
+  return all_else(a) == all_else(b);
 }
 
 bool HasSearch(const TableBlock& block) {

@@ -16,6 +16,9 @@ namespace berth::bench {
 const TableBlock& BlockOf(const TableDefinition& table, const std::string& key);
 const TableColumn& ColumnOf(const TableBlock& block, const std::string& key);
 
+// Whether two columns are one measurement of one agent but for a parameter of it: equal samples, units and devices.
+bool DifferOnlyIn(const std::string& parameter, const TableColumn& a, const TableColumn& b);
+
 // False of a block of rules alone: no field in which placements compete, so table robustness has none of its
 // rows and the means of table bounds do not either.
 bool HasSearch(const TableBlock& block);

@@ -71,17 +71,21 @@ bool MeasurementWasFitted(const TableResults& results, const TableLine& line, co
   return false;
 }
 
-// Whether the fit has seen the published number of a cell: it was fitted, here or in another row, or is that of a column with
-// the same runtime (an expert that puts everything on one GPU).
-bool WasSeen(const TableResults& results, const Named& named) {
+// Whether a cell has the number and the runtime of a fitted one (an expert that puts everything on one GPU).
+bool RepeatsFitted(const TableResults& results, const Named& named) {
   for (const TableColumn& column : named.block->columns) {
     const CellSummary& other = results.At(named.block->key, named.line->key, column.key);
-    if (other.median == named.cell->median && other.ratio() == named.cell->ratio() &&
-        MeasurementWasFitted(results, *named.line, column)) {
+    if (&column != named.column && other.median == named.cell->median &&
+        other.ratio() == named.cell->ratio() && MeasurementWasFitted(results, *named.line, column)) {
       return true;
     }
   }
-  return MeasurementWasFitted(results, *named.line, *named.column);
+  return false;
+}
+
+// Whether the fit has seen the published number of a cell, in this row or another.
+bool WasSeen(const TableResults& results, const Named& named) {
+  return RepeatsFitted(results, named) || MeasurementWasFitted(results, *named.line, *named.column);
 }
 
 // A number that stands in several rows of one model is one measurement: the first of them counts.
@@ -321,9 +325,12 @@ std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind)
   const CloseCells close = SelectClose(results, results.table().blocks.front(), kind);
   if (close.cells.empty()) return std::nullopt;
   const std::vector<double> errors = ErrorsOf(close.cells);
-  const std::vector<double> left_out = ErrorsOf(close.seen);
-  return Closeness{close.cells.size(), Median(errors), std::ranges::max(errors), close.seen.size(),
-                   left_out.empty() ? 0 : std::ranges::max(left_out)};
+  std::vector<Named> elsewhere = close.seen;
+  std::erase_if(elsewhere, [&](const Named& named) { return RepeatsFitted(results, named); });
+  const std::vector<double> errors_elsewhere = ErrorsOf(elsewhere);
+  return Closeness{close.cells.size(),       Median(errors),
+                   std::ranges::max(errors), close.seen.size(),
+                   elsewhere.size(),         elsewhere.empty() ? 0 : std::ranges::max(errors_elsewhere)};
 }
 
 MemoryAgreement CompareMemory(const TableResults& results) {

@@ -13,8 +13,10 @@ struct Closeness {
   std::size_t cells = 0;
   double median_error = 0;  // 0.05: half of them are within 5 %
   double largest_error = 0;
-  std::size_t seen = 0;  // left out: their published number was fitted elsewhere, or repeats one that was
-  double largest_error_of_seen = 0;
+  std::size_t seen = 0;  // left out: their published number was fitted
+  // Of these those whose number was fitted in another row, where our runtime is another.
+  std::size_t seen_elsewhere = 0;
+  double largest_error_elsewhere = 0;
 };
 std::optional<Closeness> ClosenessOf(const TableResults& results, CellKind kind);  // empty of no cells
 

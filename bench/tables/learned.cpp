@@ -1,7 +1,7 @@
 #include "bench/tables/learned.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,6 +42,16 @@ std::optional<Estimate> OverControls(const TableResults& results, const TableBlo
   return EstimateRatio({&learner}, controls);
 }
 
+// Whether an agent learns from something else first, at a rate of its own: a heuristic, the graph.
+bool TrainsBefore(const std::string& agent) {
+  const Spec spec = Spec::Parse(agent);
+  const auto without = [&](const char* parameter) {
+    return std::ranges::find(spec.named, std::pair<std::string, std::string>(parameter, "no")) !=
+           spec.named.end();
+  };
+  return (spec.name == "doppler" && !without("imitate")) || (spec.name == "mars" && !without("pretrain"));
+}
+
 }  // namespace
 
 bool IsUntrained(const std::string& agent) {
@@ -52,18 +62,11 @@ bool IsUntrained(const std::string& agent) {
 
 const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key) {
   const auto column = std::ranges::find(block.columns, column_key, &TableColumn::key);
-  if (column == block.columns.end() || !column->learner || column->trained || IsUntrained(column->agent))
+  if (column == block.columns.end() || !column->learner || column->trained || IsUntrained(column->agent) ||
+      TrainsBefore(column->agent))
     return nullptr;
-  if (Spec::Parse(column->agent).name == "doppler")
-    return nullptr;  // it imitates first, at a rate of its own
-  const auto but_for_rate = [](const TableColumn& of) {
-    Spec agent = Spec::Parse(of.agent);
-    std::erase_if(agent.named, [](const auto& parameter) { return parameter.first == "lr"; });
-    return std::tuple(agent.ToString(), of.devices, of.grouper, of.samples, of.pass_every);
-  };
   const auto twin = std::ranges::find_if(block.columns, [&](const TableColumn& other) {
-    return other.learner && !other.trained && IsUntrained(other.agent) &&
-           but_for_rate(other) == but_for_rate(*column);
+    return other.learner && IsUntrained(other.agent) && DifferOnlyIn("lr", other, *column);
   });
   return twin == block.columns.end() ? nullptr : &*twin;
 }

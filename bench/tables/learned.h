@@ -20,8 +20,8 @@ std::map<std::string, std::string> GateMisses(const std::string& gate_rows);
 // A learner that is kept from learning: lr=0.
 bool IsUntrained(const std::string& agent);
 
-// The column of the block with the same agent at learning rate 0, with as many samples; null where there is none, it is that,
-// or the agent learns from something else too: other graphs, a heuristic.
+// The column of the block that differs in a learning rate of 0 alone; null where there is none, it is that, or the agent
+// learns from something else first: other graphs, a heuristic, the graph itself.
 const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& column_key);
 
 // Why a column did not learn in these rows of a block (empty = all of them), in words; nothing where nothing says so, and

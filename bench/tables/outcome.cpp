@@ -44,20 +44,24 @@ std::optional<Best> BestOf(const TableResults& results, const TableBlock& block,
 const TableColumn* ReferenceOf(const TableBlock& block) {
   const TableColumn* reference = nullptr;
   for (const TableColumn& column : block.columns) {
-    if (column.published && GroupOf(column) == ColumnGroup::kRule) reference = &column;
+    const bool has_numbers = std::ranges::any_of(block.lines, [&](const TableLine& line) {
+      const auto cell = line.published.find(column.key);
+      return cell != line.published.end() && cell->second.value;
+    });
+    if (has_numbers && GroupOf(column) == ColumnGroup::kRule) reference = &column;
   }
   return reference;
 }
 
 using Rows = std::vector<const TableLine*>;
 
-// Where a column and the reference fit, here and in the paper; of a column that no paper has: here.
+// Where a column and the reference fit, here and in the paper; not `published`: where the column fits here.
 Rows RowsWith(const TableResults& results, const TableBlock& block, const TableColumn& column,
-              const TableColumn& reference) {
+              const TableColumn& reference, bool published) {
   Rows rows;
   for (const TableLine& line : block.lines) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
-    if ((column.published ? cell.ratio().has_value() : cell.median.has_value()) &&
+    if ((published ? cell.ratio().has_value() : cell.median.has_value()) &&
         results.At(block.key, line.key, reference.key).ratio())
       rows.push_back(&line);
   }
@@ -81,8 +85,7 @@ std::string MeanText(const TableResults& results, const TableBlock& block, const
 const TableColumn* WithPapersSettings(const TableBlock& block, const TableColumn& column) {
   if (PresetOf(column.agent) == "paper") return nullptr;
   const auto paper = std::ranges::find_if(block.columns, [&](const TableColumn& other) {
-    return PresetOf(other.agent) == "paper" && !IsUntrained(other.agent) &&
-           Spec::Parse(other.agent).name == Spec::Parse(column.agent).name;
+    return PresetOf(other.agent) == "paper" && DifferOnlyIn("preset", other, column);
   });
   return paper == block.columns.end() ? nullptr : &*paper;
 }
@@ -98,7 +101,7 @@ std::string AgainstPaperText(const TableResults& results) {
   Rows rows;
   for (const TableColumn& column : block.columns) {
     if (!column.published || GroupOf(column) != ColumnGroup::kLearner) continue;
-    Rows shared = RowsWith(results, block, column, *reference);
+    Rows shared = RowsWith(results, block, column, *reference, true);
     if (!learners.empty())
       std::erase_if(shared,
                     [&](const TableLine* line) { return std::ranges::find(rows, line) == rows.end(); });
@@ -114,10 +117,12 @@ std::string AgainstPaperText(const TableResults& results) {
                                        reference->title, theirs)
                          : fmt::format(", {} {} ({}", learner->title, ours, theirs);
     if (const TableColumn* paper = WithPapersSettings(block, *learner)) {
-      const Rows there = RowsWith(results, block, *paper, *reference);
-      if (std::ranges::includes(there, rows))
-        text += fmt::format("; with the paper's settings {}",
-                            MeanText(results, block, rows, *paper, *reference, false));
+      const Rows there = RowsWith(results, block, *paper, *reference, false);
+      if (!there.empty())
+        text +=
+            std::ranges::includes(there, rows)
+                ? "; with the paper's settings " + MeanText(results, block, rows, *paper, *reference, false)
+                : "; with the paper's settings not all fit";
     }
     text += ')';
   }
@@ -148,8 +153,12 @@ std::string CloseText(const TableResults& results) {
                                  predicted->cells == 1 ? " is" : "s are", errors(*predicted));
     if (predicted->seen > 0) {
       text += fmt::format(", without {} whose number was fitted", predicted->seen);
-      if (predicted->largest_error_of_seen > predicted->largest_error)
-        text += fmt::format(" in another row (within {})", within(predicted->largest_error_of_seen));
+      if (predicted->largest_error_elsewhere > predicted->largest_error)
+        text += fmt::format("{} in another row (within {})",
+                            predicted->seen_elsewhere == predicted->seen
+                                ? ""
+                                : fmt::format(", {} of them", predicted->seen_elsewhere),
+                            within(predicted->largest_error_elsewhere));
     }
   }
   return text.empty() ? text : text + ".";
@@ -316,7 +325,9 @@ std::string PresetText(const std::string& preset) {
 std::string OfWhom(const std::map<std::string, std::vector<std::string>>& groups, std::size_t of) {
   std::vector<std::string> texts;
   for (const auto& [what, whose] : groups)
-    texts.push_back(what + (whose.size() == of ? ", of all" : fmt::format(": {}", fmt::join(whose, ", "))));
+    texts.push_back(what + (groups.size() == 1 && whose.size() == of
+                                ? ", of all"
+                                : fmt::format(": {}", fmt::join(whose, ", "))));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 

@@ -109,6 +109,46 @@ TEST(Learned, AnUntrainedTwinHasTheSameSettings) {
   const auto column = std::ranges::find(block.columns, "placeto_untrained", &TableColumn::key);
   column->samples = 1;
   EXPECT_EQ(UntrainedTwin(block, "placeto"), nullptr) << "it is not asked at as many samples";
+  column->samples = 0;
+  column->last = true;
+  EXPECT_EQ(UntrainedTwin(block, "placeto"), nullptr) << "its last is no best";
+}
+
+// Its columns are one for each of its rows, so it is no claim about one column.
+TEST(Learned, AClaimAboutSeveralCellsIsNotAskedOfTheUntrained) {
+  TableDefinition table = FindTable("placeto");
+  Claim close;
+  close.kind = "close";
+  close.text = "both are close";
+  close.block = "native";
+  close.rows = {"inception_v3_2", "inception_v3_4"};
+  close.columns = {"placeto", "placeto"};
+  close.limit = 10;
+  table.claims = {close};
+  for (TableLine& line : table.blocks.front().lines) line.published["placeto_untrained"] = {false, 1.0};
+  std::vector<CellRecord> records = Row({{"placeto", 1}, {"placeto_untrained", 1}}, "inception_v3_2");
+  const auto others = Row({{"placeto", 1}, {"placeto_untrained", 1}}, "inception_v3_4");
+  records.insert(records.end(), others.begin(), others.end());
+  const std::vector<ClaimVerdict> verdicts = JudgeClaims(TableResults(table, records));
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_EQ(verdicts.front().word, ClaimWord::kHolds);
+  EXPECT_FALSE(verdicts.front().untrained.has_value());
+}
+
+TEST(Learned, TrainingBeforeIsTraining) {
+  TableBlock block = FindTable("placeto").blocks.front();
+  const auto has_twin = [&](const std::string& parameters, const std::string& agent) {
+    TableColumn& trained = *std::ranges::find(block.columns, "placeto", &TableColumn::key);
+    TableColumn& untrained = *std::ranges::find(block.columns, "placeto_untrained", &TableColumn::key);
+    trained.agent = agent + "(" + parameters + ")";
+    untrained.agent = agent + "(" + parameters + ",lr=0)";
+    return UntrainedTwin(block, "placeto") != nullptr;
+  };
+  EXPECT_FALSE(has_twin("preset=tuned", "doppler"));
+  EXPECT_TRUE(has_twin("imitate=no", "doppler"));
+  EXPECT_FALSE(has_twin("preset=tuned", "mars"));
+  EXPECT_TRUE(has_twin("pretrain=no", "mars"));
+  EXPECT_TRUE(has_twin("preset=tuned", "sgdp"));
 }
 
 // Who learns from something else has no untrained self at rate 0.

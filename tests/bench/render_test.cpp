@@ -197,6 +197,40 @@ TEST(Render, LearnersOfOneSentenceHaveTheSameRows) {
       BuildOutcome(TableResults(definition, records)).front(),
       "learner takes 0.500 times as long as GPU only (published 1.000; with the paper's settings 1.50), "
       "second 0.750 (1.000), in the one row that has both.");
+  records.back().row = "nmt_2";
+  EXPECT_THAT(BuildOutcome(TableResults(definition, records)).front(),
+              HasSubstr("(published 1.000; with the paper's settings not all fit)"));
+  columns.back().samples = 7;
+  EXPECT_THAT(BuildOutcome(TableResults(definition, records)).front(), HasSubstr("(published 1.000), second"))
+      << "at other samples it is no comparison";
+  columns.back().samples = 0;
+  // As in a table of one's own, where any column may have numbers beside it.
+  records.back().row = "rnnlm";
+  for (TableColumn& column : columns) column.published = true;
+  columns.insert(columns.begin() + 2, columns[1]);
+  columns[2].key = columns[2].title = "heft";
+  EXPECT_THAT(
+      BuildOutcome(TableResults(definition, records)).front(),
+      ::testing::StartsWith("learner takes 0.500 times as long as GPU only (published 1.000; with the "
+                            "paper's settings 1.50), second"));
+}
+
+TEST(Render, WhoHasSeveralSizesIsOfNone) {
+  TableDefinition definition = testing::TinyTable();
+  definition.blocks[0].columns.push_back(definition.blocks[0].columns[3]);
+  definition.blocks[0].columns.back().key = definition.blocks[0].columns.back().title = "other";
+  std::vector<CellRecord> records = {testing::MakeRecord("rnnlm", "learner", "searched", 1, 1.0),
+                                     testing::MakeRecord("rnnlm", "other", "searched", 1, 1.0)};
+  const auto networks = [&](const char* first, const char* second) {
+    records[0].agent = first;
+    records[1].agent = second;
+    for (const auto& [what, value] : BuildFacts(TableResults(definition, records)))
+      if (what == "networks") return value;
+    return std::string();
+  };
+  EXPECT_EQ(networks("rnn(size=small)", "sgdp(size=small)"), "size small, of all");
+  EXPECT_EQ(networks("rnn(size=small)", "placeto"), "size small: rnn");
+  EXPECT_EQ(networks("rnn(size=small)", "rnn(size=full)"), "size full: rnn; size small: rnn");
 }
 
 TEST(Render, LearnersPresetsAreTold) {
