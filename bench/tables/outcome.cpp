@@ -122,7 +122,7 @@ std::string AgainstPaperText(const TableResults& results) {
         text +=
             std::ranges::includes(there, rows)
                 ? "; with the paper's settings " + MeanText(results, block, rows, *paper, *reference, false)
-                : "; with the paper's settings not all fit";
+                : "; with the paper's settings not in every row";
     }
     text += ')';
   }

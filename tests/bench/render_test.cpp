@@ -199,7 +199,7 @@ TEST(Render, LearnersOfOneSentenceHaveTheSameRows) {
       "second 0.750 (1.000), in the one row that has both.");
   records.back().row = "nmt_2";
   EXPECT_THAT(BuildOutcome(TableResults(definition, records)).front(),
-              HasSubstr("(published 1.000; with the paper's settings not all fit)"));
+              HasSubstr("(published 1.000; with the paper's settings not in every row)"));
   columns.back().samples = 7;
   EXPECT_THAT(BuildOutcome(TableResults(definition, records)).front(), HasSubstr("(published 1.000), second"))
       << "at other samples it is no comparison";

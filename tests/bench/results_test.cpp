@@ -90,11 +90,16 @@ TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
       << sections[0].sentences[0];
 }
 
-// An expert that does what a fitted column does, with the same published number, confirms nothing.
-TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
+TableDefinition TableWithExpert() {
   TableDefinition table = TinyTable();
   table.blocks[0].columns.push_back(
       {"expert", "expert", "expert", CellKind::kPredicted, true, false, false, "", "colocation"});
+  return table;
+}
+
+// An expert that does what a fitted column does, with the same published number, confirms nothing.
+TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
+  const TableDefinition table = TableWithExpert();
   std::vector<CellRecord> records = {
       MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
       MakeRecord("rnnlm", "expert", "predicted", 1, 1.6),   // published 1.57 as the single GPU
@@ -114,9 +119,7 @@ TEST(Discussion, APredictionThatRepeatsAFittedCellIsNoAccuracy) {
 }
 
 TEST(Discussion, ARepetitionInTheSameRowIsOfNoOther) {
-  TableDefinition table = TinyTable();
-  table.blocks[0].columns.push_back(
-      {"expert", "expert", "expert", CellKind::kPredicted, true, false, false, "", "colocation"});
+  const TableDefinition table = TableWithExpert();
   EXPECT_EQ(BuildOutcome(TableResults(table, {MakeRecord("rnnlm", "single_gpu", "fitted", 1, 3.0),
                                               MakeRecord("rnnlm", "expert", "predicted", 1, 3.0),
                                               MakeRecord("nmt_2", "expert", "predicted", 1, 2.13)}))
